@@ -1,0 +1,38 @@
+"""Reading and writing small files whole: bounded before reading, replaced at once when written."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from .errors import BadFile
+
+MAX_BYTES = 64 * 2**20
+
+
+def read(path: str | os.PathLike[str], what: str) -> bytes:
+    """The bytes of a file, or one sentence about why it cannot be read."""
+    place = Path(path)
+    try:
+        size = place.stat().st_size
+        if size > MAX_BYTES:
+            raise BadFile(f"{what} {place} is {size} bytes long; at most {MAX_BYTES} are read")
+        return place.read_bytes()
+    except OSError as error:
+        raise BadFile(f"{what} {place} cannot be read: {error.strerror or error}") from None
+
+
+def write(path: str | os.PathLike[str], content: bytes, what: str) -> None:
+    """Write a file so that a reader sees the old content or the new one, never a part."""
+    place = Path(path)
+    temporary = place.with_name(f".{place.name}.{os.getpid()}.part")
+    try:
+        with temporary.open("wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(place)
+    except OSError as error:
+        raise BadFile(f"{what} {place} cannot be written: {error.strerror or error}") from None
+    finally:
+        temporary.unlink(missing_ok=True)
