@@ -1,0 +1,116 @@
+"""Area under the ROC curve: how often a positive scores above a negative."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..axes import Axis, Grid
+from ..checks import choice
+from ..data import Table
+from ..domains import Levels
+from ..errors import NotEstimable
+from .base import EVERYBODY, Finished, Form, Statistic
+from .binned import greater, product
+from .labels import NEGATIVE, POSITIVE, need_both, positives
+
+TIES = {"half": 0.5, "zero": 0.0}
+
+
+def pairs_won(positive: NDArray[Any], negative: NDArray[Any], tie: float) -> float:
+    """How many (positive, negative) pairs the positive wins; a tie counts ``tie``. O(n log n)."""
+    above = np.sort(positive)
+    below = np.sort(negative)
+    won = int(np.searchsorted(below, above, side="left").sum())
+    reached = int(np.searchsorted(below, above, side="right").sum())
+    return won + tie * (reached - won)
+
+
+@dataclass(frozen=True)
+class AUC(Statistic):
+    """The probability that a random positive scores above a random negative.
+
+    A tie counts one half (``ties="half"``) or nothing (``ties="zero"``, as in the paper). With
+    ``labels="public"`` the class of each person is known and only the score is protected; with
+    ``labels="private"`` the label is protected together with the score.
+    """
+
+    ties: str = "half"
+    labels: str = "public"
+    name: ClassVar[str] = "auc"
+    columns: ClassVar[tuple[str, ...]] = ("score", "label")
+    needs: ClassVar[str] = "ordered"
+
+    def __post_init__(self) -> None:
+        """Refuse unknown options."""
+        choice("ties", self.ties, TIES)
+        choice("labels", self.labels, ("public", "private"))
+
+    @property
+    def private_columns(self) -> tuple[str, ...]:
+        """The score, and the label when it is private."""
+        return ("score",) if self.labels == "public" else self.columns
+
+    @property
+    def domain_columns(self) -> tuple[str, ...]:
+        """Only the score has a domain to give; a label has two values."""
+        return ("score",)
+
+    @property
+    def strata(self) -> tuple[str, ...]:
+        """The two classes when they are public."""
+        return (POSITIVE, NEGATIVE) if self.labels == "public" else (EVERYBODY,)
+
+    def options(self) -> dict[str, Any]:
+        """The JSON options."""
+        return {"ties": self.ties, "labels": self.labels}
+
+    def grid(self, axes: tuple[Axis, ...]) -> Grid:
+        """Score bins; with private labels, each split in two by the label."""
+        return Grid(axes if self.labels == "public" else (*axes, Axis(Levels((0, 1)), 2)))
+
+    def split(self, table: Table) -> Iterator[tuple[str, tuple[NDArray[Any], ...]]]:
+        """People by public class, or everybody with the label as a private column."""
+        positive = positives(table["label"])
+        if self.labels == "private":
+            yield EVERYBODY, (table["score"], positive.astype(np.int64))
+        else:
+            yield POSITIVE, (table["score"][positive],)
+            yield NEGATIVE, (table["score"][~positive],)
+
+    def exact(self, table: Table) -> float:
+        """The AUC of all scores, in O(n log n)."""
+        positive = positives(table["label"])
+        above, below = table["score"][positive], table["score"][~positive]
+        need_both(above.size, below.size)
+        return pairs_won(above, below, TIES[self.ties]) / (above.size * below.size)
+
+    def forms(self, grid: Grid, kernel: str) -> tuple[Form, ...]:
+        """One bilinear form when labels are public; else the pairs won and the pairs there are."""
+        wins = greater(grid.axes[0], TIES[self.ties], kernel)
+        if self.labels == "public":
+            return (wins,)
+        negative_positive = np.array([[0.0, 1.0], [0.0, 0.0]])
+        # Half of each order, so that a mean over ordered pairs counts each unordered pair once.
+        both = (negative_positive + negative_positive.T) / 2
+        won = product(wins.matrix.T, negative_positive) / 2
+        doubt = product(wins.spread, both)
+        there_are = product(np.ones_like(wins.matrix), both)
+        return Form(won + won.T, doubt), Form(there_are, np.zeros_like(there_are))
+
+    def finish(self, forms: NDArray[np.float64], sizes: Mapping[str, int]) -> Finished:
+        """The form itself, or pairs won over pairs there are."""
+        if self.labels == "public":
+            return super().finish(forms, sizes)
+        won, there_are = map(float, forms)
+        if there_are <= 0:
+            raise NotEstimable(
+                f"the estimated share of pairs with one person of each class is {there_are:.3g}: "
+                f"too few people for this epsilon, or one class is nearly empty"
+            )
+        value = won / there_are
+        return Finished(value, np.array([1.0, -value]) / there_are)

@@ -1,0 +1,150 @@
+"""What every statistic offers.
+
+On cells, a statistic is a smooth function of *forms*. With one stratum a form is the U-statistic of a
+symmetric matrix A, the mean of A over ordered pairs of different people; a linear form b is the
+matrix (b 1' + 1 b')/2. With two strata it is the mean of A over pairs of one person from each. The
+protocols estimate forms; `Statistic.finish` turns their values into the answer, with its gradient for
+the delta method. That is how tau-b, the Gini coefficient, the entropy and the private-label AUC come
+out of the same reports as the plain averages.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..axes import Axis, Grid
+from ..data import Table
+from ..domains import Domain
+from ..errors import BadParameter, NotEnoughData
+
+EVERYBODY = "everybody"
+"""The name of the only stratum of statistics without public classes."""
+KERNELS = ("average", "midpoint")
+ErrorOf: TypeAlias = "Callable[[NDArray[np.float64]], float]"
+
+
+@dataclass(frozen=True)
+class Form:
+    """A kernel on cells: its ``matrix`` and how far the true kernel may lie from it, ``spread``."""
+
+    matrix: NDArray[np.float64]
+    spread: NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Finished:
+    """A statistic's value at given forms, and its gradient with respect to them."""
+
+    value: float
+    gradient: NDArray[np.float64]
+
+
+class Statistic(ABC):
+    """What is computed, apart from how."""
+
+    name: ClassVar[str]
+    columns: ClassVar[tuple[str, ...]]
+    needs: ClassVar[str] = "numeric"
+    """What a domain must be: "numeric" (distances), "ordered" (comparisons) or "discrete" (equality)."""
+
+    @property
+    def private_columns(self) -> tuple[str, ...]:
+        """The columns that a person's report protects."""
+        return self.columns
+
+    @property
+    def domain_columns(self) -> tuple[str, ...]:
+        """The columns for which a study gives a domain."""
+        return self.private_columns
+
+    @property
+    def strata(self) -> tuple[str, ...]:
+        """The public classes people belong to."""
+        return (EVERYBODY,)
+
+    def options(self) -> dict[str, Any]:
+        """The options that, with the name, make up the JSON form."""
+        return {}
+
+    def to_json(self) -> dict[str, Any]:
+        """The JSON form."""
+        return {"name": self.name, **self.options()}
+
+    def check_domains(self, domains: tuple[Domain, ...]) -> None:
+        """Refuse domains on which the kernel has no meaning."""
+        if len(domains) != len(self.domain_columns):
+            listed = ", ".join(self.domain_columns)
+            raise BadParameter(
+                f"{self.name} needs {len(self.domain_columns)} domain(s), for {listed}, not {len(domains)}"
+            )
+        for column, domain in zip(self.domain_columns, domains, strict=True):
+            if self.needs == "numeric" and not domain.numeric:
+                raise BadParameter(
+                    f"{self.name} needs numbers, so {column} cannot have the domain {domain!r}"
+                )
+            if self.needs == "ordered" and not domain.ordered:
+                raise BadParameter(
+                    f"{self.name} compares values, so {column} needs an ordered domain, not {domain!r}"
+                )
+            if self.needs == "discrete" and domain.kind == "interval":
+                raise BadParameter(
+                    f"{self.name} counts equal values, so {column} needs Categories, Levels or Integers, "
+                    f"not {domain!r}"
+                )
+
+    def grid(self, axes: tuple[Axis, ...]) -> Grid:
+        """The cells of one person's private columns."""
+        return Grid(axes)
+
+    def split(self, table: Table) -> Iterator[tuple[str, tuple[NDArray[Any], ...]]]:
+        """Each stratum's people: their private columns."""
+        yield EVERYBODY, tuple(table[name] for name in self.private_columns)
+
+    @abstractmethod
+    def exact(self, table: Table) -> float:
+        """The statistic of all values, without privacy."""
+
+    def exact_details(self, table: Table) -> dict[str, float]:
+        """Further figures that go with the exact value."""
+        return {}
+
+    @abstractmethod
+    def forms(self, grid: Grid, kernel: str) -> tuple[Form, ...]:
+        """The forms on the cells of ``grid`` with the "average" or the "midpoint" kernel."""
+
+    def finish(self, forms: NDArray[np.float64], sizes: Mapping[str, int]) -> Finished:
+        """The statistic from the forms' values and the strata's sizes: the form itself by default."""
+        return Finished(float(forms[0]), np.ones(1))
+
+    def details(
+        self, forms: NDArray[np.float64], sizes: Mapping[str, int], error: ErrorOf
+    ) -> dict[str, float]:
+        """Further figures that go with an estimate; ``error`` gives the standard error along a gradient."""
+        return {}
+
+    def range(self, domains: tuple[Domain, ...]) -> tuple[float, float]:
+        """The least and the greatest value the kernel takes."""
+        return (0.0, 1.0)
+
+    def lipschitz(self, domains: tuple[Domain, ...]) -> float | None:
+        """The kernel's Lipschitz constant in each argument; None for a kernel with jumps."""
+        return None
+
+
+def need_two(count: int) -> None:
+    """Refuse fewer than two people."""
+    if count < 2:
+        raise NotEnoughData(f"a statistic over pairs needs at least 2 people, not {count}")
+
+
+def extent(domain: Domain) -> float:
+    """The distance between a numeric domain's ends."""
+    if hasattr(domain, "values"):
+        return float(domain.values[-1]) - float(domain.values[0])
+    return float(domain.high) - float(domain.low)

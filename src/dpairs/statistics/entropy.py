@@ -1,0 +1,58 @@
+"""Collision (Renyi-2) entropy: minus the logarithm of the chance that two people agree."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..axes import Grid
+from ..data import Table
+from ..errors import NotEstimable
+from .base import ErrorOf, Finished, Form, Statistic, need_two
+from .binned import equal
+from .kendall import tied_pairs
+
+
+@dataclass(frozen=True)
+class CollisionEntropy(Statistic):
+    """-ln P(x = x') over pairs of different people, in nats."""
+
+    name: ClassVar[str] = "collision_entropy"
+    columns: ClassVar[tuple[str, ...]] = ("value",)
+    needs: ClassVar[str] = "discrete"
+
+    def exact(self, table: Table) -> float:
+        """The entropy of all values; infinite when no two agree."""
+        chance = self.exact_details(table)["collision_probability"]
+        return -math.log(chance) if chance > 0 else math.inf
+
+    def exact_details(self, table: Table) -> dict[str, float]:
+        """The collision probability."""
+        n = table["value"].size
+        need_two(n)
+        return {"collision_probability": tied_pairs(table["value"]) / (n * (n - 1) // 2)}
+
+    def forms(self, grid: Grid, kernel: str) -> tuple[Form, ...]:
+        """Whether two people agree."""
+        return (equal(grid.axes[0], kernel),)
+
+    def finish(self, forms: NDArray[np.float64], sizes: Mapping[str, int]) -> Finished:
+        """Minus the logarithm of the collision probability."""
+        chance = float(forms[0])
+        if chance <= 0:
+            raise NotEstimable(
+                f"the estimated collision probability is {chance:.3g}, not above 0, so it has no logarithm: "
+                f"more people or a larger epsilon are needed"
+            )
+        return Finished(-math.log(chance), np.array([-1 / chance]))
+
+    def details(
+        self, forms: NDArray[np.float64], sizes: Mapping[str, int], error: ErrorOf
+    ) -> dict[str, float]:
+        """The collision probability."""
+        return {"collision_probability": float(forms[0])}

@@ -1,0 +1,105 @@
+"""Gini's mean difference, and the Gini coefficient of inequality made from it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..axes import Grid
+from ..data import Table
+from ..domains import Domain
+from ..errors import BadParameter, NotEnoughData, NotEstimable
+from .base import ErrorOf, Finished, Form, Statistic, extent, need_two
+from .binned import distance, mean
+
+
+def mean_difference(values: NDArray[Any]) -> float:
+    """The mean of |x - x'| over pairs, from the sorted values in O(n log n)."""
+    need_two(values.size)
+    n = values.size
+    ordered = np.sort(values).astype(np.float64)
+    # Centred first: the weights sum to zero, and small numbers lose fewer digits.
+    ordered -= ordered[n // 2]
+    weights = np.arange(1 - n, n, 2, dtype=np.float64)
+    return float(weights @ ordered) * 2 / n / (n - 1)
+
+
+@dataclass(frozen=True)
+class GiniMeanDifference(Statistic):
+    """The mean of |x - x'| over pairs of people."""
+
+    name: ClassVar[str] = "gini_mean_difference"
+    columns: ClassVar[tuple[str, ...]] = ("value",)
+
+    def exact(self, table: Table) -> float:
+        """The mean difference of all values."""
+        return mean_difference(table["value"])
+
+    def forms(self, grid: Grid, kernel: str) -> tuple[Form, ...]:
+        """The distance between two people's values."""
+        return (distance(grid.axes[0], kernel),)
+
+    def range(self, domains: tuple[Domain, ...]) -> tuple[float, float]:
+        """0 to the domain's extent."""
+        return (0.0, extent(domains[0]))
+
+    def lipschitz(self, domains: tuple[Domain, ...]) -> float | None:
+        """1."""
+        return 1.0
+
+
+@dataclass(frozen=True)
+class GiniCoefficient(GiniMeanDifference):
+    """The mean difference times (n - 1) / (2 n mean): 0 when all have the same, near 1 when one has all."""
+
+    name: ClassVar[str] = "gini_coefficient"
+
+    def check_domains(self, domains: tuple[Domain, ...]) -> None:
+        """Also refuse negative values, of which the coefficient makes no sense."""
+        super().check_domains(domains)
+        domain = domains[0]
+        lowest = domain.values[0] if hasattr(domain, "values") else domain.low
+        if float(lowest) < 0:
+            raise BadParameter(f"{self.name} needs values of at least 0, but the domain begins at {lowest}")
+
+    def exact(self, table: Table) -> float:
+        """The Gini coefficient of all values."""
+        values = table["value"]
+        difference = mean_difference(values)
+        if values.min() < 0 or values.sum() <= 0:
+            raise NotEnoughData("the Gini coefficient needs values of at least 0 that are not all 0")
+        return difference * (values.size - 1) / (2 * float(values.sum(dtype=np.float64)))
+
+    def forms(self, grid: Grid, kernel: str) -> tuple[Form, ...]:
+        """The distance, and the mean."""
+        return (distance(grid.axes[0], kernel), mean(grid.axes[0]))
+
+    def finish(self, forms: NDArray[np.float64], sizes: Mapping[str, int]) -> Finished:
+        """Half the relative mean difference."""
+        difference, average = map(float, forms)
+        n = sum(sizes.values())
+        if average <= 0:
+            raise NotEstimable(
+                f"the estimated mean is {average:.3g}, not above 0: too few people for this epsilon"
+            )
+        scale = (n - 1) / (2 * n * average)
+        return Finished(difference * scale, np.array([scale, -difference * scale / average]))
+
+    def details(
+        self, forms: NDArray[np.float64], sizes: Mapping[str, int], error: ErrorOf
+    ) -> dict[str, float]:
+        """The mean difference and the mean that the coefficient is made of."""
+        return {"gini_mean_difference": float(forms[0]), "mean": float(forms[1])}
+
+    def exact_details(self, table: Table) -> dict[str, float]:
+        """The mean difference and the mean."""
+        values = table["value"]
+        return {"gini_mean_difference": mean_difference(values), "mean": float(values.mean())}
+
+    def range(self, domains: tuple[Domain, ...]) -> tuple[float, float]:
+        """0 to 1."""
+        return (0.0, 1.0)

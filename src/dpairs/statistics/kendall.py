@@ -1,0 +1,115 @@
+"""Kendall's rank correlation: concordant minus discordant pairs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..axes import Grid
+from ..checks import choice
+from ..data import Table
+from ..domains import Domain
+from ..errors import NotEnoughData, NotEstimable
+from .base import ErrorOf, Finished, Form, Statistic, need_two
+from .binned import equal, order, product, several
+
+
+def tied_pairs(values: NDArray[Any]) -> int:
+    """How many unordered pairs have equal values."""
+    ordered = np.sort(values)
+    starts = np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1], [True])))
+    runs = np.diff(starts)
+    return int((runs * (runs - 1) // 2).sum())
+
+
+@dataclass(frozen=True)
+class KendallTau(Statistic):
+    """How far two columns rank people alike, from -1 to 1.
+
+    ``variant="a"`` (the paper's): the mean of sign(x - x') sign(y - y'), ties counting 0.
+    ``variant="b"``: that over sqrt((1 - P(x = x')) (1 - P(y = y'))).
+    """
+
+    variant: str = "a"
+    name: ClassVar[str] = "kendall_tau"
+    columns: ClassVar[tuple[str, ...]] = ("x", "y")
+    needs: ClassVar[str] = "ordered"
+
+    def __post_init__(self) -> None:
+        """Refuse unknown variants."""
+        choice("variant", self.variant, ("a", "b"))
+
+    def options(self) -> dict[str, Any]:
+        """The JSON options."""
+        return {"variant": self.variant}
+
+    def exact(self, table: Table) -> float:
+        """Kendall's tau of all pairs, in O(n log n) by scipy's count of discordant pairs."""
+        x, y = table["x"], table["y"]
+        need_two(x.size)
+        pairs = x.size * (x.size - 1) // 2
+        untied_x, untied_y = pairs - tied_pairs(x), pairs - tied_pairs(y)
+        if untied_x == 0 or untied_y == 0:
+            if self.variant == "a":
+                return 0.0
+            raise NotEnoughData(
+                f"tau-b is not defined when column {'x' if untied_x == 0 else 'y'!r} is constant"
+            )
+        # Imported here: scipy.stats is heavy, and a participant's device never computes this.
+        from scipy.stats import kendalltau
+
+        tau_b = float(kendalltau(x, y, variant="b").statistic)
+        if self.variant == "b":
+            return tau_b
+        # Concordant minus discordant is a whole number, so rounding removes the square roots' error.
+        excess = tau_b * math.sqrt(untied_x) * math.sqrt(untied_y)
+        return (round(excess) if pairs < 2**50 else excess) / pairs
+
+    def forms(self, grid: Grid, kernel: str) -> tuple[Form, ...]:
+        """Concordance; for tau-b also the two shares of tied pairs."""
+        x, y = grid.axes
+        concordance = product(order(x), order(y))
+        # The sign is in doubt where some axis has both in one wide bin and no axis has a certain tie.
+        tie_x, tie_y = np.eye(x.bins, dtype=bool), np.eye(y.bins, dtype=bool)
+        wide_x, wide_y = np.diag(several(x)), np.diag(several(y))
+        certain = product(~tie_x | wide_x, ~tie_y | wide_y)
+        doubt = (product(wide_x, np.ones_like(tie_y)) | product(np.ones_like(tie_x), wide_y)) & certain
+        forms = [Form(concordance, doubt.astype(np.float64))]
+        if self.variant == "b":
+            same_x, same_y = equal(x, kernel), equal(y, kernel)
+            all_x, all_y = np.ones((x.bins, x.bins)), np.ones((y.bins, y.bins))
+            forms.append(Form(product(same_x.matrix, all_y), product(same_x.spread, all_y)))
+            forms.append(Form(product(all_x, same_y.matrix), product(all_x, same_y.spread)))
+        return tuple(forms)
+
+    def finish(self, forms: NDArray[np.float64], sizes: Mapping[str, int]) -> Finished:
+        """tau-a, or tau-a over the geometric mean of the shares of untied pairs."""
+        if self.variant == "a":
+            return super().finish(forms, sizes)
+        tau_a, untied_x, untied_y = float(forms[0]), 1 - float(forms[1]), 1 - float(forms[2])
+        if untied_x <= 0 or untied_y <= 0:
+            column = "x" if untied_x <= 0 else "y"
+            raise NotEstimable(
+                f"the estimated share of pairs untied in {column!r} is {min(untied_x, untied_y):.3g}: "
+                f"too few people for this epsilon, or the column is nearly constant"
+            )
+        value = tau_a / math.sqrt(untied_x * untied_y)
+        gradient = [1 / math.sqrt(untied_x * untied_y), value / (2 * untied_x), value / (2 * untied_y)]
+        return Finished(value, np.array(gradient))
+
+    def details(
+        self, forms: NDArray[np.float64], sizes: Mapping[str, int], error: ErrorOf
+    ) -> dict[str, float]:
+        """With tau-b, also tau-a and the shares of tied pairs."""
+        if self.variant == "a":
+            return {}
+        return {"tau_a": float(forms[0]), "ties_x": float(forms[1]), "ties_y": float(forms[2])}
+
+    def range(self, domains: tuple[Domain, ...]) -> tuple[float, float]:
+        """-1 to 1."""
+        return (-1.0, 1.0)

@@ -1,0 +1,39 @@
+"""The sample variance as a statistic over pairs: the mean of (x - x')^2 / 2."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from ..axes import Grid
+from ..data import Table
+from ..domains import Domain
+from .base import Form, Statistic, extent, need_two
+from .binned import half_square
+
+
+@dataclass(frozen=True)
+class Variance(Statistic):
+    """The unbiased sample variance (divisor n - 1)."""
+
+    name: ClassVar[str] = "variance"
+    columns: ClassVar[tuple[str, ...]] = ("value",)
+
+    def exact(self, table: Table) -> float:
+        """The variance of all values."""
+        need_two(table["value"].size)
+        return float(np.var(table["value"].astype(np.float64), ddof=1))
+
+    def forms(self, grid: Grid, kernel: str) -> tuple[Form, ...]:
+        """Half the squared distance."""
+        return (half_square(grid.axes[0], kernel),)
+
+    def range(self, domains: tuple[Domain, ...]) -> tuple[float, float]:
+        """0 to half the squared extent."""
+        return (0.0, extent(domains[0]) ** 2 / 2)
+
+    def lipschitz(self, domains: tuple[Domain, ...]) -> float | None:
+        """The domain's extent: the slope of (x - y)^2 / 2 at its ends."""
+        return extent(domains[0])
