@@ -1,0 +1,64 @@
+"""How a bin becomes a symbol: one file for each mechanism, with its exact distribution."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+from ..checks import choice, fields
+from ..errors import BadFile
+from .base import Mechanism, count_variance, decoder
+from .bit import BitResponse
+from .krr import KaryResponse
+from .projective import ProjectiveResponse
+from .thresholds import largest_ratio
+
+__all__ = [
+    "BitResponse",
+    "KaryResponse",
+    "Mechanism",
+    "ProjectiveResponse",
+    "count_variance",
+    "decoder",
+    "largest_ratio",
+    "mechanism",
+    "mechanism_from_json",
+]
+
+MECHANISMS: dict[str, type[KaryResponse] | type[ProjectiveResponse]] = {
+    KaryResponse.name: KaryResponse,
+    ProjectiveResponse.name: ProjectiveResponse,
+}
+"""Mechanisms for bins, by name."""
+
+
+def mechanism(name: str, inputs: int, epsilon: float) -> Mechanism:
+    """The named mechanism for ``inputs`` bins.
+
+    >>> mechanism("projective", 64, 1.0).symbols
+    121
+    """
+    return MECHANISMS[choice("mechanism", name, MECHANISMS)].for_epsilon(inputs, epsilon)
+
+
+def mechanism_from_json(spec: Any) -> Mechanism:
+    """Read a mechanism back from its JSON form."""
+    if not isinstance(spec, Mapping):
+        raise BadFile(f"a mechanism must be a JSON object, not {type(spec).__name__}")
+    kind = MECHANISMS[choice("mechanism", spec.get("name"), MECHANISMS)]
+    names = [each.name for each in dataclasses.fields(kind)]
+    fields(f"mechanism {kind.name!r}", spec, ("name", *names))
+    missing = [each for each in names if each not in spec]
+    if missing:
+        raise BadFile(f"mechanism {kind.name!r} lacks {missing[0]!r}")
+    return kind(**{each: _integer(each, spec[each]) for each in names})
+
+
+def _integer(name: str, value: Any) -> int:
+    """Thresholds are decimal strings, for languages whose numbers end at 2^53; the rest are numbers."""
+    wanted = str if name in ("floor", "boost") else int
+    text = str(value)
+    if type(value) is not wanted or len(text) > 20 or not (text.isascii() and text.isdigit()):
+        raise BadFile(f"mechanism field {name!r} must be a whole number below 2^64, not {value!r}")
+    return int(text)
