@@ -1,0 +1,68 @@
+"""Statistics over pairs of people, from people who hand nothing over.
+
+>>> import numpy as np, dpairs
+>>> rng = np.random.default_rng(1)
+>>> label = rng.integers(0, 2, 50_000)
+>>> score = np.clip(rng.normal(0.4 + 0.2 * label, 0.15), 0, 1)
+>>> study = dpairs.Study.create("auc", epsilon=2.0, domain=dpairs.Interval(0, 1), bins=16)
+>>> estimate = dpairs.simulate(study, {"score": score, "label": label}, seed=1)
+>>> abs(estimate.value - dpairs.exact("auc", {"score": score, "label": label})) < 0.05
+True
+"""
+
+from .domains import Categories, Integers, Interval, Levels
+from .errors import (
+    AlreadyAnswered,
+    BadFile,
+    BadParameter,
+    BadValue,
+    DpairsError,
+    InvalidInput,
+    LimitExceeded,
+    NotEnoughData,
+    NotEstimable,
+    TapeExhausted,
+    WrongStudy,
+)
+from .estimate import Estimate, Quantization
+from .participant import Participant
+from .privacy import PrivacyClaim
+from .report import Report
+from .simulate import simulate, simulate_tally
+from .statistics import Kernel, Statistic, exact, exact_details
+from .study import Study
+from .tally import Tally
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "AlreadyAnswered",
+    "BadFile",
+    "BadParameter",
+    "BadValue",
+    "Categories",
+    "DpairsError",
+    "Estimate",
+    "Integers",
+    "Interval",
+    "InvalidInput",
+    "Kernel",
+    "Levels",
+    "LimitExceeded",
+    "NotEnoughData",
+    "NotEstimable",
+    "Participant",
+    "PrivacyClaim",
+    "Quantization",
+    "Report",
+    "Statistic",
+    "Study",
+    "Tally",
+    "TapeExhausted",
+    "WrongStudy",
+    "__version__",
+    "exact",
+    "exact_details",
+    "simulate",
+    "simulate_tally",
+]

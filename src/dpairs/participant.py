@@ -1,0 +1,81 @@
+"""A person's device: checks the study, randomizes the value once, and forgets it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .checks import choice, integer, positive
+from .errors import AlreadyAnswered, BadParameter, BadValue, LimitExceeded
+from .randomness import Randomness, SystemRandomness
+from .report import MAX_INDEX, Report
+from .statistics.labels import positives
+from .study import Study
+
+
+class Participant:
+    """One person in one study.
+
+    ``stratum`` is the person's public class (not needed when the study has none). A study that loses
+    more than ``max_epsilon`` is refused. Bits come from the operating system unless a tape is given,
+    which only tests and simulations do.
+
+    >>> from dpairs import Interval
+    >>> study = Study.create("auc", epsilon=1.0, domain=Interval(0, 1), bins=16)
+    >>> report = Participant(study, index=17, stratum="positive").report(score=0.73)
+    >>> report.index, report.stratum
+    (17, 'positive')
+    """
+
+    def __init__(
+        self,
+        study: Study,
+        index: int,
+        stratum: str | None = None,
+        *,
+        max_epsilon: float | None = None,
+        bits: Randomness | None = None,
+    ) -> None:
+        """Check the study before anything is answered."""
+        if stratum is None:
+            if len(study.strata) > 1:
+                raise BadParameter(f"say which stratum this person is of: {' or '.join(study.strata)}")
+            stratum = study.strata[0]
+        if max_epsilon is not None and study.epsilon > positive("max_epsilon", max_epsilon):
+            raise LimitExceeded(
+                f"this study loses epsilon {study.epsilon:g}, "
+                f"above this participant's limit of {max_epsilon:g}"
+            )
+        self._study = study
+        self._stratum = choice("stratum", stratum, study.strata)
+        self._index = integer("index", index, 0, MAX_INDEX)
+        self._bits = SystemRandomness() if bits is None else bits
+        self._answered = False
+
+    def __repr__(self) -> str:
+        """Without anything secret."""
+        return f"Participant(study={self._study.id[:16]!r}, index={self._index}, stratum={self._stratum!r})"
+
+    def report(self, **values: Any) -> Report:
+        """The randomized report of this person's values, given by column name; only once."""
+        if self._answered:
+            raise AlreadyAnswered(
+                "this participant has answered; a second answer would double the privacy loss, "
+                "so send the first report again instead"
+            )
+        names = self._study.statistic.private_columns
+        if set(values) != set(names):
+            given = ", ".join(sorted(values)) or "nothing"
+            raise BadValue(f"a report of this study needs {' and '.join(names)}, but {given} was given")
+        columns = [_one(name, values[name]) for name in names]
+        symbol = self._study.protocol.randomize(self._stratum, self._index, columns, self._bits)[0]
+        self._answered = True
+        return Report(self._study, self._stratum, self._index, int(symbol))
+
+
+def _one(name: str, value: Any) -> list[Any]:
+    """A column of one value; a private label becomes 0 or 1."""
+    import numpy as np
+
+    if np.ndim(value) != 0:
+        raise BadValue(f"{name} must be one value, not {np.ndim(value)}-dimensional")
+    return [int(positives(np.array([value]), name)[0])] if name == "label" else [value]

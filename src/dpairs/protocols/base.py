@@ -1,0 +1,80 @@
+"""What every protocol offers: the participant's side and the analyst's side, in one class."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..domains import Domain
+from ..estimate import Quantization
+from ..privacy import PrivacyClaim
+from ..randomness import Randomness
+from ..statistics import Statistic
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a protocol's estimator returns; the tally wraps it into an `Estimate`."""
+
+    value: float
+    standard_error: float
+    sample_standard_error: float
+    quantization: Quantization
+    details: Mapping[str, float] = field(default_factory=dict)
+
+
+class Protocol(ABC):
+    """One way of computing a statistic without seeing anybody's value."""
+
+    name: ClassVar[str]
+    options: ClassVar[tuple[str, ...]]
+    """The keywords that `create` takes."""
+    estimators: ClassVar[tuple[str, ...]]
+    """The names of the estimators, the default first."""
+    statistic: Statistic
+    domains: tuple[Domain, ...]
+
+    @classmethod
+    @abstractmethod
+    def create(cls, *given: Any, **options: Any) -> Protocol:
+        """From a statistic, its domains and epsilon: choose what is not given, check what is."""
+
+    @classmethod
+    @abstractmethod
+    def from_json(
+        cls, statistic: Statistic, domains: tuple[Domain, ...], spec: Mapping[str, Any]
+    ) -> Protocol:
+        """Read the parameters back."""
+
+    @abstractmethod
+    def to_json(self) -> dict[str, Any]:
+        """The parameters, with the protocol's name."""
+
+    @property
+    @abstractmethod
+    def symbols(self) -> int:
+        """How many symbols a report can hold."""
+
+    @property
+    @abstractmethod
+    def epsilon(self) -> float:
+        """The exact privacy loss of one report."""
+
+    @abstractmethod
+    def randomize(
+        self, stratum: str, first_index: int, columns: Sequence[Any], bits: Randomness
+    ) -> NDArray[np.int64]:
+        """The symbols of consecutive participants of one stratum, the first being ``first_index``."""
+
+    @abstractmethod
+    def estimate(self, counts: Mapping[str, NDArray[np.int64]], estimator: str) -> Answer:
+        """The answer from the counts of symbols in each stratum."""
+
+    @abstractmethod
+    def privacy(self, epsilon_asked: float) -> PrivacyClaim:
+        """What is promised to each person."""

@@ -1,0 +1,265 @@
+"""The `histogram` protocol: quantize, randomize the bin, average the kernel over decoded reports.
+
+Section 3 of the paper, for any mechanism whose channel is known. A report decodes to an unbiased
+estimate of the indicator of its person's cell, so the kernel of two decoded reports is an unbiased
+estimate of the kernel of the two people's cells. Everything is computed from the counts of symbols:
+O(k^2), whatever the number of people.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import mechanisms, theory
+from ..axes import MAX_BINS, ROUNDINGS, Axis, Grid
+from ..checks import choice, fields, integer
+from ..domains import Domain, Integers, Interval
+from ..errors import BadFile, BadParameter, NotEnoughData
+from ..estimate import Quantization
+from ..mechanisms import Mechanism, mechanism_from_json
+from ..privacy import PrivacyClaim
+from ..randomness import Randomness
+from ..statistics import KERNELS, Form, Kernel, Statistic
+from ..statistics.labels import need_both
+from ..ustatistics import Spread, one_sample_mean, one_sample_spread, two_sample_mean, two_sample_spread
+from .base import Answer, Protocol
+
+
+@dataclass(frozen=True)
+class Histogram(Protocol):
+    """Quantization and a mechanism on the cells, in one round."""
+
+    statistic: Statistic
+    domains: tuple[Domain, ...]
+    bins: tuple[int, ...]
+    rounding: str
+    kernel: str
+    mechanism: Mechanism
+    name: ClassVar[str] = "histogram"
+    options: ClassVar[tuple[str, ...]] = ("bins", "mechanism", "kernel", "rounding", "n")
+    estimators: ClassVar[tuple[str, ...]] = ("paper",)
+
+    def __post_init__(self) -> None:
+        """Check that the parts fit together."""
+        self.statistic.check_domains(self.domains)
+        choice("kernel", self.kernel, KERNELS)
+        if self.mechanism.inputs != self.grid.cells:
+            raise BadParameter(
+                f"the mechanism has {self.mechanism.inputs} inputs and the study {self.grid.cells} cells"
+            )
+
+    @classmethod
+    def create(
+        cls,
+        statistic: Statistic,
+        domains: tuple[Domain, ...],
+        epsilon: float,
+        *,
+        bins: int | Sequence[int] | None = None,
+        mechanism: str = "projective",
+        kernel: str = "average",
+        rounding: str = "simple",
+        n: int | None = None,
+    ) -> Histogram:
+        """Choose the bins from ``n`` where none are given, and the thresholds from ``epsilon``.
+
+        ``mechanism="krr"`` is the paper's; ``"projective"`` has less variance on many cells.
+        """
+        statistic.check_domains(domains)
+        counts = _bins(statistic, domains, epsilon, bins, n)
+        choice("kernel", kernel, KERNELS)
+        axes = _axes(domains, counts, rounding)
+        grid = statistic.grid(axes)
+        if isinstance(statistic, Kernel):
+            statistic = statistic.tabulate(grid, kernel)
+        return cls(
+            statistic, domains, counts, rounding, kernel, mechanisms.mechanism(mechanism, grid.cells, epsilon)
+        )
+
+    @classmethod
+    def from_json(
+        cls, statistic: Statistic, domains: tuple[Domain, ...], spec: Mapping[str, Any]
+    ) -> Histogram:
+        """Read the parameters back."""
+        names = ("bins", "rounding", "kernel", "mechanism")
+        fields(f"protocol {cls.name!r}", spec, ("name", *names))
+        missing = [name for name in names if name not in spec]
+        if missing:
+            raise BadFile(f"protocol {cls.name!r} lacks {missing[0]!r}")
+        if not isinstance(spec["bins"], list) or len(spec["bins"]) != len(domains):
+            raise BadFile(f"protocol {cls.name!r} needs a list of {len(domains)} bins")
+        bins = tuple(integer("bins", count, 2, MAX_BINS) for count in spec["bins"])
+        return cls(
+            statistic, domains, bins, spec["rounding"], spec["kernel"], mechanism_from_json(spec["mechanism"])
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """The parameters."""
+        return {
+            "name": self.name,
+            "bins": list(self.bins),
+            "rounding": self.rounding,
+            "kernel": self.kernel,
+            "mechanism": self.mechanism.to_json(),
+        }
+
+    @cached_property
+    def grid(self) -> Grid:
+        """The cells."""
+        return self.statistic.grid(_axes(self.domains, self.bins, self.rounding))
+
+    @property
+    def symbols(self) -> int:
+        """The mechanism's."""
+        return self.mechanism.symbols
+
+    @property
+    def epsilon(self) -> float:
+        """The mechanism's."""
+        return self.mechanism.epsilon
+
+    def randomize(
+        self, stratum: str, first_index: int, columns: Sequence[Any], bits: Randomness
+    ) -> NDArray[np.int64]:
+        """Place each person in a cell and randomize the cell. No public coins: the index plays no part."""
+        return self.mechanism.randomize(self.grid.place(columns, self.statistic.private_columns, bits), bits)
+
+    def estimate(self, counts: Mapping[str, NDArray[np.int64]], estimator: str) -> Answer:
+        """The paper's unbiased estimator, its standard errors, and what quantization may have done."""
+        sizes = {stratum: int(count.sum()) for stratum, count in counts.items()}
+        _need_people(sizes)
+        vectors = [count.astype(np.float64) for count in counts.values()]
+        forms = self.statistic.forms(self.grid, self.kernel)
+        values = np.array([self._mean(vectors, form.matrix) for form in forms])
+        finished = self.statistic.finish(values, sizes)
+
+        def spread_along(gradient: NDArray[np.float64]) -> Spread:
+            # The delta method: along its gradient a smooth function of forms is one form.
+            combined = np.tensordot(gradient, np.array([form.matrix for form in forms]), axes=1)
+            return self._spread(vectors, combined)
+
+        spread = spread_along(finished.gradient)
+        details = self.statistic.details(
+            values, sizes, lambda gradient: math.sqrt(spread_along(gradient).population)
+        )
+        return Answer(
+            finished.value,
+            math.sqrt(spread.population),
+            math.sqrt(spread.sample),
+            self._quantization(vectors, forms, finished.gradient),
+            details,
+        )
+
+    def _mean(self, vectors: list[NDArray[np.float64]], matrix: NDArray[np.float64]) -> float:
+        decode = self.mechanism.decoder
+        if len(vectors) == 1:
+            return one_sample_mean(vectors[0], decode, matrix)
+        return two_sample_mean((vectors[0], vectors[1]), (decode, decode), matrix)
+
+    def _spread(self, vectors: list[NDArray[np.float64]], matrix: NDArray[np.float64]) -> Spread:
+        decode = self.mechanism.decoder
+        if len(vectors) == 1:
+            return one_sample_spread(vectors[0], decode, matrix)
+        return two_sample_spread((vectors[0], vectors[1]), (decode, decode), matrix)
+
+    def _quantization(
+        self, vectors: list[NDArray[np.float64]], forms: tuple[Form, ...], gradient: NDArray[np.float64]
+    ) -> Quantization:
+        slope = self.statistic.lipschitz(self.domains)
+        if self.rounding == "random":
+            # Each argument moves by at most half the grid's step on average.
+            width = max(axis.width for axis in self.grid.axes)
+            return Quantization(None if slope is None or len(forms) > 1 else abs(slope) * width, None)
+        shares = [abs(float(each)) for each in gradient]
+        deltas = [math.sqrt(max(self._mean(vectors, form.spread**2), 0.0)) for form in forms]
+        estimate = sum(share * delta for share, delta in zip(shares, deltas, strict=True))
+        bound = sum(share * float(form.spread.max()) for share, form in zip(shares, forms, strict=True))
+        return Quantization(bound if slope is not None or bound == 0 else None, estimate)
+
+    def privacy(self, epsilon_asked: float) -> PrivacyClaim:
+        """Pure epsilon-LDP in one round."""
+        return PrivacyClaim(
+            epsilon=self.epsilon,
+            epsilon_asked=epsilon_asked,
+            delta=0.0,
+            neighbours=f"any change of one person's {' and '.join(self.statistic.private_columns)}",
+            rounds=1,
+            trust="nobody is trusted: each person's device randomizes before anything leaves it",
+            theorem=f"exact ratio of the {self.mechanism.name} probabilities, integers out of 2^64",
+            not_promised=(
+                "that several studies of the same value add up to no more than one",
+                "that people answer truthfully",
+                "that taking part, or a public class, stays secret",
+            ),
+        )
+
+
+def _need_people(sizes: Mapping[str, int]) -> None:
+    if len(sizes) == 2:
+        need_both(*sizes.values())
+    elif sum(sizes.values()) < 2:
+        raise NotEnoughData(f"a statistic over pairs needs at least 2 people, not {sum(sizes.values())}")
+
+
+def _axes(domains: tuple[Domain, ...], bins: tuple[int, ...], rounding: str) -> tuple[Axis, ...]:
+    choice("rounding", rounding, ROUNDINGS)
+    if rounding == "random" and not any(isinstance(domain, Interval) for domain in domains):
+        raise BadParameter("rounding='random' needs an Interval domain; other values are not rounded")
+    return tuple(
+        Axis(domain, count, rounding if isinstance(domain, Interval) else "simple")
+        for domain, count in zip(domains, bins, strict=True)
+    )
+
+
+def _bins(
+    statistic: Statistic,
+    domains: tuple[Domain, ...],
+    epsilon: float,
+    bins: int | Sequence[int] | None,
+    n: int | None,
+) -> tuple[int, ...]:
+    """One count of bins for each domain: as given, or one for each value, or by the paper's rule."""
+    if bins is not None and not isinstance(bins, (tuple, list)):
+        given: list[Any] = [bins if _cuttable(domain) else domain.size for domain in domains]  # type: ignore[union-attr]
+        if not any(map(_cuttable, domains)):
+            given = [bins] * len(domains)
+    elif bins is not None:
+        given = list(bins)
+        if len(given) != len(domains):
+            raise BadParameter(f"bins must be one number, or {len(domains)} of them, not {len(given)}")
+    else:
+        given = [_default_bins(statistic, domains, domain, epsilon, n) for domain in domains]
+    return tuple(integer("bins", count, 2, MAX_BINS) for count in given)
+
+
+def _cuttable(domain: Domain) -> bool:
+    return isinstance(domain, (Interval, Integers))
+
+
+def _default_bins(
+    statistic: Statistic, domains: tuple[Domain, ...], domain: Domain, epsilon: float, n: int | None
+) -> int:
+    size = None if isinstance(domain, Interval) else domain.size
+    if size is not None and (not isinstance(domain, Integers) or size <= 64):
+        return size
+    if n is None:
+        raise BadParameter(
+            f"say how many bins {domain!r} is cut into (bins=...), or how many people there are (n=...)"
+        )
+    low, high = statistic.range(domains)
+    slope = statistic.lipschitz(domains)
+    # The paper's rule is for values and kernels scaled to [0, 1]; without a slope it takes L = 1.
+    extent = float(domain.high) - float(domain.low) if isinstance(domain, (Interval, Integers)) else 1.0
+    scaled = 1.0 if slope is None else slope * extent / (high - low)
+    chosen = theory.best_bins(n, epsilon, scaled)
+    if len(domains) > 1:
+        # The rule counts cells; a pair of columns shares them.
+        chosen = max(2, round(math.sqrt(chosen)))
+    return min(chosen, MAX_BINS if size is None else size)

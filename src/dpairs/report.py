@@ -1,0 +1,80 @@
+"""A report: one person's symbol, and its bytes on the wire."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from .checks import choice, fields, integer
+from .errors import BadFile, BadValue, WrongStudy
+from .study import Study
+
+WIRE_VERSION = 1
+MAX_INDEX = 2**63 - 1
+_HEAD = struct.Struct(">B8sBQ")
+"""Wire version, first 8 bytes of the study's id, number of the stratum, index."""
+
+
+@dataclass(frozen=True)
+class Report:
+    """What leaves a person's device: which study and stratum, which participant, which symbol."""
+
+    study: Study = field(repr=False)
+    stratum: str
+    index: int
+    symbol: int
+
+    def __post_init__(self) -> None:
+        """Refuse what the study cannot have produced."""
+        choice("stratum", self.stratum, self.study.strata)
+        integer("index", self.index, 0, MAX_INDEX)
+        integer("symbol", self.symbol, 0, self.study.protocol.symbols - 1)
+
+    def __bytes__(self) -> bytes:
+        """The wire form: 18 bytes of head and as few bytes as the study's symbols need."""
+        head = _HEAD.pack(
+            WIRE_VERSION,
+            bytes.fromhex(self.study.id)[:8],
+            self.study.strata.index(self.stratum),
+            self.index,
+        )
+        return head + self.symbol.to_bytes(_symbol_size(self.study), "big")
+
+    @classmethod
+    def from_bytes(cls, wire: bytes, study: Study) -> Report:
+        """Read a report of ``study``; refuse another study's, a cut one, and trailing bytes."""
+        size = _HEAD.size + _symbol_size(study)
+        if len(wire) != size:
+            raise BadValue(f"a report of this study has {size} bytes, not {len(wire)}")
+        version, name, stratum, index = _HEAD.unpack_from(wire)
+        if version != WIRE_VERSION:
+            raise BadValue(f"this report has version {version}; this program knows version {WIRE_VERSION}")
+        if name != bytes.fromhex(study.id)[:8]:
+            raise WrongStudy(f"this report belongs to study {name.hex()}..., not to {study.id[:16]}...")
+        if stratum >= len(study.strata):
+            raise BadValue(f"this report is of stratum {stratum}; the study has {len(study.strata)}")
+        return cls(study, study.strata[stratum], index, int.from_bytes(wire[_HEAD.size :], "big"))
+
+    def to_json(self) -> dict[str, Any]:
+        """The report as plain values, one line of a report file."""
+        return {"study": self.study.id, "stratum": self.stratum, "index": self.index, "symbol": self.symbol}
+
+    @classmethod
+    def from_json(cls, spec: Mapping[str, Any], study: Study) -> Report:
+        """Read a report of ``study`` from plain values."""
+        names = ("study", "stratum", "index", "symbol")
+        fields("a report", spec, names)
+        missing = [name for name in names if name not in spec]
+        if missing:
+            raise BadFile(f"the report lacks {missing[0]!r}")
+        if spec["study"] != study.id:
+            raise WrongStudy(
+                f"this report belongs to study {str(spec['study'])[:16]}..., not to {study.id[:16]}..."
+            )
+        return cls(study, spec["stratum"], spec["index"], spec["symbol"])
+
+
+def _symbol_size(study: Study) -> int:
+    return max(1, ((study.protocol.symbols - 1).bit_length() + 7) // 8)

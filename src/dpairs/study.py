@@ -1,0 +1,173 @@
+"""A study: the public, frozen parameters that everybody agrees on before anybody answers."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from . import files
+from .canonical import canonical, digest, parse
+from .checks import choice, fields, integer, positive
+from .domains import Domain, domain_from_json
+from .errors import BadFile, InvalidInput
+from .privacy import PrivacyClaim
+from .protocols import PROTOCOLS, Protocol
+from .randomness import public_seed
+from .statistics import STATISTICS, Kernel, Statistic, as_domains, statistic_from_json
+from .statistics import statistic as statistic_named
+
+FORMAT = "dpairs-study"
+VERSION = 1
+MAX_SEED = 2**128 - 1
+_FIELDS = ("format", "version", "id", "statistic", "domain", "protocol", "epsilon", "delta", "seed")
+
+
+@dataclass(frozen=True)
+class Study:
+    """What is asked of whom, under which privacy: JSON in, JSON out, named by its hash.
+
+    >>> from dpairs import Interval
+    >>> study = Study.create("auc", epsilon=1.0, domain=Interval(0, 1), bins=16, seed=1)
+    >>> Study.from_json(study.to_json()) == study
+    True
+    """
+
+    statistic: Statistic
+    domains: tuple[Domain, ...]
+    protocol: Protocol
+    epsilon: float
+    delta: float
+    seed: int
+
+    @classmethod
+    def create(
+        cls,
+        statistic: str | Statistic,
+        *,
+        epsilon: float,
+        protocol: str = "histogram",
+        domain: Domain | Sequence[Domain] | None = None,
+        seed: int | None = None,
+        **options: Any,
+    ) -> Study:
+        """A study of ``statistic`` on ``domain`` with at most ``epsilon`` of privacy loss.
+
+        ``seed`` is public: it only makes studies differ (a fresh one is drawn when none is given).
+        Other keywords are the statistic's (``ties``, ``labels``, ``variant``) and the protocol's
+        (``histogram``: ``bins``, ``mechanism``, ``kernel``, ``rounding``, and ``n``, the expected number
+        of people, from which missing bins are chosen).
+        """
+        loss = positive("epsilon", epsilon)
+        kind = PROTOCOLS[choice("protocol", protocol, PROTOCOLS)]
+        own = STATISTICS[statistic][1] if isinstance(statistic, str) and statistic in STATISTICS else ()
+        chosen = statistic_named(statistic, **{name: options.pop(name) for name in own if name in options})
+        if domain is None and isinstance(chosen, Kernel):
+            domain = chosen.domain
+        domains = as_domains(domain)  # type: ignore[arg-type]
+        fields(f"a {protocol!r} study of {chosen.name!r}", options, kind.options)
+        number = public_seed() if seed is None else integer("seed", seed, 0, MAX_SEED)
+        way = kind.create(chosen, domains, loss, **options)
+        return cls(way.statistic, domains, way, loss, 0.0, number)
+
+    @property
+    def strata(self) -> tuple[str, ...]:
+        """The public classes people belong to."""
+        return self.statistic.strata
+
+    @property
+    def privacy(self) -> PrivacyClaim:
+        """What is promised to each person."""
+        return self.protocol.privacy(self.epsilon)
+
+    @cached_property
+    def _content(self) -> dict[str, Any]:
+        return {
+            "format": FORMAT,
+            "version": VERSION,
+            "statistic": self.statistic.to_json(),
+            "domain": [domain.to_json() for domain in self.domains],
+            "protocol": self.protocol.to_json(),
+            "epsilon": self.epsilon,
+            "delta": self.delta,
+            "seed": f"{self.seed:032x}",
+        }
+
+    @cached_property
+    def id(self) -> str:
+        """SHA-256 of the canonical form: the study's name everywhere."""
+        return digest(self._content)
+
+    def to_json(self) -> str:
+        """The study's file: canonical JSON with its id."""
+        return canonical({**self._content, "id": self.id})
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> Study:
+        """Read a study; refuse one that was changed, cut short or is of another version."""
+        spec = parse(text, "the study")
+        if spec.get("format") != FORMAT:
+            raise BadFile(f"this is not a study: its format is {spec.get('format')!r}, not {FORMAT!r}")
+        if spec.get("version") != VERSION:
+            raise BadFile(
+                f"this study has version {spec.get('version')!r}; this program knows version {VERSION}"
+            )
+        missing = [name for name in _FIELDS if name not in spec]
+        if missing:
+            raise BadFile(f"the study lacks {', '.join(map(repr, missing))}")
+        try:
+            fields("a study", spec, _FIELDS)
+            study = cls._from_spec(spec)
+        except BadFile:
+            raise
+        except InvalidInput as error:
+            raise BadFile(f"the study cannot be used: {error}") from None
+        # Canonical text in, canonical text out: whatever is not understood fully is refused.
+        if spec["id"] != study.id or canonical(spec) != study.to_json():
+            raise BadFile(
+                "the study was changed: its id does not belong to its contents, so it is not the study "
+                "that was agreed on"
+            )
+        return study
+
+    @classmethod
+    def _from_spec(cls, spec: Mapping[str, Any]) -> Study:
+        if not isinstance(spec["domain"], list) or not isinstance(spec["protocol"], Mapping):
+            raise BadFile("the study's domain must be a list and its protocol an object")
+        if not isinstance(spec["seed"], str) or len(spec["seed"]) != 32:
+            raise BadFile("the study's seed must be 32 hexadecimal digits")
+        try:
+            seed = int(spec["seed"], 16)
+        except ValueError:
+            raise BadFile("the study's seed must be 32 hexadecimal digits") from None
+        loss = positive("epsilon", spec["epsilon"])
+        domains = tuple(domain_from_json(each) for each in spec["domain"])
+        statistic = statistic_from_json(spec["statistic"])
+        kind = PROTOCOLS[choice("protocol", spec["protocol"].get("name"), PROTOCOLS)]
+        protocol = kind.from_json(statistic, domains, spec["protocol"])
+        if protocol.epsilon > loss:
+            raise BadFile(
+                f"the study promises epsilon {loss:g}, but its mechanism loses {protocol.epsilon:.6g}"
+            )
+        if spec["delta"] != 0:
+            raise BadFile(f"the study's delta must be 0, not {spec['delta']!r}")
+        return cls(statistic, domains, protocol, loss, 0.0, seed)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the study's file."""
+        files.write(path, self.to_json().encode() + b"\n", "the study")
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Study:
+        """Read a study's file."""
+        return cls.from_json(files.read(path, "the study"))
+
+    def __eq__(self, other: object) -> bool:
+        """Studies are equal when their ids are."""
+        return isinstance(other, Study) and other.id == self.id
+
+    def __hash__(self) -> int:
+        """By id."""
+        return hash(self.id)

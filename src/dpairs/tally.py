@@ -1,0 +1,188 @@
+"""A tally: how often each symbol was reported. Small whatever the number of people, and additive."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import files
+from .canonical import canonical, parse
+from .checks import choice, fields
+from .errors import BadFile, BadValue, WrongStudy
+from .estimate import Estimate
+from .report import Report
+from .study import Study
+
+FORMAT = "dpairs-tally"
+VERSION = 1
+_FIELDS = ("format", "version", "study", "counts")
+
+
+class Tally:
+    """Counts by stratum and symbol for one study.
+
+    >>> from dpairs import Categories, Participant
+    >>> study = Study.create("collision_entropy", epsilon=2.0, domain=Categories(["a", "b", "c"]))
+    >>> tally = Tally(study)
+    >>> tally.add(Participant(study, index=0).report(value="b"))
+    >>> (tally + tally).n
+    2
+    """
+
+    def __init__(self, study: Study) -> None:
+        """An empty tally of ``study``."""
+        self._study = study
+        self._counts = {stratum: np.zeros(study.protocol.symbols, dtype=np.int64) for stratum in study.strata}
+
+    @property
+    def study(self) -> Study:
+        """The study that the reports belong to."""
+        return self._study
+
+    @property
+    def n(self) -> int:
+        """How many reports were counted."""
+        return int(sum(counts.sum() for counts in self._counts.values()))
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        """How many reports each stratum has."""
+        return {stratum: int(counts.sum()) for stratum, counts in self._counts.items()}
+
+    def counts(self, stratum: str) -> NDArray[np.int64]:
+        """A copy of one stratum's counts."""
+        return self._counts[choice("stratum", stratum, self._study.strata)].copy()
+
+    def __repr__(self) -> str:
+        """The sizes, not the counts."""
+        return f"Tally(study={self._study.id[:16]!r}, sizes={self.sizes})"
+
+    def __eq__(self, other: object) -> bool:
+        """Equal when of the same study with the same counts."""
+        return (
+            isinstance(other, Tally)
+            and other._study == self._study
+            and all(np.array_equal(other._counts[stratum], self._counts[stratum]) for stratum in self._counts)
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def add(self, report: Report) -> None:
+        """Count one report. Whether a person reports twice is for the collector to see: see its index."""
+        if report.study != self._study:
+            raise WrongStudy(
+                f"this report belongs to study {report.study.id[:16]}..., not to {self._study.id[:16]}..."
+            )
+        self._counts[report.stratum][report.symbol] += 1
+
+    def add_symbols(self, stratum: str, symbols: NDArray[np.int64]) -> None:
+        """Count many symbols of one stratum at once."""
+        counts = self._counts[choice("stratum", stratum, self._study.strata)]
+        if symbols.size == 0:
+            return
+        if symbols.min() < 0 or symbols.max() >= counts.size:
+            raise BadValue(f"symbols of this study are 0 to {counts.size - 1}")
+        counts += np.bincount(symbols, minlength=counts.size)
+
+    def __add__(self, other: Tally) -> Tally:
+        """The tally of both sets of reports."""
+        if not isinstance(other, Tally):
+            return NotImplemented
+        if other._study != self._study:
+            raise WrongStudy(
+                f"a tally of study {other._study.id[:16]}... cannot be added to one of "
+                f"{self._study.id[:16]}..."
+            )
+        both = Tally(self._study)
+        both._counts = {stratum: counts + other._counts[stratum] for stratum, counts in self._counts.items()}
+        return both
+
+    def estimate(self, estimator: str | None = None) -> Estimate:
+        """The statistic with its standard error, from the counts alone."""
+        protocol = self._study.protocol
+        chosen = (
+            protocol.estimators[0]
+            if estimator is None
+            else choice("estimator", estimator, protocol.estimators)
+        )
+        answer = protocol.estimate(self._counts, chosen)
+        return Estimate(
+            statistic=self._study.statistic.name,
+            value=answer.value,
+            standard_error=answer.standard_error,
+            sample_standard_error=answer.sample_standard_error,
+            strata=self.sizes,
+            privacy=self._study.privacy,
+            protocol=protocol.name,
+            estimator=chosen,
+            study_id=self._study.id,
+            quantization=answer.quantization,
+            details=answer.details,
+        )
+
+    def to_json(self) -> str:
+        """The tally's file: symbols that were seen, and how often."""
+        seen = {stratum: np.flatnonzero(counts) for stratum, counts in self._counts.items()}
+        return canonical(
+            {
+                "format": FORMAT,
+                "version": VERSION,
+                "study": self._study.id,
+                "counts": {
+                    stratum: {"symbols": where.tolist(), "counts": self._counts[stratum][where].tolist()}
+                    for stratum, where in seen.items()
+                },
+            }
+        )
+
+    @classmethod
+    def from_json(cls, text: str | bytes, study: Study) -> Tally:
+        """Read a tally of ``study``; refuse another study's and counts that cannot be."""
+        spec = parse(text, "the tally")
+        if spec.get("format") != FORMAT or spec.get("version") != VERSION:
+            raise BadFile(f"this is not a tally of version {VERSION}: its format is {spec.get('format')!r}")
+        missing = [name for name in _FIELDS if name not in spec]
+        if missing:
+            raise BadFile(f"the tally lacks {', '.join(map(repr, missing))}")
+        fields("a tally", spec, _FIELDS)
+        if spec["study"] != study.id:
+            raise WrongStudy(
+                f"this tally belongs to study {str(spec['study'])[:16]}..., not to {study.id[:16]}..."
+            )
+        if not isinstance(spec["counts"], Mapping) or set(spec["counts"]) != set(study.strata):
+            raise BadFile(f"the tally must have counts for {', '.join(study.strata)}")
+        tally = cls(study)
+        for stratum, table in spec["counts"].items():
+            symbols, counts = _columns(table, study.protocol.symbols)
+            tally._counts[stratum][symbols] = counts
+        return tally
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the tally's file."""
+        files.write(path, self.to_json().encode() + b"\n", "the tally")
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], study: Study) -> Tally:
+        """Read a tally's file."""
+        return cls.from_json(files.read(path, "the tally"), study)
+
+
+def _columns(table: Any, symbols: int) -> tuple[list[int], list[int]]:
+    if not isinstance(table, Mapping) or set(table) != {"symbols", "counts"}:
+        raise BadFile("each stratum of a tally has 'symbols' and 'counts'")
+    where, counts = table["symbols"], table["counts"]
+    if not isinstance(where, list) or not isinstance(counts, list) or len(where) != len(counts):
+        raise BadFile("a tally's symbols and counts must be two lists of one length")
+    good = all(type(value) is int and 0 <= value < symbols for value in where) and all(
+        type(value) is int and 0 < value < 2**53 for value in counts
+    )
+    if not good or any(a >= b for a, b in pairwise(where)):
+        raise BadFile(
+            f"a tally's symbols must ascend from 0 to {symbols - 1} at most, and its counts be above 0"
+        )
+    return where, counts

@@ -1,0 +1,122 @@
+r"""The paper's bounds and parameter choices of its section 3, one function for each theorem.
+
+"Private Protocols for U-Statistics in the Local Model and Beyond" (Bell, Bellet, Gascon, Kulkarni,
+AISTATS 2020). Kernels have values in [0, 1] unless said otherwise; ``beta`` is the probability of a
+uniformly random answer. Where the paper's text is wrong, the corrected statement is computed and the
+docstring names the erratum.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .checks import integer, positive, real
+from .errors import BadParameter
+
+MAX_PEOPLE = 2**62
+
+
+def redraw_probability(k: int, epsilon: float) -> float:
+    """Beta = k / (k + e^eps - 1), for which k-ary randomized response is epsilon-private (Algorithm 1).
+
+    Erratum 1: the true bin is sent with probability 1 - beta + beta/k, not 1 - beta.
+
+    >>> round(redraw_probability(2, 1.0), 4)
+    0.5379
+    """
+    cells = integer("k", k, 1, MAX_PEOPLE)
+    return cells / (cells + math.expm1(positive("epsilon", epsilon)))
+
+
+def ustatistic_variance(n: int, zeta_1: float, zeta_2: float) -> float:
+    """Hoeffding's variance of a U-statistic: 2/(n(n-1)) (2(n-2) zeta_1 + zeta_2) (section 2).
+
+    Erratum 5: zeta_1 is the variance of the projection E[f(x_1, X_2) | x_1].
+    """
+    people = integer("n", n, 2, MAX_PEOPLE)
+    return 2 / (people * (people - 1)) * (2 * (people - 2) * zeta_1 + zeta_2)
+
+
+def krr_variance(n: int, epsilon: float, kernel: NDArray[np.float64], cells: NDArray[np.float64]) -> float:
+    """Lemma "discretevariance": the exact variance of the estimate from k-ary randomized response.
+
+    ``kernel`` is the symmetric k x k matrix A, ``cells`` the distribution D of people over the cells.
+    """
+    k = len(cells)
+    beta = redraw_probability(k, epsilon)
+    reports = (1 - beta) * cells + beta / k
+    along = kernel @ cells
+    first = float(reports @ along**2 - (reports @ along) ** 2)
+    shifted = (np.eye(k) - beta / k) @ kernel
+    inner = shifted**2 @ reports - (shifted @ reports) ** 2
+    second = float(reports @ inner)
+    people = integer("n", n, 2, MAX_PEOPLE)
+    pairs = people * (people - 1) / 2
+    return ((2 * people - 3) / (1 - beta) ** 2 * first + second / (1 - beta) ** 4) / pairs
+
+
+def krr_variance_bound(n: int, k: int, epsilon: float) -> float:
+    """Theorem "discrete-case": Var <= 1/(n (1-beta)^2) + (1+beta)^2 / (2 n (n-1) (1-beta)^4)."""
+    people = integer("n", n, 2, MAX_PEOPLE)
+    beta = redraw_probability(k, epsilon)
+    return 1 / (people * (1 - beta) ** 2) + (1 + beta) ** 2 / (2 * people * (people - 1) * (1 - beta) ** 4)
+
+
+def krr_variance_approximation(n: int, k: int, epsilon: float) -> float:
+    """The corollary's approximation for small epsilon: (1 + k/eps)^2 / n + (1 + k/eps)^4 / (2 n^2)."""
+    people, ratio = integer("n", n, 2, MAX_PEOPLE), 1 + k / positive("epsilon", epsilon)
+    return ratio**2 / people + ratio**4 / (2 * people**2)
+
+
+def lipschitz_quantization_bound(k: int, lipschitz: float) -> float:
+    """Lemma "lip": squared error of binning [0, 1] into k bins for an L-Lipschitz kernel: L^2 / k^2.
+
+    Erratum 6: the printed L^2/(2 k^2) is too small by a factor of two, since both arguments move by
+    up to 1/k inside their bins, so the kernel by up to 2 L/k, and half of that is the midpoint's error.
+    """
+    return (real("lipschitz", lipschitz) / integer("k", k, 1, MAX_PEOPLE)) ** 2
+
+
+def smooth_quantization_bound(diameter: float, density_lipschitz: float) -> float:
+    """Lemma for smooth data: squared error 4 L^2 D^2 (1 + L^2 D^2) with bins of diameter D.
+
+    L is the Lipschitz constant of the data's density, and the kernel is the average kernel.
+    """
+    move = real("density_lipschitz", density_lipschitz) * positive("diameter", diameter)
+    return 4 * move**2 * (1 + move**2)
+
+
+def mse_bound_lipschitz_kernel(n: int, k: int, epsilon: float, lipschitz: float) -> float:
+    """Theorem "dphist-main", first part: variance bound plus quantization of a Lipschitz kernel."""
+    return krr_variance_bound(n, k, epsilon) + lipschitz_quantization_bound(k, lipschitz)
+
+
+def mse_bound_smooth_data(n: int, k: int, epsilon: float, density_lipschitz: float) -> float:
+    """Theorem "dphist-main", second part: variance bound plus quantization of smooth data."""
+    return krr_variance_bound(n, k, epsilon) + smooth_quantization_bound(1 / k, density_lipschitz)
+
+
+def best_bins(n: int, epsilon: float, lipschitz: float = 1.0) -> int:
+    """Corollary "dphist-main": k = n^(1/4) sqrt(L eps), rounded, at least 2.
+
+    L is the kernel's or the density's Lipschitz constant. Meant for eps <= 1; above, it asks for more
+    bins than needed but stays usable.
+
+    >>> best_bins(200_000, 1.0)
+    21
+    """
+    people = integer("n", n, 1, MAX_PEOPLE)
+    slope = real("lipschitz", lipschitz)
+    if slope < 0:
+        raise BadParameter(f"lipschitz must be at least 0, not {lipschitz!r}")
+    return max(2, round(math.sqrt(math.sqrt(people) * slope * positive("epsilon", epsilon))))
+
+
+def mse_order(n: int, epsilon: float, lipschitz: float = 1.0) -> float:
+    """Corollary "dphist-main": the order of the MSE at the best k: L / (sqrt(n) eps), no constant."""
+    return real("lipschitz", lipschitz) / (
+        math.sqrt(integer("n", n, 1, MAX_PEOPLE)) * positive("epsilon", epsilon)
+    )
