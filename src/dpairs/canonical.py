@@ -10,11 +10,13 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import re
 from typing import Any
 
 from .errors import BadFile
 
 SAFE_INTEGER = 2**53
+_DECIMAL = re.compile("-?[0-9]{1,20}")
 MAX_TEXT = 16 * 2**20
 """Longest text that is parsed (16 MiB): checked before parsing."""
 
@@ -30,7 +32,7 @@ def number_text(value: float) -> str:
     if value == 0:
         return "0"
     sign = "-" if value < 0 else ""
-    mantissa, _, exponent = f"{abs(value)!r}".partition("e")
+    mantissa, _, exponent = repr(abs(float(value))).partition("e")
     whole, _, fraction = mantissa.partition(".")
     digits = (whole + fraction).lstrip("0")
     point = int(exponent or 0) + len(whole) - (len(whole + fraction) - len(digits))
@@ -96,7 +98,6 @@ def big_integer(value: int) -> int | str:
 
 def read_integer(value: Any) -> Any:
     """Undo `big_integer`; anything else is left for the caller's check to refuse."""
-    if isinstance(value, str) and value.lstrip("-").isascii() and value.lstrip("-").isdigit():
-        number = int(value) if len(value) <= 24 else 0
-        return number if abs(number) > SAFE_INTEGER else value
+    if isinstance(value, str) and _DECIMAL.fullmatch(value) and abs(int(value)) > SAFE_INTEGER:
+        return int(value)
     return value

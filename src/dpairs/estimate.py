@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from statistics import NormalDist
 from typing import Any, NamedTuple
 
@@ -26,14 +26,16 @@ class Interval(NamedTuple):
 class Quantization:
     """What binning may have done to the value: not part of the interval.
 
-    ``bound`` holds for any data (known when the kernel has a Lipschitz constant); ``estimate`` is the
-    square root of the paper's Delta, estimated from the same reports: about how far the binned value
-    can lie from the true one for data like these (None under random rounding). Both are zero on domains
-    that were not binned.
+    ``bound`` holds for any data (known when the kernel has a Lipschitz constant). ``estimate`` is for
+    data like these, from the same reports: how far the kernel can lie from its binned value, averaged
+    over pairs. ``delta`` is the paper's Delta, the average of the square of that distance, so
+    ``estimate <= sqrt(delta)`` but for noise. The last two are None under random rounding. All are zero
+    on domains that were not binned.
     """
 
     bound: float | None
     estimate: float | None
+    delta: float | None
 
 
 @dataclass(frozen=True)
@@ -83,10 +85,7 @@ class Estimate:
 
     def notes(self) -> list[str]:
         """What the interval covers and does not cover, in sentences."""
-        said = [
-            "The interval covers the privacy noise and the sampling of people; "
-            "target='sample' gives the one for exactly these people."
-        ]
+        said = ["The interval covers the privacy noise and the sampling of people."]
         estimate, bound = self.quantization.estimate, self.quantization.bound
         if estimate is None or estimate > 0:
             size = (
@@ -114,7 +113,7 @@ class Estimate:
             "estimator": self.estimator,
             "study": self.study_id,
             "privacy": self.privacy.to_json(),
-            "quantization": {"bound": self.quantization.bound, "estimate": self.quantization.estimate},
+            "quantization": asdict(self.quantization),
             "details": {name: _finite(value) for name, value in self.details.items()},
             "notes": self.notes(),
         }

@@ -67,7 +67,7 @@ class Study:
         if domain is None and isinstance(chosen, Kernel):
             domain = chosen.domain
         domains = as_domains(domain)  # type: ignore[arg-type]
-        fields(f"a {protocol!r} study of {chosen.name!r}", options, kind.options)
+        fields(f"a {protocol!r} study of {chosen.name!r}", options, (*own, *kind.options))
         number = public_seed() if seed is None else integer("seed", seed, 0, MAX_SEED)
         way = kind.create(chosen, domains, loss, **options)
         return cls(way.statistic, domains, way, loss, 0.0, number)

@@ -16,7 +16,9 @@ at zero.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,31 +35,66 @@ class Spread:
     sample: float
 
 
-def one_sample_mean(counts: Vector, decoder: Matrix, kernel: Matrix) -> float:
-    """The mean of A over ordered pairs of different people, estimated from one stratum's counts."""
-    n = counts.sum()
-    total = counts @ decoder
-    twice_same = counts @ ((decoder @ kernel) * decoder).sum(axis=1)
-    return float((total @ kernel @ total - twice_same) / (n * (n - 1)))
+@dataclass(frozen=True, eq=False)
+class OneSample:
+    """The kernel M(y, y') = r(y)' A r(y') between the reports of one stratum.
+
+    What does not depend on the counts is computed once, so that a value takes O(k^2).
+    """
+
+    decoder: Matrix
+    kernel: Matrix
+
+    @cached_property
+    def half(self) -> Matrix:
+        """r(y)' A for every symbol y."""
+        return self.decoder @ self.kernel
+
+    @cached_property
+    def same(self) -> Vector:
+        """M(y, y)."""
+        return np.einsum("yk,yk->y", self.half, self.decoder)
+
+    def mean(self, strata: Sequence[Vector]) -> float:
+        """The mean of A over ordered pairs of different people, without bias."""
+        (counts,) = strata
+        n = counts.sum()
+        total = counts @ self.decoder
+        return float((total @ self.kernel @ total - counts @ self.same) / (n * (n - 1)))
+
+    def spread(self, strata: Sequence[Vector]) -> Spread:
+        """The variances of `mean`; infinite below four people, where none can be estimated."""
+        if strata[0].sum() < 4:
+            return Spread(math.inf, math.inf)
+        # Shifting the kernel by a constant changes no variance and saves digits.
+        return _one_sample_spread(strata[0], OneSample(self.decoder, self.kernel - self.mean(strata)))
 
 
-def two_sample_mean(counts: tuple[Vector, Vector], decoders: tuple[Matrix, Matrix], kernel: Matrix) -> float:
-    """The mean of A over pairs of one person of each of two strata."""
-    first, second = (count @ decoder / count.sum() for count, decoder in zip(counts, decoders, strict=True))
-    return float(first @ kernel @ second)
+@dataclass(frozen=True, eq=False)
+class TwoSamples:
+    """The kernel M(y, y') = r(y)' A r(y') between reports of two strata with one mechanism."""
+
+    decoder: Matrix
+    kernel: Matrix
+
+    def mean(self, strata: Sequence[Vector]) -> float:
+        """The mean of A over pairs of one person of each stratum, without bias."""
+        first, second = (counts @ self.decoder / counts.sum() for counts in strata)
+        return float(first @ self.kernel @ second)
+
+    def spread(self, strata: Sequence[Vector]) -> Spread:
+        """The variances of `mean`; infinite when a stratum has fewer than two people."""
+        first, second = strata
+        if first.sum() < 2 or second.sum() < 2:
+            return Spread(math.inf, math.inf)
+        return _two_sample_spread(first, second, TwoSamples(self.decoder, self.kernel - self.mean(strata)))
 
 
-def one_sample_spread(counts: Vector, decoder: Matrix, kernel: Matrix) -> Spread:
-    """The variances of `one_sample_mean`; infinite below four people, where none can be estimated."""
+def _one_sample_spread(counts: Vector, centred: OneSample) -> Spread:
     n = float(counts.sum())
-    if n < 4:
-        return Spread(math.inf, math.inf)
     pairs, triples, quadruples = n * (n - 1), n * (n - 1) * (n - 2), n * (n - 1) * (n - 2) * (n - 3)
-    # Shifting the kernel by a constant changes no variance and saves digits.
-    kernel = kernel - one_sample_mean(counts, decoder, kernel)
-    half = decoder @ kernel
+    decoder, half, same = centred.decoder, centred.half, centred.same
     reports = half @ decoder.T
-    same = np.diagonal(reports)
 
     rows = reports @ counts - same
     total = counts @ rows
@@ -75,8 +112,7 @@ def one_sample_spread(counts: Vector, decoder: Matrix, kernel: Matrix) -> Spread
     cube = counts @ (decoder * half**2)
     # E (A h)(x)^2 over three different people, and E A(x, x')^2, E (r' A e_x')^2 over two.
     kept_first = float((cells * (along**2 - half_square) - 2 * along * product + 2 * cube).sum()) / triples
-    square_kernel = kernel**2
-    kept_second = one_sample_mean(counts, decoder, square_kernel)
+    kept_second = OneSample(decoder, centred.kernel**2).mean([counts])
     crossed = float((half_square * cells - cube).sum()) / pairs
     first_order = max(shared / triples - kept_first, 0.0)
     one_sided = max(crossed - kept_second, 0.0)
@@ -85,22 +121,17 @@ def one_sample_spread(counts: Vector, decoder: Matrix, kernel: Matrix) -> Spread
     return Spread(population, min(sample, population))
 
 
-def two_sample_spread(
-    counts: tuple[Vector, Vector], decoders: tuple[Matrix, Matrix], kernel: Matrix
-) -> Spread:
-    """The variances of `two_sample_mean`; infinite when a stratum has fewer than two people."""
-    n, m = float(counts[0].sum()), float(counts[1].sum())
-    if n < 2 or m < 2:
-        return Spread(math.inf, math.inf)
-    kernel = kernel - two_sample_mean(counts, decoders, kernel)
-    left, right = decoders[0] @ kernel, decoders[1] @ kernel.T
-    reports = left @ decoders[1].T
+def _two_sample_spread(first: Vector, second: Vector, centred: TwoSamples) -> Spread:
+    n, m = float(first.sum()), float(second.sum())
+    decoder, kernel = centred.decoder, centred.kernel
+    left, right = decoder @ kernel, decoder @ kernel.T
+    reports = left @ decoder.T
 
-    rows, columns = reports @ counts[1], counts[0] @ reports
-    squares = float(counts[0] @ reports**2 @ counts[1])
-    share_first = float(counts[0] @ rows**2) - squares
-    share_second = float(counts[1] @ columns**2) - squares
-    disjoint = float(counts[0] @ rows) ** 2 - share_first - share_second - squares
+    rows, columns = reports @ second, first @ reports
+    squares = float(first @ reports**2 @ second)
+    share_first = float(first @ rows**2) - squares
+    share_second = float(second @ columns**2) - squares
+    disjoint = float(first @ rows) ** 2 - share_first - share_second - squares
     centre = disjoint / (n * (n - 1) * m * (m - 1))
     mean_first, mean_second = share_first / (n * m * (m - 1)), share_second / (n * (n - 1) * m)
     zeta_10 = max(mean_first - centre, 0.0)
@@ -108,15 +139,15 @@ def two_sample_spread(
     zeta_11 = max(squares / (n * m) - centre, zeta_10 + zeta_01)
     population = ((m - 1) * zeta_10 + (n - 1) * zeta_01 + zeta_11) / (n * m)
 
-    cells = counts[0] @ decoders[0], counts[1] @ decoders[1]
-    left_square, right_square = counts[0] @ left**2, counts[1] @ right**2
-    kept_first = float(cells[0] @ ((counts[1] @ right) ** 2 - right_square)) / (n * m * (m - 1))
-    kept_second = float(cells[1] @ ((counts[0] @ left) ** 2 - left_square)) / (n * (n - 1) * m)
-    kept_both = two_sample_mean(counts, decoders, kernel**2)
+    cells = first @ decoder, second @ decoder
+    left_square, right_square = first @ left**2, second @ right**2
+    kept_first = float(cells[0] @ ((second @ right) ** 2 - right_square)) / (n * m * (m - 1))
+    kept_second = float(cells[1] @ ((first @ left) ** 2 - left_square)) / (n * (n - 1) * m)
+    kept_both = TwoSamples(decoder, kernel**2).mean([first, second])
     crossed_first = float(left_square @ cells[1]) / (n * m)
     crossed_second = float(right_square @ cells[0]) / (n * m)
-    first = max(mean_first - kept_first, 0.0) * (m - 1) + max(crossed_first - kept_both, 0.0)
-    second = max(mean_second - kept_second, 0.0) * (n - 1) + max(crossed_second - kept_both, 0.0)
+    noise_first = max(mean_first - kept_first, 0.0) * (m - 1) + max(crossed_first - kept_both, 0.0)
+    noise_second = max(mean_second - kept_second, 0.0) * (n - 1) + max(crossed_second - kept_both, 0.0)
     both = max(squares / (n * m) + kept_both - crossed_first - crossed_second, 0.0)
-    sample = (first + second + both) / (n * m)
+    sample = (noise_first + noise_second + both) / (n * m)
     return Spread(population, min(sample, population))

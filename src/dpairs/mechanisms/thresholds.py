@@ -34,7 +34,7 @@ def exp_below(epsilon: float) -> Fraction:
 def log_above(ratio: Fraction) -> float:
     """The smallest float found that is at least ln(ratio)."""
     quotient = _DIGITS.divide(Decimal(ratio.numerator), Decimal(ratio.denominator))
-    logarithm = Fraction(_DIGITS.ln(quotient)) + _SLACK * 64
+    logarithm = Fraction(_DIGITS.ln(quotient)) + _SLACK / 100
     nearest = float(logarithm)
     return nearest if Fraction(nearest) >= logarithm else math.nextafter(nearest, math.inf)
 

@@ -2,8 +2,9 @@
 
 Section 3 of the paper, for any mechanism whose channel is known. A report decodes to an unbiased
 estimate of the indicator of its person's cell, so the kernel of two decoded reports is an unbiased
-estimate of the kernel of the two people's cells. Everything is computed from the counts of symbols:
-O(k^2), whatever the number of people.
+estimate of the kernel of the two people's cells. Everything is computed from the counts of symbols, so
+it costs the same whatever the number of people: O(k^2) for the value once the study's matrices are made,
+a few products of k x k matrices for the standard errors.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from ..privacy import PrivacyClaim
 from ..randomness import Randomness
 from ..statistics import KERNELS, Form, Kernel, Statistic
 from ..statistics.labels import need_both
-from ..ustatistics import Spread, one_sample_mean, one_sample_spread, two_sample_mean, two_sample_spread
+from ..ustatistics import OneSample, Spread, TwoSamples
 from .base import Answer, Protocol
 
 
@@ -136,14 +137,13 @@ class Histogram(Protocol):
         sizes = {stratum: int(count.sum()) for stratum, count in counts.items()}
         _need_people(sizes)
         vectors = [count.astype(np.float64) for count in counts.values()]
-        forms = self.statistic.forms(self.grid, self.kernel)
-        values = np.array([self._mean(vectors, form.matrix) for form in forms])
+        values = np.array([average.mean(vectors) for average, *_ in self._averages])
         finished = self.statistic.finish(values, sizes)
 
         def spread_along(gradient: NDArray[np.float64]) -> Spread:
             # The delta method: along its gradient a smooth function of forms is one form.
-            combined = np.tensordot(gradient, np.array([form.matrix for form in forms]), axes=1)
-            return self._spread(vectors, combined)
+            matrices = np.array([form.matrix for form in self._forms])
+            return self._average(np.tensordot(gradient, matrices, axes=1)).spread(vectors)
 
         spread = spread_along(finished.gradient)
         details = self.statistic.details(
@@ -153,35 +153,42 @@ class Histogram(Protocol):
             finished.value,
             math.sqrt(spread.population),
             math.sqrt(spread.sample),
-            self._quantization(vectors, forms, finished.gradient),
+            self._quantization(vectors, finished.gradient),
             details,
         )
 
-    def _mean(self, vectors: list[NDArray[np.float64]], matrix: NDArray[np.float64]) -> float:
-        decode = self.mechanism.decoder
-        if len(vectors) == 1:
-            return one_sample_mean(vectors[0], decode, matrix)
-        return two_sample_mean((vectors[0], vectors[1]), (decode, decode), matrix)
+    @cached_property
+    def _forms(self) -> tuple[Form, ...]:
+        return self.statistic.forms(self.grid, self.kernel)
 
-    def _spread(self, vectors: list[NDArray[np.float64]], matrix: NDArray[np.float64]) -> Spread:
-        decode = self.mechanism.decoder
-        if len(vectors) == 1:
-            return one_sample_spread(vectors[0], decode, matrix)
-        return two_sample_spread((vectors[0], vectors[1]), (decode, decode), matrix)
+    def _average(self, matrix: NDArray[np.float64]) -> OneSample | TwoSamples:
+        kind = OneSample if len(self.statistic.strata) == 1 else TwoSamples
+        return kind(self.mechanism.decoder, matrix)
+
+    @cached_property
+    def _averages(self) -> list[tuple[OneSample | TwoSamples, ...]]:
+        """For each form the averages of its matrix, of its spread and of the spread's square."""
+        return [tuple(map(self._average, (form.matrix, form.spread, form.spread**2))) for form in self._forms]
 
     def _quantization(
-        self, vectors: list[NDArray[np.float64]], forms: tuple[Form, ...], gradient: NDArray[np.float64]
+        self, vectors: list[NDArray[np.float64]], gradient: NDArray[np.float64]
     ) -> Quantization:
         slope = self.statistic.lipschitz(self.domains)
         if self.rounding == "random":
             # Each argument moves by at most half the grid's step on average.
             width = max(axis.width for axis in self.grid.axes)
-            return Quantization(None if slope is None or len(forms) > 1 else abs(slope) * width, None)
-        shares = [abs(float(each)) for each in gradient]
-        deltas = [math.sqrt(max(self._mean(vectors, form.spread**2), 0.0)) for form in forms]
-        estimate = sum(share * delta for share, delta in zip(shares, deltas, strict=True))
-        bound = sum(share * float(form.spread.max()) for share, form in zip(shares, forms, strict=True))
-        return Quantization(bound if slope is not None or bound == 0 else None, estimate)
+            return Quantization(
+                None if slope is None or len(self._forms) > 1 else abs(slope) * width, None, None
+            )
+        shares = np.abs(gradient)
+        bound = float(shares @ [form.spread.max() for form in self._forms])
+        moved = [max(spread.mean(vectors), 0.0) for _, spread, _ in self._averages]
+        root_delta = [math.sqrt(max(square.mean(vectors), 0.0)) for _, _, square in self._averages]
+        return Quantization(
+            bound if slope is not None or bound == 0 else None,
+            float(shares @ moved),
+            float(shares @ root_delta) ** 2,
+        )
 
     def privacy(self, epsilon_asked: float) -> PrivacyClaim:
         """Pure epsilon-LDP in one round."""
@@ -233,7 +240,9 @@ def _bins(
     elif bins is not None:
         given = list(bins)
         if len(given) != len(domains):
-            raise BadParameter(f"bins must be one number, or {len(domains)} of them, not {len(given)}")
+            raise BadParameter(
+                f"bins must be one number for each of the {len(domains)} domain(s), not {len(given)}"
+            )
     else:
         given = [_default_bins(statistic, domains, domain, epsilon, n) for domain in domains]
     return tuple(integer("bins", count, 2, MAX_BINS) for count in given)

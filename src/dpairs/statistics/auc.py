@@ -84,10 +84,15 @@ class AUC(Statistic):
 
     def exact(self, table: Table) -> float:
         """The AUC of all scores, in O(n log n)."""
+        won, pairs = self.won(table)
+        return won / pairs
+
+    def won(self, table: Table) -> tuple[float, int]:
+        """How many pairs the positives win, exactly, and how many there are."""
         positive = positives(table["label"])
         above, below = table["score"][positive], table["score"][~positive]
         need_both(above.size, below.size)
-        return pairs_won(above, below, TIES[self.ties]) / (above.size * below.size)
+        return pairs_won(above, below, TIES[self.ties]), above.size * below.size
 
     def forms(self, grid: Grid, kernel: str) -> tuple[Form, ...]:
         """One bilinear form when labels are public; else the pairs won and the pairs there are."""

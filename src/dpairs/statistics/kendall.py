@@ -52,14 +52,11 @@ class KendallTau(Statistic):
         """Kendall's tau of all pairs, in O(n log n) by scipy's count of discordant pairs."""
         x, y = table["x"], table["y"]
         need_two(x.size)
-        pairs = x.size * (x.size - 1) // 2
-        untied_x, untied_y = pairs - tied_pairs(x), pairs - tied_pairs(y)
-        if untied_x == 0 or untied_y == 0:
-            if self.variant == "a":
-                return 0.0
-            raise NotEnoughData(
-                f"tau-b is not defined when column {'x' if untied_x == 0 else 'y'!r} is constant"
-            )
+        constant = [name for name in self.columns if table[name].min() == table[name].max()]
+        if constant and self.variant == "b":
+            raise NotEnoughData(f"tau-b is not defined when column {constant[0]!r} is constant")
+        if constant:
+            return 0.0
         # Imported here: scipy.stats is heavy, and a participant's device never computes this.
         from scipy.stats import kendalltau
 
@@ -67,7 +64,8 @@ class KendallTau(Statistic):
         if self.variant == "b":
             return tau_b
         # Concordant minus discordant is a whole number, so rounding removes the square roots' error.
-        excess = tau_b * math.sqrt(untied_x) * math.sqrt(untied_y)
+        pairs = x.size * (x.size - 1) // 2
+        excess = tau_b * math.sqrt(pairs - tied_pairs(x)) * math.sqrt(pairs - tied_pairs(y))
         return (round(excess) if pairs < 2**50 else excess) / pairs
 
     def forms(self, grid: Grid, kernel: str) -> tuple[Form, ...]:

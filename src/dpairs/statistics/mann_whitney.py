@@ -29,9 +29,7 @@ class MannWhitney(AUC):
 
     def exact(self, table: Table) -> float:
         """U of the positive class: the same number as ``scipy.stats.mannwhitneyu``."""
-        positive = positives(table["label"])
-        above = int(positive.sum())
-        return super().exact(table) * above * (positive.size - above)
+        return self.won(table)[0]
 
     def exact_details(self, table: Table) -> dict[str, float]:
         """Z with the tie correction and a continuity correction of 1/2, and the two-sided p."""

@@ -1,0 +1,67 @@
+# Everything runs from .venv; nothing needs to be activated.
+
+PYTHON ?= python3
+JOBS   ?= 2
+VENV   := .venv
+BIN    := $(VENV)/bin
+STAMP  := $(VENV)/.ready
+EXTRAS := cli,test,check,docs,bench
+
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# Silences the theme's notice about MkDocs 2; pyproject.toml stays below 2.
+export NO_MKDOCS_2_WARNING := 1
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help setup demo test validate check format bench docs lock build clean
+
+help: ## Show this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup: $(STAMP) ## Make .venv and install dpairs with its tools, at pinned versions
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("dpairs needs Python 3.11 or newer")'
+	$(PYTHON) -m venv --clear $(VENV)
+
+$(STAMP): pyproject.toml constraints.txt | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[$(EXTRAS)]'
+	@touch $@
+
+demo: setup ## Run the demonstration
+	$(BIN)/dpairs demo
+
+test: setup ## Run the tests, without the long ones
+	$(BIN)/python -m pytest -n $(JOBS) -m "not long"
+
+validate: setup ## Run every test, with the full statistical validation
+	DPAIRS_VALIDATE=1 $(BIN)/python -m pytest -n $(JOBS)
+
+check: setup ## Check lint, format, types, imports and documentation
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo
+	$(BIN)/mkdocs build --strict # not --quiet, which hides warnings from --strict
+
+format: setup ## Format the code and fix what can be fixed safely
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+
+bench: setup ## Run the benchmarks
+	$(BIN)/python benchmarks/run.py
+
+docs: setup ## Build the documentation into site/
+	$(BIN)/mkdocs build --strict
+
+lock: setup ## Write the versions that .venv holds to constraints.txt
+	$(BIN)/python -m pip freeze --exclude-editable --exclude dpairs > constraints.tmp
+	mv constraints.tmp constraints.txt
+	@touch $(STAMP)
+
+build: setup ## Build the wheel into dist/
+	$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir dist .
+
+clean: ## Remove what the other targets made, except .venv
+	rm -rf site dist build constraints.tmp .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	find . -name __pycache__ -not -path './$(VENV)/*' -prune -exec rm -rf {} +

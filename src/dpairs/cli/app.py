@@ -1,0 +1,59 @@
+"""The verbs, and how a run ends."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import typer
+from rich.text import Text
+
+from .. import __version__
+from ..errors import DpairsError
+from . import demo, estimate, report, simulate, study, tally
+from .show import errors
+
+app = typer.Typer(
+    name="dpairs",
+    help="Statistics over pairs of people, from people who hand nothing over.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.add_typer(study.app, name="study")
+app.command("simulate")(simulate.simulate)
+app.command("report")(report.report)
+app.command("tally")(tally.tally)
+app.command("estimate")(estimate.estimate)
+app.command("demo")(demo.demo)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        print(f"dpairs {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: bool = typer.Option(
+        False, "--version", callback=_version, is_eager=True, help="Say which version this is."
+    ),
+) -> None:
+    """Statistics over pairs of people, from people who hand nothing over."""
+
+
+def run(arguments: list[str]) -> int:
+    """Run one command and return its exit code; wrong usage is 2, like any other wrong input."""
+    try:
+        app(arguments, prog_name="dpairs")
+    except SystemExit as end:
+        return end.code if isinstance(end.code, int) else 0
+    except DpairsError as error:
+        errors.print(Text.assemble(("error: ", "bold red"), str(error)), soft_wrap=True)
+        return 2
+    except BrokenPipeError:
+        # The reader of our output went away: not an error of ours, and nothing is left to flush to.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 141
+    return 0

@@ -1,0 +1,95 @@
+"""Columns from CSV and Parquet files, in batches, through Arrow."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet
+
+from ..domains import Domain, Integers
+from ..errors import BadFile, BadParameter
+from ..study import Study
+
+BATCH_BYTES = 2**24
+SUFFIXES = (".csv", ".csv.gz", ".parquet", ".pq")
+
+
+def column_names(study: Study, renames: Sequence[str]) -> dict[str, str]:
+    """Which column of the file holds which column of the statistic, from ``name=column`` options."""
+    wanted = study.statistic.columns
+    names = {name: name for name in wanted}
+    for rename in renames:
+        name, equals, column = rename.partition("=")
+        if not equals or name not in wanted or not column:
+            raise BadParameter(
+                f"--column must be NAME=COLUMN with NAME one of {', '.join(wanted)}, not {rename!r}"
+            )
+        names[name] = column
+    return names
+
+
+def batches(study: Study, path: Path, names: dict[str, str]) -> Iterator[dict[str, Any]]:
+    """The file's rows, batch by batch, with the statistic's column names."""
+    lower = path.name.lower()
+    if not lower.endswith(SUFFIXES):
+        raise BadFile(f"data {path} must be a file of the kinds {', '.join(SUFFIXES)}")
+    if not path.is_file():
+        raise BadFile(f"data {path} cannot be read: there is no such file")
+    reader = (
+        _parquet(path, names)
+        if lower.endswith((".parquet", ".pq"))
+        else _csv(path, names, _types(study, names))
+    )
+    try:
+        for batch in reader:
+            yield {name: batch.column(column) for name, column in names.items()}
+    except pa.ArrowKeyError as error:
+        raise BadFile(f"data {path}: {_sentence(error)}") from None
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+        raise BadFile(f"data {path} cannot be read: {_sentence(error)}") from None
+
+
+def _csv(path: Path, names: dict[str, str], types: dict[str, pa.DataType]) -> Iterator[Any]:
+    with pa.input_stream(str(path), compression="detect") as file:
+        reader = pyarrow.csv.open_csv(
+            file,
+            read_options=pyarrow.csv.ReadOptions(block_size=BATCH_BYTES),
+            convert_options=pyarrow.csv.ConvertOptions(column_types=types, strings_can_be_null=False),
+        )
+        _check(path, names, reader.schema.names)
+        yield from reader
+
+
+def _parquet(path: Path, names: dict[str, str]) -> Iterator[Any]:
+    with pyarrow.parquet.ParquetFile(path) as file:
+        _check(path, names, file.schema_arrow.names)
+        yield from file.iter_batches(columns=sorted(set(names.values())))
+
+
+def _check(path: Path, names: dict[str, str], present: Sequence[str]) -> None:
+    for name, column in names.items():
+        if column not in present:
+            listed = ", ".join(map(repr, list(present)[:12]))
+            raise BadFile(f"data {path} has no column {column!r} for {name}; its columns are {listed}")
+
+
+def _types(study: Study, names: dict[str, str]) -> dict[str, pa.DataType]:
+    """Types follow the domains, not the first rows; labels are left to Arrow."""
+    pairs = zip(study.statistic.domain_columns, study.domains, strict=True)
+    return {names[name]: _type(domain) for name, domain in pairs}
+
+
+def _type(domain: Domain) -> pa.DataType:
+    if not domain.numeric:
+        return pa.string()
+    if isinstance(domain, Integers) and max(abs(domain.low), abs(domain.high)) > 2**53:
+        return pa.int64() if domain.high < 2**63 else pa.uint64()
+    return pa.float64()
+
+
+def _sentence(error: Exception) -> str:
+    return str(error).strip().splitlines()[0].rstrip(".") if str(error).strip() else type(error).__name__

@@ -1,0 +1,93 @@
+"""Pictures, in one style, with a palette that colour-blind readers can tell apart."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+
+from ..errors import BadFile
+from ..estimate import Estimate
+
+BLUE, ORANGE, GREY = "#0072B2", "#D55E00", "#666666"
+"""From the palette of Okabe and Ito."""
+STYLE: Any = {
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "font.size": 10,
+    "figure.dpi": 150,
+    "svg.hashsalt": "dpairs",
+}
+
+
+def save(figure: Figure, path: Path) -> None:
+    """Write a picture; its kind follows from the file's name."""
+    try:
+        figure.savefig(path)
+    except (OSError, ValueError) as error:
+        raise BadFile(f"the picture {path} cannot be written: {str(error).splitlines()[0]}") from None
+
+
+def plot_runs(estimates: Sequence[Estimate], truth: float | None, level: float, path: Path) -> None:
+    """Each run's estimate and interval, in order of the estimate, beside the exact value."""
+    ordered = sorted(estimates, key=lambda each: each.value)
+    values = np.array([each.value for each in ordered])
+    reach = np.array([each.confidence_interval(level, "sample").high - each.value for each in ordered])
+    with mpl.rc_context(STYLE):
+        figure = Figure(figsize=(7, 3.6), layout="constrained")
+        axes = figure.add_subplot()
+        axes.errorbar(
+            np.arange(1, len(ordered) + 1),
+            values,
+            yerr=reach,
+            fmt="o",
+            ms=4,
+            lw=1,
+            color=BLUE,
+            label=f"estimate and {level:.0%} interval for this sample",
+        )
+        if truth is not None:
+            axes.axhline(truth, color=ORANGE, lw=1.5, label="exact value")
+        axes.set_xlabel("run, in order of the estimate")
+        axes.set_ylabel(ordered[0].statistic.replace("_", " "))
+        axes.set_title(f"{ordered[0].n:,} people, epsilon {ordered[0].privacy.epsilon_asked:g}", loc="left")
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+        axes.legend(frameon=False, loc="best")
+        save(figure, path)
+
+
+def plot_against_epsilon(
+    panels: Sequence[tuple[str, float, Sequence[Estimate]]], level: float, path: Path
+) -> None:
+    """One panel for each statistic: estimates with intervals against epsilon, and the exact value."""
+    with mpl.rc_context(STYLE):
+        figure = Figure(figsize=(10, 3.4), layout="constrained")
+        for place, (title, truth, estimates) in enumerate(panels, start=1):
+            axes = figure.add_subplot(1, len(panels), place)
+            epsilons = [each.privacy.epsilon_asked for each in estimates]
+            reach = [each.confidence_interval(level).high - each.value for each in estimates]
+            axes.axhline(truth, color=ORANGE, lw=1.5, label="exact value")
+            axes.errorbar(
+                epsilons,
+                [each.value for each in estimates],
+                yerr=reach,
+                fmt="o",
+                ms=4,
+                lw=1.2,
+                capsize=3,
+                color=BLUE,
+                label=f"private estimate, {level:.0%} interval",
+            )
+            axes.set_xscale("log")
+            axes.set_xticks(epsilons, [f"{epsilon:g}" for epsilon in epsilons])
+            axes.minorticks_off()
+            axes.set_xlabel("epsilon")
+            axes.set_title(title, loc="left")
+            if place == 1:
+                axes.legend(frameon=False, fontsize=8)
+        save(figure, path)

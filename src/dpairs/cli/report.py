@@ -1,0 +1,68 @@
+"""`dpairs report`: one person's answer."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from ..canonical import canonical
+from ..domains import Domain
+from ..errors import BadFile, BadValue
+from ..participant import Participant
+from ..study import Study
+from .show import output
+from .study import as_number
+
+
+def report(
+    study_file: Annotated[Path, typer.Argument(metavar="STUDY", help="A study file.")],
+    index: Annotated[int, typer.Option(help="This participant's number in the study.")],
+    stratum: Annotated[
+        str | None, typer.Option(help="This participant's public class, where there are classes.")
+    ] = None,
+    score: Annotated[str | None, typer.Option(help="The private score.")] = None,
+    label: Annotated[str | None, typer.Option(help="The private label (0 or 1).")] = None,
+    x: Annotated[str | None, typer.Option("--x", help="The private x.")] = None,
+    y: Annotated[str | None, typer.Option("--y", help="The private y.")] = None,
+    value: Annotated[str | None, typer.Option(help="The private value.")] = None,
+    max_epsilon: Annotated[float | None, typer.Option(help="Refuse studies that lose more.")] = None,
+    append: Annotated[Path | None, typer.Option(help="Add the report to this file, one JSON line.")] = None,
+    wire: Annotated[bool, typer.Option(help="Print the wire form in hexadecimal instead of JSON.")] = False,
+) -> None:
+    """Randomize one person's values on this device and print the report: nothing else leaves.
+
+    A value that is not given as an option is asked for without being shown, which also keeps it out of
+    the shell's history.
+    """
+    study = Study.load(study_file)
+    me = Participant(study, index, stratum, max_epsilon=max_epsilon)
+    given = {"score": score, "label": label, "x": x, "y": y, "value": value}
+    wanted = study.statistic.private_columns
+    extra = sorted(name for name, text in given.items() if text is not None and name not in wanted)
+    if extra:
+        raise BadValue(f"a report of this study needs {' and '.join(wanted)}, not {' and '.join(extra)}")
+    domains = dict(zip(study.statistic.domain_columns, study.domains, strict=True))
+    values = {name: _value(name, given[name], domains.get(name)) for name in wanted}
+    answer = me.report(**values)
+    line = bytes(answer).hex() if wire else canonical(answer.to_json())
+    if append is None:
+        print(line)
+        return
+    try:
+        with append.open("a", encoding="utf-8") as file:
+            file.write(line + "\n")
+    except OSError as error:
+        raise BadFile(f"the report cannot be added to {append}: {error.strerror or error}") from None
+    output.print(f"report {index} added to {append}", highlight=False)
+
+
+def _value(name: str, text: str | None, domain: Domain | None) -> Any:
+    if text is None:
+        if not sys.stdin.isatty():
+            raise BadValue(f"{name} is missing: give --{name}")
+        text = str(typer.prompt(name, hide_input=True))
+    number = as_number(text)
+    return text if number is None or (domain is not None and not domain.numeric) else number

@@ -1,0 +1,106 @@
+"""`dpairs simulate`: try a study out on data one already has."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+
+from ..checks import integer
+from ..data import whole
+from ..errors import BadParameter
+from ..estimate import Estimate
+from ..simulate import simulate as run_study
+from ..statistics import TabulatedKernel, exact
+from ..study import Study
+from .columns import batches, column_names
+from .plots import plot_runs
+from .show import output, print_estimate, print_json, print_table, progress
+
+
+def simulate(
+    study_file: Annotated[Path, typer.Argument(metavar="STUDY", help="A study file.")],
+    data: Annotated[Path, typer.Argument(help="A CSV or Parquet file with the statistic's columns.")],
+    column: Annotated[
+        list[str] | None,
+        typer.Option("--column", "-c", help="NAME=COLUMN: where a column has another name in the file."),
+    ] = None,
+    runs: Annotated[int, typer.Option(help="How often to repeat the whole study.")] = 1,
+    seed: Annotated[
+        int | None, typer.Option(help="Makes the simulation reproducible; run r uses seed + r.")
+    ] = None,
+    level: Annotated[float, typer.Option(help="Confidence level.")] = 0.95,
+    estimator: Annotated[str | None, typer.Option(help="How counts become an answer.")] = None,
+    plot: Annotated[Path | None, typer.Option(help="Write a picture of the runs (PNG, SVG or PDF).")] = None,
+    with_exact: Annotated[
+        bool,
+        typer.Option("--exact/--no-exact", help="Compare with the exact value; --no-exact streams the file."),
+    ] = True,
+    as_json: Annotated[bool, typer.Option("--json", help="Print results as JSON.")] = False,
+) -> None:
+    """Run every participant of a study on a file of data, and estimate.
+
+    Nobody is protected by a simulation: whoever runs it has the data.
+    """
+    integer("runs", runs, 1, 1_000_000)
+    study = Study.load(study_file)
+    names = column_names(study, column or [])
+    tabulated = isinstance(study.statistic, TabulatedKernel)
+    truth: float | None = None
+    if with_exact or runs > 1:
+        table: Any = whole(batches(study, data, names), study.statistic.columns)
+        if with_exact and not tabulated:
+            truth = exact(study.statistic, table, domain=study.domains)
+    else:
+        table = batches(study, data, names)
+    estimates: list[Estimate] = []
+    with progress("simulating", runs) as advance:
+        for run in range(runs):
+            estimates.append(
+                run_study(study, table, None if seed is None else seed + run, estimator=estimator)
+            )
+            advance(1)
+    summary = summarize(estimates, truth, level)
+    if plot is not None:
+        plot_runs(estimates, truth, level, plot)
+    if as_json:
+        print_json({"truth": truth, "summary": summary, "runs": [each.to_json() for each in estimates]})
+        return
+    if runs == 1:
+        print_estimate(estimates[0], level)
+        if truth is not None:
+            output.print(f"exact value {truth:.6g}, error {estimates[0].value - truth:+.3g}", highlight=False)
+    else:
+        print_table(
+            ("over all runs", "value"), [(name.replace("_", " "), value) for name, value in summary.items()]
+        )
+    if plot is not None:
+        output.print(f"picture written to {plot}", highlight=False)
+
+
+def summarize(estimates: list[Estimate], truth: float | None, level: float) -> dict[str, Any]:
+    """Mean, spread and, where the truth is known, error and coverage over runs."""
+    if not 0 < level < 1:
+        raise BadParameter(f"level must lie between 0 and 1, not {level!r}")
+    values = np.array([each.value for each in estimates])
+    summary: dict[str, Any] = {
+        "runs": len(estimates),
+        "people": estimates[0].n,
+        "mean_estimate": float(values.mean()),
+        "mean_standard_error": float(np.mean([each.standard_error for each in estimates])),
+    }
+    if len(estimates) > 1:
+        summary["standard_deviation"] = float(values.std(ddof=1))
+    if truth is not None:
+        inside = [
+            low <= truth <= high
+            for low, high in (each.confidence_interval(level, "sample") for each in estimates)
+        ]
+        summary |= {
+            "exact_value": truth,
+            "mean_absolute_error": float(np.abs(values - truth).mean()),
+            "intervals_for_this_sample_that_cover": f"{sum(inside)} of {len(inside)}",
+        }
+    return summary

@@ -1,0 +1,148 @@
+"""`dpairs study`: make and read the public file that everybody agrees on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from ..domains import Categories, Domain, Integers, Interval, Levels
+from ..errors import BadParameter
+from ..statistics import STATISTICS
+from ..study import Study
+from .show import number, output, print_json, print_table
+
+app = typer.Typer(help="Make and read study files.", no_args_is_help=True)
+
+DOMAIN_HELP = (
+    "Where the values lie: interval:0,1 or integers:0,99 or levels:1,2,3 or categories:a,b,c. "
+    "Twice for a pair of columns."
+)
+
+
+def parse_domain(text: str) -> Domain:
+    """A domain from its short form.
+
+    >>> parse_domain("interval:0,1")
+    Interval(low=0.0, high=1.0)
+    """
+    kind, _, rest = text.partition(":")
+    items = [item.strip() for item in rest.split(",")]
+    if kind in ("interval", "integers"):
+        if len(items) != 2 or None in map(as_number, items):
+            raise BadParameter(f"domain {kind} needs two numbers, as in {kind}:0,10, not {text!r}")
+        low, high = map(as_number, items)
+        return Interval(low, high) if kind == "interval" else Integers(low, high)  # type: ignore[arg-type]
+    if kind in ("levels", "categories"):
+        numbers = [as_number(item) for item in items]
+        values: Any = items if None in numbers else numbers
+        return Levels(values) if kind == "levels" else Categories(values)
+    raise BadParameter(f"domain must begin with interval:, integers:, levels: or categories:, not {text!r}")
+
+
+def as_number(text: str) -> int | float | None:
+    """The number a text spells, an int where it is whole; None when it is no number."""
+    try:
+        return int(text)
+    except ValueError:
+        pass
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+
+@app.command()
+def create(
+    statistic: Annotated[str, typer.Argument(help=f"One of {', '.join(STATISTICS)}.")],
+    epsilon: Annotated[float, typer.Option("--epsilon", "-e", help="The most privacy loss allowed.")],
+    domain: Annotated[list[str], typer.Option("--domain", "-d", help=DOMAIN_HELP)],
+    out: Annotated[Path, typer.Option("--out", "-o", help="The study file to write.")],
+    bins: Annotated[
+        list[int] | None, typer.Option(help="Bins of each column (once, or once for each).")
+    ] = None,
+    n: Annotated[
+        int | None, typer.Option(help="Expected number of people; chooses the bins when none are given.")
+    ] = None,
+    mechanism: Annotated[str | None, typer.Option(help="projective (default) or krr, the paper's.")] = None,
+    kernel: Annotated[str | None, typer.Option(help="average (default) or midpoint.")] = None,
+    rounding: Annotated[str | None, typer.Option(help="simple (default) or random.")] = None,
+    ties: Annotated[str | None, typer.Option(help="AUC, Mann-Whitney: half (default) or zero.")] = None,
+    labels: Annotated[
+        str | None, typer.Option(help="AUC, Mann-Whitney: public (default) or private.")
+    ] = None,
+    variant: Annotated[str | None, typer.Option(help="Kendall's tau: a (default) or b.")] = None,
+    protocol: Annotated[str, typer.Option(help="How it is computed.")] = "histogram",
+    seed: Annotated[int | None, typer.Option(help="Public seed; a fresh one by default.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the study as JSON.")] = False,
+) -> None:
+    """Make a study and write its file."""
+    given = {
+        "bins": None if not bins else bins[0] if len(bins) == 1 else bins,
+        "n": n,
+        "mechanism": mechanism,
+        "kernel": kernel,
+        "rounding": rounding,
+        "ties": ties,
+        "labels": labels,
+        "variant": variant,
+    }
+    study = Study.create(
+        statistic,
+        epsilon=epsilon,
+        protocol=protocol,
+        domain=tuple(map(parse_domain, domain)),
+        seed=seed,
+        **{name: value for name, value in given.items() if value is not None},
+    )
+    study.save(out)
+    if as_json:
+        print_json(describe(study))
+    else:
+        _print(study)
+        output.print(f"written to {out}", highlight=False)
+
+
+@app.command()
+def show(
+    file: Annotated[Path, typer.Argument(help="A study file.")],
+    as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False,
+) -> None:
+    """Check a study file and say what it asks of people."""
+    study = Study.load(file)
+    if as_json:
+        print_json(describe(study))
+    else:
+        _print(study)
+
+
+def describe(study: Study) -> dict[str, Any]:
+    """A study as plain values for scripts."""
+    protocol = study.protocol
+    return {
+        "id": study.id,
+        "statistic": study.statistic.name,
+        "columns": list(study.statistic.columns),
+        "strata": list(study.strata),
+        "domain": [each.to_json() for each in study.domains],
+        "protocol": protocol.name,
+        "symbols": protocol.symbols,
+        "bits": max(1, (protocol.symbols - 1).bit_length()),
+        "privacy": study.privacy.to_json(),
+    }
+
+
+def _print(study: Study) -> None:
+    facts = describe(study)
+    rows = [
+        ("id", study.id),
+        ("statistic", f"{study.statistic.name} of {', '.join(study.statistic.columns)}"),
+        ("domain", ", ".join(map(repr, study.domains))),
+        ("people in", ", ".join(study.strata)),
+        ("protocol", study.protocol.name),
+        ("a person sends", f"one of {facts['symbols']} symbols ({facts['bits']} bits)"),
+        ("epsilon", f"{number(study.epsilon)} asked, {study.privacy.epsilon:.12g} used"),
+        ("privacy", str(study.privacy)),
+    ]
+    print_table(("study", ""), rows)
