@@ -49,7 +49,7 @@ format: setup ## Format the code and fix what can be fixed safely
 	$(BIN)/ruff format
 
 bench: setup ## Run the benchmarks
-	$(BIN)/python benchmarks/run.py
+	$(BIN)/python benchmarks/run.py --write
 
 docs: setup ## Build the documentation into site/
 	$(BIN)/mkdocs build --strict

@@ -72,7 +72,7 @@ def parse(text: str | bytes, what: str) -> dict[str, Any]:
     if len(text) > MAX_TEXT:
         raise BadFile(f"{what} is {len(text)} bytes long; at most {MAX_TEXT} are read")
     try:
-        value = json.loads(text, object_pairs_hook=_unique, parse_constant=_refuse_constant)
+        value = json.loads(text, object_pairs_hook=_unique, parse_constant=_refuse, parse_float=_float)
     except (ValueError, RecursionError) as error:
         raise BadFile(f"{what} is not valid JSON, or only a part of it: {error}") from None
     if not isinstance(value, dict):
@@ -87,8 +87,13 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return table
 
 
-def _refuse_constant(name: str) -> Any:
+def _refuse(name: str) -> Any:
     raise ValueError(f"{name} is not a JSON number")
+
+
+def _float(text: str) -> float:
+    value = float(text)
+    return value if math.isfinite(value) else _refuse(text[:40])
 
 
 def big_integer(value: int) -> int | str:

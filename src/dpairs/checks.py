@@ -9,8 +9,6 @@ from typing import Any
 
 from .errors import BadParameter
 
-MAX_EXACT_INTEGER = 2**64
-
 
 def real(name: str, value: Any) -> float:
     """Return ``value`` as a finite float, or say that ``name`` must be one."""
@@ -44,6 +42,17 @@ def integer(name: str, value: Any, low: int, high: int) -> int:
     if not low <= number <= high:
         raise BadParameter(f"{name} must be a whole number from {low} to {high}, not {value!r}")
     return number
+
+
+def text(name: str, value: Any) -> str:
+    """Return ``value`` if it is a string that can be written down."""
+    try:
+        if not isinstance(value, str):
+            raise TypeError
+        value.encode()
+    except (TypeError, UnicodeEncodeError):
+        raise BadParameter(f"{name} must be a text of valid characters, not {value!r}") from None
+    return str(value)
 
 
 def choice(name: str, value: Any, allowed: Iterable[str]) -> str:

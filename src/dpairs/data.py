@@ -70,7 +70,10 @@ def _column(data: Any, name: str) -> NDArray[Any]:
     if name not in names:
         listed = ", ".join(repr(str(each)) for each in list(names)[:12]) or "none"
         raise BadValue(f"there is no column {name!r}; the columns are {listed}")
-    array = np.asarray(data[name])
+    try:
+        array = np.asarray(data[name])
+    except ValueError:
+        raise BadValue(f"column {name!r} must hold one value for each person") from None
     if array.ndim != 1:
         raise BadValue(f"column {name!r} must have one dimension, not {array.ndim}")
     return array

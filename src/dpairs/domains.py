@@ -16,8 +16,8 @@ from typing import Any, ClassVar, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from .canonical import big_integer, read_integer
-from .checks import choice, fields, integer, real
+from .canonical import big_integer, number_text, read_integer
+from .checks import choice, fields, integer, real, text
 from .errors import BadParameter, BadValue
 
 Value: TypeAlias = "str | int | float"
@@ -38,8 +38,10 @@ class Interval:
     def __post_init__(self) -> None:
         """Refuse an empty interval."""
         low, high = real("Interval low", self.low), real("Interval high", self.high)
-        if not low < high or not math.isfinite(high - low):
+        if not low < high:
             raise BadParameter(f"Interval needs low < high, not low={self.low!r}, high={self.high!r}")
+        if max(abs(low), abs(high)) > 1e300 or high - low < 1e-300:
+            raise BadParameter("Interval needs ends within 1e300 of zero and at least 1e-300 apart")
         object.__setattr__(self, "low", low)
         object.__setattr__(self, "high", high)
 
@@ -49,7 +51,9 @@ class Interval:
         # A NaN makes min() a NaN, and every comparison with it false.
         if numbers.size and not (numbers.min() >= self.low and numbers.max() <= self.high):
             inside = (numbers >= self.low) & (numbers <= self.high)
-            _refuse(numbers, inside, column, f"a number in [{self.low:g}, {self.high:g}]")
+            _refuse(
+                numbers, inside, column, f"a number in [{number_text(self.low)}, {number_text(self.high)}]"
+            )
         return numbers
 
     def to_json(self) -> dict[str, Any]:
@@ -81,8 +85,7 @@ class Integers:
         """How many integers there are."""
         return self.high - self.low + 1
 
-    def offsets(self, values: Any, column: str) -> NDArray[np.uint64]:
-        """How far each value lies above ``low``: 0 .. size-1."""
+    def _checked(self, values: Any, column: str) -> NDArray[Any]:
         numbers = _numbers(values, column)
         wanted = f"a whole number from {self.low} to {self.high}"
         if numbers.dtype.kind == "f":
@@ -92,15 +95,22 @@ class Integers:
         if numbers.size and not (int(numbers.min()) >= self.low and int(numbers.max()) <= self.high):
             inside = np.array([self.low <= int(value) <= self.high for value in numbers])
             _refuse(numbers, inside, column, wanted)
-        if numbers.dtype.kind == "f":
-            # Only integers that a double holds exactly get here; int64 holds those below 2^63.
+        return numbers
+
+    def offsets(self, values: Any, column: str) -> NDArray[np.uint64]:
+        """How far each value lies above ``low``: 0 .. size-1."""
+        numbers = self._checked(values, column)
+        if numbers.dtype.kind == "f" and (self.high < 2**63 or self.low >= 0):
             numbers = numbers.astype(np.int64 if self.high < 2**63 else np.uint64)
+        elif numbers.dtype.kind == "f":
+            # Neither integer type holds both ends, and a float outside its type casts to anything.
+            return np.array([int(value) - self.low for value in numbers], dtype=np.uint64)
         # Subtraction modulo 2^64 is right whatever the sign of low.
         return numbers.astype(np.uint64) - np.uint64(self.low % 2**64)
 
     def check(self, values: Any, column: str) -> NDArray[np.float64]:
         """The values as floats, all in the domain."""
-        return self.offsets(values, column).astype(np.float64) + float(self.low)
+        return self._checked(values, column).astype(np.float64)
 
     def to_json(self) -> dict[str, Any]:
         """The JSON form."""
@@ -115,6 +125,8 @@ class _Listed:
 
     def __init__(self, values: Iterable[Value]) -> None:
         name = type(self).__name__
+        if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
+            raise BadParameter(f"{name} needs a list of values, not {values!r}")
         items = tuple(_item(name, value) for value in values)
         integer(f"the number of values of {name}", len(items), 2, MAX_LEVELS)
         if len({isinstance(item, str) for item in items}) > 1:
@@ -227,17 +239,36 @@ def domain_from_json(spec: Any) -> Domain:
 
 
 def finite(values: NDArray[Any], column: str) -> NDArray[Any]:
-    """The values as they are, after refusing NaN and infinity; strings of levels pass too."""
-    if values.dtype.kind == "O" and not all(isinstance(value, str) for value in values.tolist()):
-        values = _numbers(values, column)
-    if values.dtype.kind == "f" and not np.isfinite(values).all():
-        _refuse(values, np.isfinite(values), column, "finite numbers")
-    return values
+    """The values as numbers, none of them NaN or infinite."""
+    numbers = _numbers(values, column)
+    if numbers.dtype.kind == "f" and not np.isfinite(numbers).all():
+        _refuse(numbers, np.isfinite(numbers), column, "finite numbers")
+    return numbers
+
+
+def comparable(values: NDArray[Any], column: str) -> NDArray[Any]:
+    """The values as strings if all of them are, else as finite numbers: things that can be equal."""
+    strings = values.dtype.kind == "U" or (
+        values.dtype.kind == "O" and all(isinstance(value, str) for value in values.tolist())
+    )
+    return values if strings else finite(values, column)
+
+
+def as_domains(domain: Any) -> tuple[Domain, ...]:
+    """One domain or several, as a tuple."""
+    domains = tuple(domain) if isinstance(domain, (tuple, list)) else (domain,)
+    for each in domains:
+        if not isinstance(each, (Interval, Integers, Levels, Categories)):
+            raise BadParameter(
+                f"domain must be an Interval, Integers, Levels or Categories (a tuple of two for a pair), "
+                f"not {each!r}"
+            )
+    return domains
 
 
 def _item(name: str, value: Any) -> Value:
     if isinstance(value, str):
-        return str(value)
+        return text(f"each value of {name}", value)
     number = real(f"each value of {name}", value)
     return int(number) if number == int(number) and abs(number) <= 2**53 else number
 
@@ -263,14 +294,29 @@ def _column(values: Any, column: str) -> NDArray[Any]:
 def _numbers(values: Any, column: str) -> NDArray[Any]:
     array = _column(values, column)
     if array.dtype.kind == "O":
-        # Frames with missing values arrive as objects; None becomes NaN and is then refused by name.
-        try:
-            array = array.astype(np.float64)
-        except (TypeError, ValueError):
-            raise BadValue(f"column {column!r} must hold numbers") from None
+        array = _from_objects(array, column)
     if array.dtype.kind not in "fiu":
-        raise BadValue(f"column {column!r} must hold numbers, not {array.dtype}")
+        what = (
+            "strings (levels that are strings need a domain)" if array.dtype.kind == "U" else str(array.dtype)
+        )
+        raise BadValue(f"column {column!r} must hold numbers, not {what}")
     return array
+
+
+def _from_objects(array: NDArray[Any], column: str) -> NDArray[Any]:
+    """Frames with missing values arrive as objects; None becomes NaN and is then refused by name."""
+    plain = (item.item() if isinstance(item, np.generic) else item for item in array.tolist())
+    items = [math.nan if item is None else item for item in plain]
+    for item in items:
+        if isinstance(item, (bool, str)) or not isinstance(item, (int, float)):
+            raise BadValue(f"column {column!r} must hold numbers, not {item!r}")
+    whole = all(isinstance(item, int) for item in items)
+    try:
+        return np.array(
+            items, dtype=np.int64 if whole and min(items, default=0) < 0 else np.uint64 if whole else float
+        )
+    except OverflowError:
+        raise BadValue(f"column {column!r} must hold numbers of at most 64 bits") from None
 
 
 def _floats(values: Any, column: str) -> NDArray[np.float64]:

@@ -73,7 +73,7 @@ class Estimate:
         chose to take part.
         """
         share = real("level", level)
-        if not 0 < share < 1:
+        if not 0 < share <= 1 - 1e-12:
             raise BadParameter(f"level must lie between 0 and 1, not {level!r}")
         error = (
             self.standard_error

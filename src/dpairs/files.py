@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from pathlib import Path
 
 from .errors import BadFile
@@ -20,12 +21,14 @@ def read(path: str | os.PathLike[str], what: str) -> bytes:
         return place.read_bytes()
     except OSError as error:
         raise BadFile(f"{what} {place} cannot be read: {error.strerror or error}") from None
+    except ValueError as error:
+        raise BadFile(f"{what} {str(place)!r} cannot be read: {error}") from None
 
 
 def write(path: str | os.PathLike[str], content: bytes, what: str) -> None:
     """Write a file so that a reader sees the old content or the new one, never a part."""
     place = Path(path)
-    temporary = place.with_name(f".{place.name}.{os.getpid()}.part")
+    temporary = place.parent / f".dpairs-{os.getpid()}-{id(content):x}.part"
     try:
         with temporary.open("wb") as file:
             file.write(content)
@@ -34,5 +37,8 @@ def write(path: str | os.PathLike[str], content: bytes, what: str) -> None:
         temporary.replace(place)
     except OSError as error:
         raise BadFile(f"{what} {place} cannot be written: {error.strerror or error}") from None
+    except ValueError as error:
+        raise BadFile(f"{what} {str(place)!r} cannot be written: {error}") from None
     finally:
-        temporary.unlink(missing_ok=True)
+        with suppress(OSError, ValueError):
+            temporary.unlink()

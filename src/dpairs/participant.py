@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from .checks import choice, integer, positive
 from .errors import AlreadyAnswered, BadParameter, BadValue, LimitExceeded
 from .randomness import Randomness, SystemRandomness
@@ -72,10 +75,11 @@ class Participant:
         return Report(self._study, self._stratum, self._index, int(symbol))
 
 
-def _one(name: str, value: Any) -> list[Any]:
-    """A column of one value; a private label becomes 0 or 1."""
-    import numpy as np
-
-    if np.ndim(value) != 0:
-        raise BadValue(f"{name} must be one value, not {np.ndim(value)}-dimensional")
-    return [int(positives(np.array([value]), name)[0])] if name == "label" else [value]
+def _one(name: str, value: Any) -> NDArray[Any]:
+    """A column of one value, as an object so that numpy changes nothing of it; a label becomes 0 or 1."""
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        value = value.item()
+    if np.iterable(value) and not isinstance(value, str):
+        raise BadValue(f"{name} must be one value, not {type(value).__name__}")
+    column = np.array([value], dtype=object)
+    return positives(column, name).astype(np.int64) if name == "label" else column

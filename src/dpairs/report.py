@@ -29,8 +29,9 @@ class Report:
     def __post_init__(self) -> None:
         """Refuse what the study cannot have produced."""
         choice("stratum", self.stratum, self.study.strata)
-        integer("index", self.index, 0, MAX_INDEX)
-        integer("symbol", self.symbol, 0, self.study.protocol.symbols - 1)
+        object.__setattr__(self, "index", integer("index", self.index, 0, MAX_INDEX))
+        symbol = integer("symbol", self.symbol, 0, self.study.protocol.symbols - 1)
+        object.__setattr__(self, "symbol", symbol)
 
     def __bytes__(self) -> bytes:
         """The wire form: 18 bytes of head and as few bytes as the study's symbols need."""

@@ -11,12 +11,12 @@ from typing import Any
 from . import files
 from .canonical import canonical, digest, parse
 from .checks import choice, fields, integer, positive
-from .domains import Domain, domain_from_json
+from .domains import Domain, as_domains, domain_from_json
 from .errors import BadFile, InvalidInput
 from .privacy import PrivacyClaim
 from .protocols import PROTOCOLS, Protocol
 from .randomness import public_seed
-from .statistics import STATISTICS, Kernel, Statistic, as_domains, statistic_from_json
+from .statistics import STATISTICS, Kernel, Statistic, statistic_from_json
 from .statistics import statistic as statistic_named
 
 FORMAT = "dpairs-study"
@@ -66,7 +66,7 @@ class Study:
         chosen = statistic_named(statistic, **{name: options.pop(name) for name in own if name in options})
         if domain is None and isinstance(chosen, Kernel):
             domain = chosen.domain
-        domains = as_domains(domain)  # type: ignore[arg-type]
+        domains = as_domains(domain)
         fields(f"a {protocol!r} study of {chosen.name!r}", options, (*own, *kind.options))
         number = public_seed() if seed is None else integer("seed", seed, 0, MAX_SEED)
         way = kind.create(chosen, domains, loss, **options)

@@ -20,6 +20,7 @@ from .study import Study
 
 FORMAT = "dpairs-tally"
 VERSION = 1
+MAX_COUNT = 2**53 - 1
 _FIELDS = ("format", "version", "study", "counts")
 
 
@@ -100,6 +101,8 @@ class Tally:
             )
         both = Tally(self._study)
         both._counts = {stratum: counts + other._counts[stratum] for stratum, counts in self._counts.items()}
+        if any(counts.max() > MAX_COUNT for counts in both._counts.values()):
+            raise BadValue("a tally counts fewer than 2^53 reports of each symbol")
         return both
 
     def estimate(self, estimator: str | None = None) -> Estimate:
@@ -160,6 +163,8 @@ class Tally:
         for stratum, table in spec["counts"].items():
             symbols, counts = _columns(table, study.protocol.symbols)
             tally._counts[stratum][symbols] = counts
+        if canonical(spec) != tally.to_json():
+            raise BadFile("the tally is not written as a tally is")
         return tally
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -179,7 +184,7 @@ def _columns(table: Any, symbols: int) -> tuple[list[int], list[int]]:
     if not isinstance(where, list) or not isinstance(counts, list) or len(where) != len(counts):
         raise BadFile("a tally's symbols and counts must be two lists of one length")
     good = all(type(value) is int and 0 <= value < symbols for value in where) and all(
-        type(value) is int and 0 < value < 2**53 for value in counts
+        type(value) is int and 0 < value <= MAX_COUNT for value in counts
     )
     if not good or any(a >= b for a, b in pairwise(where)):
         raise BadFile(

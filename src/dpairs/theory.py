@@ -28,7 +28,7 @@ def redraw_probability(k: int, epsilon: float) -> float:
     0.5379
     """
     cells = integer("k", k, 1, MAX_PEOPLE)
-    return cells / (cells + math.expm1(positive("epsilon", epsilon)))
+    return cells / (cells + math.expm1(min(positive("epsilon", epsilon), 700.0)))
 
 
 def ustatistic_variance(n: int, zeta_1: float, zeta_2: float) -> float:

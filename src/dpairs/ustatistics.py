@@ -53,7 +53,8 @@ class OneSample:
     @cached_property
     def same(self) -> Vector:
         """M(y, y)."""
-        return np.einsum("yk,yk->y", self.half, self.decoder)
+        diagonal: Vector = np.einsum("yk,yk->y", self.half, self.decoder)
+        return diagonal
 
     def mean(self, strata: Sequence[Vector]) -> float:
         """The mean of A over ordered pairs of different people, without bias."""

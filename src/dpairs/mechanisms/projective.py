@@ -58,6 +58,8 @@ def design_variance(epsilon: float, cells: int, symbols: int, favoured: int, sha
     total = symbols + favoured * boost
     truth = favoured * (1 + boost) / total
     other = (favoured + shared * boost) / total
+    if truth == other:
+        return math.inf
     variance = (1 - 1 / cells) * other * (1 - other) + truth * (1 - truth) / cells
     return variance / (truth - other) ** 2 * (1 - 1 / cells) / (1 - 1 / symbols)
 
@@ -72,7 +74,9 @@ def best_geometry(cells: int, epsilon: float) -> tuple[int, int]:
         if geometric(order, dimension) <= MAX_SYMBOLS:
             counts = [geometric(order, dimension - drop) for drop in (0, 1, 2)]
             candidates.append((design_variance(epsilon, cells, *counts), order, dimension))
-    _, order, dimension = min(candidates)
+    variance, order, dimension = min(candidates)
+    if math.isinf(variance):
+        raise BadParameter(f"epsilon {epsilon!r} is too small for {cells} cells of 64-bit probabilities")
     return order, dimension
 
 

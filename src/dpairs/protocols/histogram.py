@@ -51,6 +51,7 @@ class Histogram(Protocol):
         """Check that the parts fit together."""
         self.statistic.check_domains(self.domains)
         choice("kernel", self.kernel, KERNELS)
+        self.statistic.check_grid(self.grid, self.kernel)
         if self.mechanism.inputs != self.grid.cells:
             raise BadParameter(
                 f"the mechanism has {self.mechanism.inputs} inputs and the study {self.grid.cells} cells"
@@ -74,6 +75,8 @@ class Histogram(Protocol):
         ``mechanism="krr"`` is the paper's; ``"projective"`` has less variance on many cells.
         """
         statistic.check_domains(domains)
+        if n is not None:
+            integer("n", n, 2, theory.MAX_PEOPLE)
         counts = _bins(statistic, domains, epsilon, bins, n)
         choice("kernel", kernel, KERNELS)
         axes = _axes(domains, counts, rounding)
@@ -174,21 +177,17 @@ class Histogram(Protocol):
         self, vectors: list[NDArray[np.float64]], gradient: NDArray[np.float64]
     ) -> Quantization:
         slope = self.statistic.lipschitz(self.domains)
+        binned = any(form.spread.any() for form in self._forms)
+        width = max(axis.width for axis in self.grid.axes)
+        # Both arguments move inside their bins: half a width each from the middle, or on average.
+        known = slope is not None and len(self._forms) == 1
+        bound = abs(slope or 0.0) * width if known else None
         if self.rounding == "random":
-            # Each argument moves by at most half the grid's step on average.
-            width = max(axis.width for axis in self.grid.axes)
-            return Quantization(
-                None if slope is None or len(self._forms) > 1 else abs(slope) * width, None, None
-            )
+            return Quantization(bound, None, None)
         shares = np.abs(gradient)
-        bound = float(shares @ [form.spread.max() for form in self._forms])
         moved = [max(spread.mean(vectors), 0.0) for _, spread, _ in self._averages]
         root_delta = [math.sqrt(max(square.mean(vectors), 0.0)) for _, _, square in self._averages]
-        return Quantization(
-            bound if slope is not None or bound == 0 else None,
-            float(shares @ moved),
-            float(shares @ root_delta) ** 2,
-        )
+        return Quantization(bound if binned else 0.0, float(shares @ moved), float(shares @ root_delta) ** 2)
 
     def privacy(self, epsilon_asked: float) -> PrivacyClaim:
         """Pure epsilon-LDP in one round."""

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..checks import choice, fields
 from ..data import whole
-from ..domains import Domain, finite
+from ..domains import Domain, as_domains, comparable, finite
 from ..errors import BadFile, BadParameter
 from .auc import AUC
 from .base import EVERYBODY, KERNELS, ErrorOf, Finished, Form, Statistic
@@ -34,7 +34,6 @@ __all__ = [
     "Statistic",
     "TabulatedKernel",
     "Variance",
-    "as_domains",
     "exact",
     "exact_details",
     "statistic",
@@ -53,7 +52,7 @@ STATISTICS: dict[str, tuple[type[Statistic], tuple[str, ...]]] = {
 """Every statistic known by name, with the options it takes."""
 
 
-def statistic(which: str | Statistic, **options: Any) -> Statistic:
+def statistic(which: str | Statistic, /, **options: Any) -> Statistic:
     """The statistic of that name with these options; a `Kernel` is its own.
 
     >>> statistic("kendall_tau", variant="b")
@@ -77,20 +76,8 @@ def statistic_from_json(spec: Any) -> Statistic:
     return statistic(spec.get("name", ""), **{key: value for key, value in spec.items() if key != "name"})
 
 
-def as_domains(domain: Domain | Sequence[Domain]) -> tuple[Domain, ...]:
-    """One domain or several, as a tuple."""
-    domains = tuple(domain) if isinstance(domain, (tuple, list)) else (domain,)
-    for each in domains:
-        if not hasattr(each, "to_json"):
-            raise BadParameter(
-                f"domain must be an Interval, Integers, Levels or Categories (a tuple of two for a pair), "
-                f"not {each!r}"
-            )
-    return domains
-
-
 def exact(
-    which: str | Statistic, data: Any, *, domain: Domain | Sequence[Domain] | None = None, **options: Any
+    which: str | Statistic, data: Any, /, *, domain: Domain | Sequence[Domain] | None = None, **options: Any
 ) -> float:
     """The statistic of all values, without privacy, in O(n log n) (a custom kernel: O(n^2)).
 
@@ -104,7 +91,7 @@ def exact(
 
 
 def exact_details(
-    which: str | Statistic, data: Any, *, domain: Domain | Sequence[Domain] | None = None, **options: Any
+    which: str | Statistic, data: Any, /, *, domain: Domain | Sequence[Domain] | None = None, **options: Any
 ) -> dict[str, float]:
     """Further exact figures: z and p of Mann-Whitney, the collision probability behind an entropy.
 
@@ -117,8 +104,13 @@ def exact_details(
 
 def _prepared(chosen: Statistic, data: Any, domain: Domain | Sequence[Domain] | None) -> dict[str, Any]:
     table = whole(data, chosen.columns)
+    if isinstance(chosen, Kernel):
+        if domain is not None and as_domains(domain) != chosen.domain:
+            raise BadParameter("a Kernel has a domain of its own; another one cannot be given with it")
+        return table
     if domain is None:
-        return {name: values if name == "label" else finite(values, name) for name, values in table.items()}
+        check = comparable if chosen.needs == "discrete" else finite
+        return {name: values if name == "label" else check(values, name) for name, values in table.items()}
     domains = as_domains(domain)
     chosen.check_domains(domains)
     for name, each in zip(chosen.domain_columns, domains, strict=True):

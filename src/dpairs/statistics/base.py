@@ -31,7 +31,7 @@ ErrorOf: TypeAlias = "Callable[[NDArray[np.float64]], float]"
 
 @dataclass(frozen=True)
 class Form:
-    """A kernel on cells: its ``matrix`` and how far the true kernel may lie from it, ``spread``."""
+    """A kernel on cells: its ``matrix``, and half of the true kernel's range over two cells, ``spread``."""
 
     matrix: NDArray[np.float64]
     spread: NDArray[np.float64]
@@ -97,6 +97,9 @@ class Statistic(ABC):
                     f"{self.name} counts equal values, so {column} needs Categories, Levels or Integers, "
                     f"not {domain!r}"
                 )
+
+    def check_grid(self, grid: Grid, kernel: str) -> None:  # noqa: B027 - most have nothing to refuse
+        """Refuse cells for which the statistic has no forms."""
 
     def grid(self, axes: tuple[Axis, ...]) -> Grid:
         """The cells of one person's private columns."""

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ..axes import Grid
 from ..data import Table
 from ..domains import Domain
-from ..errors import BadParameter, NotEnoughData, NotEstimable
+from ..errors import BadParameter, BadValue, NotEnoughData, NotEstimable
 from .base import ErrorOf, Finished, Form, Statistic, extent, need_two
 from .binned import distance, mean
 
@@ -70,8 +70,10 @@ class GiniCoefficient(GiniMeanDifference):
         """The Gini coefficient of all values."""
         values = table["value"]
         difference = mean_difference(values)
-        if values.min() < 0 or values.sum() <= 0:
-            raise NotEnoughData("the Gini coefficient needs values of at least 0 that are not all 0")
+        if values.min() < 0:
+            raise BadValue(f"column 'value' must hold values of at least 0 for {self.name}")
+        if values.max() == 0:
+            raise NotEnoughData(f"{self.name} is not defined when all values are 0")
         return difference * (values.size - 1) / (2 * float(values.sum(dtype=np.float64)))
 
     def forms(self, grid: Grid, kernel: str) -> tuple[Form, ...]:
@@ -98,7 +100,7 @@ class GiniCoefficient(GiniMeanDifference):
     def exact_details(self, table: Table) -> dict[str, float]:
         """The mean difference and the mean."""
         values = table["value"]
-        return {"gini_mean_difference": mean_difference(values), "mean": float(values.mean())}
+        return {"gini_mean_difference": mean_difference(values), "mean": float(values.mean(dtype=np.float64))}
 
     def range(self, domains: tuple[Domain, ...]) -> tuple[float, float]:
         """0 to 1."""

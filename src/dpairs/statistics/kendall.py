@@ -91,9 +91,9 @@ class KendallTau(Statistic):
             return super().finish(forms, sizes)
         tau_a, untied_x, untied_y = float(forms[0]), 1 - float(forms[1]), 1 - float(forms[2])
         if untied_x <= 0 or untied_y <= 0:
-            column = "x" if untied_x <= 0 else "y"
+            column, share = ("x", untied_x) if untied_x <= 0 else ("y", untied_y)
             raise NotEstimable(
-                f"the estimated share of pairs untied in {column!r} is {min(untied_x, untied_y):.3g}: "
+                f"the estimated share of pairs untied in {column!r} is {share:.3g}: "
                 f"too few people for this epsilon, or the column is nearly constant"
             )
         value = tau_a / math.sqrt(untied_x * untied_y)

@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..axes import Axis, Grid
-from ..checks import choice, fields, real
+from ..checks import choice, fields, real, text
 from ..data import Table
-from ..domains import Domain
+from ..domains import Domain, Integers, as_domains
 from ..errors import BadFile, BadParameter
 from .base import KERNELS, Form, Statistic, need_two
 
@@ -25,6 +25,7 @@ BLOCK = 2**21
 """Kernel values held at once when the exact statistic or a table is computed."""
 MAX_TABLE_CELLS = 512
 MAX_NODES = 2**14
+MAX_VALUES = 32
 _COLUMNS = {1: ("value",), 2: ("x", "y")}
 Person = Any
 """What the kernel sees of one side of the pairs: an array, or a tuple (x, y) of arrays."""
@@ -65,14 +66,14 @@ class Kernel(Statistic):
         if not callable(f):
             raise BadParameter(f"a kernel must be a function of two arrays, not {type(f).__name__}")
         low, high = _range(range)
-        domains = tuple(domain) if isinstance(domain, (tuple, list)) else (domain,)
+        domains = as_domains(domain)
         if len(domains) not in _COLUMNS:
             raise BadParameter(f"a kernel takes one domain or a pair of them, not {len(domains)}")
         object.__setattr__(self, "f", f)
         object.__setattr__(self, "range_", (low, high))
         object.__setattr__(self, "lipschitz_", None if lipschitz is None else real("lipschitz", lipschitz))
         object.__setattr__(self, "domain", domains)
-        object.__setattr__(self, "label", str(label))
+        object.__setattr__(self, "label", text("label", label))
 
     @property
     def columns(self) -> tuple[str, ...]:  # type: ignore[override]
@@ -100,7 +101,10 @@ class Kernel(Statistic):
         need_two(n)
         total = math.fsum(float(block.sum()) for _, block in self._blocks(columns, columns))
         same = self._call([column[:, None] for column in columns], [column[:, None] for column in columns])
-        return (total - float(same.sum())) / (n * (n - 1))
+        value = (total - float(same.sum())) / (n * (n - 1))
+        if not math.isfinite(value):
+            raise BadParameter("the kernel returned a NaN or an infinite value")
+        return value
 
     def tabulate(self, grid: Grid, kernel: str) -> TabulatedKernel:
         """The kernel's table on the cells of ``grid``."""
@@ -151,7 +155,10 @@ class Kernel(Statistic):
         self, a: Sequence[NDArray[np.float64]], b: Sequence[NDArray[np.float64]]
     ) -> NDArray[np.float64]:
         sides = (a[0], b[0]) if len(self.domain) == 1 else (tuple(a), tuple(b))
-        result = np.asarray(self.f(*sides), dtype=np.float64)
+        try:
+            result = np.asarray(self.f(*sides), dtype=np.float64)
+        except Exception as error:
+            raise BadParameter(f"the kernel must be vectorised, but failed on arrays: {error}") from error
         shape = np.broadcast_shapes(a[0].shape, b[0].shape)
         if result.shape != shape:
             raise BadParameter(
@@ -224,6 +231,13 @@ class TabulatedKernel(Statistic):
             "spread": self.spread[lower].tolist(),
         }
 
+    def check_grid(self, grid: Grid, kernel: str) -> None:
+        """Refuse cells or a kind of kernel that the table was not made for."""
+        if len(self.matrix) != grid.cells:
+            raise BadParameter(f"the kernel's table has {len(self.matrix)} cells and the study {grid.cells}")
+        if kernel != self.kernel:
+            raise BadParameter(f"the kernel's table is of kind {self.kernel!r}, not {kernel!r}")
+
     def exact(self, table: Table) -> float:
         """Not possible from a table."""
         raise BadParameter(
@@ -233,8 +247,6 @@ class TabulatedKernel(Statistic):
 
     def forms(self, grid: Grid, kernel: str) -> tuple[Form, ...]:
         """The table."""
-        if len(self.matrix) != grid.cells:
-            raise BadParameter(f"the kernel's table has {len(self.matrix)} cells and the study {grid.cells}")
         return (Form(self.matrix, self.spread),)
 
     def range(self, domains: tuple[Domain, ...]) -> tuple[float, float]:
@@ -253,18 +265,21 @@ class TabulatedKernel(Statistic):
         missing = [name for name in names if name not in spec]
         if missing:
             raise BadFile(f"statistic 'kernel' lacks {missing[0]!r}")
-        dimensions = {columns: size for size, columns in _COLUMNS.items()}.get(tuple(spec["columns"] or ()))
+        dimensions = next((size for size, names in _COLUMNS.items() if spec["columns"] == list(names)), None)
         if dimensions is None:
             raise BadFile(f"statistic 'kernel' cannot have the columns {spec['columns']!r}")
+        matrix, spread = _square(spec["matrix"]), _square(spec["spread"])
+        if matrix.shape != spread.shape or spread.min() < 0:
+            raise BadFile("a kernel's spread must be as large as its matrix and nowhere below 0")
         slope = spec["lipschitz"]
         return cls(
-            str(spec["label"]),
+            text("label", spec["label"]),
             choice("kernel", spec["kernel"], KERNELS),
             dimensions,
             _range(spec["range"]),
             None if slope is None else real("lipschitz", slope),
-            _square(spec["matrix"]),
-            _square(spec["spread"]),
+            matrix,
+            spread,
         )
 
 
@@ -280,12 +295,14 @@ def _range(given: Any) -> tuple[float, float]:
 
 
 def _square(lower: Any) -> NDArray[np.float64]:
+    if not isinstance(lower, list) or not lower or not all(type(item) in (int, float) for item in lower):
+        raise BadFile("a kernel's table must be a list of numbers")
     try:
         flat = np.array(lower, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise BadFile("a kernel's table must be a list of numbers") from None
+    except OverflowError:
+        raise BadFile("a kernel's table must be a list of finite numbers") from None
     cells = int((math.isqrt(8 * flat.size + 1) - 1) // 2)
-    if flat.ndim != 1 or cells * (cells + 1) // 2 != flat.size or not np.isfinite(flat).all():
+    if cells * (cells + 1) // 2 != flat.size or not np.isfinite(flat).all():
         raise BadFile("a kernel's table must be the lower triangle of a square matrix of finite numbers")
     matrix = np.zeros((cells, cells))
     matrix[np.tril_indices(cells)] = flat
@@ -309,26 +326,35 @@ def _wide(axis: Axis) -> bool:
 
 
 def _average_nodes(axis: Axis, order: int) -> Nodes:
-    """Gauss-Legendre nodes on each continuous bin; the values themselves on a discrete one."""
+    """Gauss-Legendre nodes on each continuous bin; the values themselves on a discrete one.
+
+    A bin of more than `MAX_VALUES` integers is represented by as many of them, evenly spread.
+    """
     low, high, points = axis.geometry
     if not _wide(axis):
         return low[:, None], np.ones((axis.bins, 1))
-    if np.isfinite(points).all() and points.max() <= 32:
-        steps = np.arange(int(points.max()))
-        gap = np.where(points > 1, (high - low) / np.maximum(points - 1, 1), 0.0)
-        inside = steps[None, :] < points[:, None]
-        return np.where(inside, low[:, None] + gap[:, None] * steps, low[:, None]), inside / points[:, None]
+    if isinstance(axis.domain, Integers):
+        steps = np.arange(int(min(points.max(), MAX_VALUES)))
+        used = np.minimum(points, MAX_VALUES)[:, None]
+        inside = steps[None, :] < used
+        offsets = np.floor((np.minimum(steps, used - 1) + 0.5) * points[:, None] / used)
+        return low[:, None] + offsets, inside / used
     roots, weights = np.polynomial.legendre.leggauss(order)
     unit = (roots + 1) / 2
     return low[:, None] + (high - low)[:, None] * unit, np.broadcast_to(weights / 2, (axis.bins, order))
 
 
 def _extreme_nodes(axis: Axis) -> Nodes:
+    """Evenly spaced values from one end of each bin to the other."""
     low, high, _ = axis.geometry
     if not _wide(axis):
         return low[:, None], np.ones((axis.bins, 1))
     unit = np.linspace(0, 1, 5)
-    return low[:, None] + (high - low)[:, None] * unit, np.ones((axis.bins, 5))
+    if isinstance(axis.domain, Integers):
+        return low[:, None] + np.floor((high - low)[:, None] * unit), np.ones((axis.bins, 5))
+    # A bin's upper end belongs to the next bin, where a kernel with a jump has another value.
+    inside = np.minimum(low[:, None] + (high - low)[:, None] * unit, np.nextafter(high, -np.inf)[:, None])
+    return inside, np.ones((axis.bins, 5))
 
 
 def _cells_nodes(sides: list[Nodes]) -> tuple[list[NDArray[np.float64]], NDArray[np.float64]]:

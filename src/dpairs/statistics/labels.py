@@ -11,30 +11,31 @@ from ..errors import BadValue, NotEnoughData
 
 POSITIVE, NEGATIVE = "positive", "negative"
 ALLOWED = "0 and 1, -1 and 1, False and True, or 'negative' and 'positive'"
-_CODES: dict[Any, bool] = {POSITIVE: True, NEGATIVE: False, 1: True, 0: False, -1: False}
 
 
 def positives(labels: NDArray[Any], column: str = "label") -> NDArray[np.bool_]:
     """Which labels are the positive class."""
+    if labels.dtype.kind == "O":
+        labels = np.array(labels.tolist())
     if labels.dtype.kind == "b":
         return labels.astype(np.bool_, copy=False)
-    if labels.dtype.kind in "fiu":
-        above: NDArray[np.bool_] = labels == 1
-        zeros, minus = labels == 0, labels == -1
-        known = above | zeros | minus
-        if known.all() and not (zeros.any() and minus.any()):
-            return above
-        if known.all():
-            raise BadValue(f"column {column!r} mixes 0 and -1; the two classes are {ALLOWED}")
-        bad = labels[~known][0]
-    else:
-        items = labels.tolist()
-        codes = [_CODES.get(item) if isinstance(item, (str, bool, int, float)) else None for item in items]
-        if None not in codes:
-            return np.array(codes, dtype=bool)
-        bad = items[codes.index(None)]
-    shown = bad.item() if hasattr(bad, "item") else bad
-    raise BadValue(f"column {column!r} has the label {shown!r}; the two classes are {ALLOWED}")
+    names: tuple[Any, ...] = (POSITIVE, NEGATIVE) if labels.dtype.kind == "U" else (1, 0, -1)
+    if labels.dtype.kind not in "Ufiu":
+        other = next(
+            (item for item in labels.tolist() if not isinstance(item, (int, float, str))), labels.dtype
+        )
+        raise BadValue(f"column {column!r} holds {other!r}; the two classes are {ALLOWED}")
+    found = [labels == name for name in names]
+    known = np.logical_or.reduce(found)
+    if not known.all():
+        raise BadValue(
+            f"column {column!r} has the label {labels[~known][0].item()!r} at row {int(np.argmin(known))}; "
+            f"the two classes are {ALLOWED}"
+        )
+    if len(found) == 3 and found[1].any() and found[2].any():
+        raise BadValue(f"column {column!r} mixes 0 and -1; the two classes are {ALLOWED}")
+    chosen: NDArray[np.bool_] = found[0]
+    return chosen
 
 
 def need_both(positive: int, negative: int) -> None:

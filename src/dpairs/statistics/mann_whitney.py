@@ -10,6 +10,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from ..checks import choice
 from ..data import Table
 from ..domains import Domain
 from .auc import AUC
@@ -22,10 +23,16 @@ class MannWhitney(AUC):
     """U = AUC times the number of (positive, negative) pairs.
 
     An estimate's ``details`` carry z and p for "both classes have the same distribution", from the
-    estimate's own standard error, so that the private noise is inside the test.
+    estimate's own standard error, so that the private noise is inside the test. A tie always counts one
+    half: under the hypothesis, U is then half of all pairs.
     """
 
     name: ClassVar[str] = "mann_whitney"
+
+    def __post_init__(self) -> None:
+        """Refuse ties that count otherwise."""
+        super().__post_init__()
+        choice("ties of mann_whitney", self.ties, ("half",))
 
     def exact(self, table: Table) -> float:
         """U of the positive class: the same number as ``scipy.stats.mannwhitneyu``."""
@@ -62,7 +69,8 @@ class MannWhitney(AUC):
     ) -> dict[str, float]:
         """AUC, and z and p of the test that it is 1/2."""
         auc = super().finish(forms, sizes)
-        z = (auc.value - 0.5) / error(auc.gradient)
+        excess, scale = auc.value - 0.5, error(auc.gradient)
+        z = excess / scale if scale > 0 else math.copysign(math.inf, excess) if excess else 0.0
         return {"auc": auc.value, "z": z, "p_value": two_sided(z)}
 
     def range(self, domains: tuple[Domain, ...]) -> tuple[float, float]:

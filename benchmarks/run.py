@@ -1,0 +1,95 @@
+"""Run the benchmarks: ``python benchmarks/run.py [names...] [--quick] [--write]``.
+
+Prints a table for each, and writes benchmarks/results.json; with ``--write`` also docs/benchmarks.md. Ends
+with 1 when a wanted ratio is missed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import sys
+from types import ModuleType
+from typing import Any
+
+from environment import HERE, machine, one_core
+
+NAMES = ("exact", "randomize", "memory", "participant", "estimate")
+RESULTS = HERE / "results.json"
+WIDTH = 140
+PAGE = HERE.parent / "docs" / "benchmarks.md"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="Run the benchmarks on one core.")
+    parser.add_argument("names", nargs="*", metavar="name", help=f"which: {', '.join(NAMES)} (all)")
+    parser.add_argument("--quick", action="store_true", help="less data and fewer repeats")
+    parser.add_argument("--write", action="store_true", help="also write docs/benchmarks.md")
+    asked = parser.parse_args()
+    unknown = set(asked.names) - set(NAMES)
+    if unknown:
+        parser.error(f"there is no benchmark {', '.join(sorted(unknown))}; there are {', '.join(NAMES)}")
+
+    one_core()
+    modules = {name: importlib.import_module(name) for name in NAMES}
+    chosen = {name: module for name, module in modules.items() if name in (asked.names or NAMES)}
+    measured = measure(chosen, asked.quick)
+    results = {"machine": machine(), "benchmarks": {**earlier(), **measured}}
+    RESULTS.write_text(json.dumps(results, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    if asked.write:
+        from page import markdown
+
+        PAGE.write_text(markdown(results, modules), encoding="utf-8")
+    return verdict(measured)
+
+
+def measure(modules: dict[str, ModuleType], quick: bool) -> dict[str, Any]:
+    """Run the benchmarks and print their tables."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+    from page import terminal, title
+
+    console, errors = Console(), Console(stderr=True)
+    if not console.is_terminal:
+        console = Console(width=WIDTH)
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+    measured = {}
+    # Refreshed by hand: a thread that redraws would count as processor time of ours.
+    with Progress(
+        *columns, console=errors, transient=True, auto_refresh=False, disable=not errors.is_terminal
+    ) as progress:
+        task = progress.add_task("", total=len(modules))
+        for name, module in modules.items():
+            progress.update(task, description=name, refresh=True)
+            rows = [row.to_json() for row in module.run(quick)]
+            measured[name] = {"quick": quick, "rows": rows}
+            progress.update(task, advance=1, refresh=True)
+            console.print(terminal(title(module), rows))
+    return measured
+
+
+def earlier() -> dict[str, Any]:
+    """Results of an earlier run, if it was on this machine with these versions."""
+    try:
+        results = json.loads(RESULTS.read_text(encoding="utf-8"))
+        return results["benchmarks"] if results["machine"] == machine() else {}
+    except (OSError, ValueError, KeyError):
+        return {}
+
+
+def verdict(measured: dict[str, Any]) -> int:
+    """Say what was missed or not measured; the exit code."""
+    rows = [row for benchmark in measured.values() for row in benchmark["rows"]]
+    missed = [row for row in rows if row["pass"] == "no"]
+    missing = sum(row["pass"] == "not measured" for row in rows)
+    if missing:
+        print(f"{missing} of {len(rows)} rows were not measured.", file=sys.stderr)
+    for row in missed:
+        print(f"Missed: {row['name']}, against {row['against']}", file=sys.stderr)
+    return 1 if missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

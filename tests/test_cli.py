@@ -1,0 +1,351 @@
+"""The command line, as a statistician would use it and as a careless person would."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet
+import pytest
+
+import dpairs
+from dpairs.cli.app import run
+from dpairs.cli.study import parse_domain
+
+AUC = ["study", "create", "auc", "-e", "1", "-d", "interval:0,1", "--bins", "8", "--seed", "1"]
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def study(folder) -> Path:
+    assert run([*AUC, "-o", "study.json"]) == 0
+    return folder / "study.json"
+
+
+def scores(n: int = 4000) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(4)
+    label = rng.integers(0, 2, n)
+    return np.clip(rng.normal(0.4 + 0.2 * label, 0.15), 0, 1), label
+
+
+def write_csv(path: Path, score, label) -> None:
+    rows = "\n".join(f"{s},{y}" for s, y in zip(score, label, strict=True))
+    path.write_text(f"score,label\n{rows}\n")
+
+
+def said(capsys) -> tuple[str, str]:
+    captured = capsys.readouterr()
+    return captured.out, captured.err
+
+
+def refused(capsys, arguments: list[str], *words: str) -> None:
+    """Exit code 2 and one sentence that holds the words."""
+    capsys.readouterr()
+    assert run(arguments) == 2
+    out, err = said(capsys)
+    assert out == ""
+    sentence = " ".join(err.split())
+    assert sentence.startswith("error: ")
+    assert "Traceback" not in err
+    assert err.strip().count("\n") == 0
+    for word in words:
+        assert word in sentence
+
+
+def test_create_and_show(study, capsys):
+    capsys.readouterr()
+    assert run(["study", "show", str(study), "--json"]) == 0
+    facts = json.loads(said(capsys)[0])
+    loaded = dpairs.Study.load(study)
+    assert facts["id"] == loaded.id
+    assert facts["privacy"]["epsilon"] <= 1
+    assert run(["study", "show", str(study)]) == 0
+    assert "score" in said(capsys)[0]
+
+
+def test_all_keywords_reach_the_study(folder):
+    arguments = ["-d", "levels:1,2,3", "-d", "levels:1,2,3", "--variant", "b", "--mechanism", "krr"]
+    assert (
+        run(["study", "create", "kendall_tau", "-e", "0.5", *arguments, "--kernel", "midpoint", "-o", "s"])
+        == 0
+    )
+    made: Any = dpairs.Study.load(folder / "s")
+    assert (made.statistic.variant, made.protocol.mechanism.name, made.protocol.kernel) == (
+        "b",
+        "krr",
+        "midpoint",
+    )
+
+
+def test_simulate_one_run_matches_the_library(study, folder, capsys):
+    write_csv(folder / "data.csv", *scores())
+    capsys.readouterr()
+    assert run(["simulate", "study.json", "data.csv", "--seed", "3", "--json"]) == 0
+    result = json.loads(said(capsys)[0])
+    score, label = scores()
+    expected = dpairs.simulate(dpairs.Study.load(study), {"score": score, "label": label}, seed=3)
+    assert result["runs"][0]["value"] == expected.value
+    assert result["truth"] == pytest.approx(dpairs.exact("auc", {"score": score, "label": label}), abs=1e-12)
+
+
+@pytest.mark.parametrize("name", ["data.csv", "data.parquet", "data.csv.gz"])
+def test_simulate_reads_files_of_each_kind(study, folder, capsys, name):
+    score, label = scores()
+    table = pa.table({"prob": score, "ill": label})
+    if name.endswith("parquet"):
+        pa.parquet.write_table(table, folder / name)
+    else:
+        with (
+            pa.CompressedOutputStream(name, "gzip") if name.endswith("gz") else pa.OSFile(name, "wb") as file
+        ):
+            pyarrow.csv.write_csv(table, file)
+    columns = ["-c", "score=prob", "-c", "label=ill"]
+    for more in ([], ["--no-exact"], ["--runs", "3", "--plot", "runs.png"]):
+        assert run(["simulate", "study.json", name, *columns, "--seed", "1", *more]) == 0
+    assert (folder / "runs.png").read_bytes().startswith(b"\x89PNG")
+    assert "mean absolute error" in said(capsys)[0]
+
+
+def test_reports_tally_estimate(study, folder, capsys):
+    for index in range(6):
+        stratum = "positive" if index % 2 else "negative"
+        arguments = [
+            "--index",
+            str(index),
+            "--stratum",
+            stratum,
+            "--score",
+            "0.3",
+            "--append",
+            "reports.jsonl",
+        ]
+        assert run(["report", "study.json", *arguments]) == 0
+    lines = (folder / "reports.jsonl").read_text().splitlines()
+    first = json.loads(lines[0])
+    other = {**first, "symbol": (first["symbol"] + 1) % 3}
+    foreign = {**first, "study": "0" * 64}
+    bad = [
+        json.dumps(other),
+        lines[1],
+        json.dumps(foreign),
+        "not json",
+        '{"index": 1}',
+        "[1]",
+        "9" * 9000,
+        "",
+    ]
+    (folder / "more.jsonl").write_text("\n".join(bad))
+    capsys.readouterr()
+    assert run(["tally", "study.json", "reports.jsonl", "more.jsonl", "-o", "a.json", "--json"]) == 0
+    counted = json.loads(said(capsys)[0])
+    assert counted["people"] == {"positive": 3, "negative": 3}
+    assert counted["reports"] == {
+        "counted": 6,
+        "second answer": 1,
+        "repeated": 1,
+        "of another study": 1,
+        "damaged": 4,
+    }
+    assert run(["tally", "study.json", "a.json", "a.json", "--merge", "-o", "b.json"]) == 0
+    capsys.readouterr()
+    assert run(["estimate", "study.json", "b.json", "--json"]) == 0
+    estimate = json.loads(said(capsys)[0])
+    whole = dpairs.Tally.load(folder / "b.json", dpairs.Study.load(study))
+    assert estimate["value"] == whole.estimate().value
+    assert estimate["n"] == 12
+    assert run(["estimate", "study.json", "b.json", "--level", "0.9"]) == 0
+    assert "90% interval" in said(capsys)[0]
+
+
+def test_report_on_the_wire(study, capsys):
+    capsys.readouterr()
+    assert run(["report", str(study), "--index", "1", "--stratum", "positive", "--score", "1", "--wire"]) == 0
+    wire = bytes.fromhex(said(capsys)[0].strip())
+    assert dpairs.Report.from_bytes(wire, dpairs.Study.load(study)).index == 1
+
+
+def test_demo(folder, capsys):
+    assert run(["demo", "--people", "20000", "--seed", "1"]) == 0
+    assert "kendall_tau" in said(capsys)[0]
+    assert (folder / "demo.png").exists()
+    assert run(["demo", "--people", "20000", "--seed", "1", "--json"]) == 0
+    assert len(json.loads(said(capsys)[0])) == 3
+    refused(capsys, ["demo", "--people", "10"], "people", "from 20000")
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (["-e", "0"], ["epsilon", "above 0"]),
+        (["-e", "-1"], ["epsilon", "above 0"]),
+        (["-e", "nan"], ["epsilon", "finite"]),
+        (["-e", "inf"], ["epsilon", "finite"]),
+        (["--bins", "1"], ["bins", "domain(s)"]),
+        (["--variant", "b"], ["variant", "ties"]),
+        (["--ties", "third"], ["ties", "'half'"]),
+        (["--mechanism", "laplace"], ["mechanism", "'krr'"]),
+        (["--protocol", "magic"], ["protocol", "'histogram'"]),
+        (["--rounding", "up"], ["rounding", "'random'"]),
+        (["--kernel", "mean"], ["kernel", "'average'"]),
+        (["--seed", "-1"], ["seed"]),
+    ],
+)
+def test_wrong_studies(folder, capsys, change, words):
+    refused(capsys, [*AUC, "-o", "study.json", *change], *words)
+    assert not (folder / "study.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("domain", "words"),
+    [
+        ("interval:1,0", ["low < high"]),
+        ("interval:0", ["two numbers"]),
+        ("interval:a,b", ["two numbers"]),
+        ("interval:nan,1", ["finite"]),
+        ("box:1,2", ["interval:"]),
+        ("categories:a,b", ["ordered"]),
+        ("levels:3,2,1", ["ascending"]),
+        ("levels:1", ["from 2"]),
+        ("levels:1,1", ["twice"]),
+    ],
+)
+def test_wrong_domains(folder, capsys, domain, words):
+    refused(capsys, ["study", "create", "auc", "-e", "1", "-d", domain, "-o", "study.json"], *words)
+
+
+@pytest.mark.parametrize(
+    ("score", "label", "words"),
+    [
+        ([0.1, "nan", 0.3], [0, 1, 1], ["score", "row 1", "nan", "[0, 1]"]),
+        ([0.1, "inf", 0.3], [0, 1, 1], ["score", "row 1", "inf"]),
+        ([0.1, 0.2, 1.5], [0, 1, 1], ["score", "row 2", "1.5"]),
+        ([0.1, 0.2, ""], [0, 1, 1], ["score", "row 2", "nan"]),
+        ([0.1, "high", 0.3], [0, 1, 1], ["high"]),
+        ([0.1, 0.2, 0.3], [0, 1, 2], ["label", "2", "two classes"]),
+        ([0.1, 0.2, 0.3], [0, 1, -1], ["label", "mixes"]),
+        ([0.1, 0.2, 0.3], [1, 1, 1], ["negative", "empty"]),
+        ([], [], ["empty"]),
+    ],
+)
+def test_wrong_data(study, folder, capsys, score, label, words):
+    write_csv(folder / "data.csv", score, label)
+    for more in ([], ["--no-exact"]):
+        refused(capsys, ["simulate", "study.json", "data.csv", *more], *words)
+
+
+def test_one_bin_is_too_few(folder, capsys):
+    wrong = ["study", "create", "auc", "-e", "1", "-d", "interval:0,1", "--bins", "1", "-o", "s.json"]
+    refused(capsys, wrong, "bins", "from 2")
+
+
+def test_too_few_people(folder, capsys):
+    assert (
+        run(["study", "create", "gini_mean_difference", "-e", "1", "-d", "levels:0,1,2", "-o", "s.json"]) == 0
+    )
+    (folder / "one.csv").write_text("value\n1\n")
+    refused(capsys, ["simulate", "s.json", "one.csv"], "at least 2 people")
+    refused(capsys, ["simulate", "s.json", "one.csv", "--no-exact"], "at least 2 people")
+
+
+def test_wrong_files(study, folder, capsys):
+    write_csv(folder / "data.csv", *scores(10))
+    (folder / "plain.csv").write_text("a,b\n1,2\n")
+    (folder / "ragged.csv").write_text("score,label\n0.1\n0.2,1,1\n")
+    (folder / "empty.csv").write_text("")
+    (folder / "fake.parquet").write_bytes(b"PAR1 this is not one")
+    (folder / "data.txt").write_text("score,label\n")
+    text = study.read_text()
+    (folder / "cut.json").write_text(text[: len(text) // 2])
+    (folder / "edited.json").write_text(text.replace('"epsilon":1', '"epsilon":2'))
+    (folder / "array.json").write_text("[]")
+    (folder / "huge.json").write_bytes(b" " * (17 * 2**20))
+    refused(capsys, ["simulate", "study.json", "plain.csv"], "no column 'score'", "'a', 'b'")
+    refused(capsys, ["simulate", "study.json", "ragged.csv"], "ragged.csv")
+    refused(capsys, ["simulate", "study.json", "empty.csv"], "empty.csv")
+    refused(capsys, ["simulate", "study.json", "fake.parquet"], "fake.parquet")
+    refused(capsys, ["simulate", "study.json", "data.txt"], ".csv")
+    refused(capsys, ["simulate", "study.json", "missing.csv"], "no such file")
+    refused(capsys, ["simulate", "missing.json", "data.csv"], "missing.json")
+    refused(capsys, ["simulate", "cut.json", "data.csv"], "JSON")
+    refused(capsys, ["simulate", "edited.json", "data.csv"], "changed")
+    refused(capsys, ["simulate", "array.json", "data.csv"], "object")
+    refused(capsys, ["simulate", "huge.json", "data.csv"], "at most")
+    refused(capsys, ["simulate", "study.json", "data.csv", "-c", "value=x"], "NAME=COLUMN")
+    refused(capsys, ["simulate", "study.json", "data.csv", "--runs", "0"], "runs")
+    refused(capsys, ["simulate", "study.json", "data.csv", "--level", "1"], "level")
+    refused(capsys, ["simulate", "study.json", "data.csv", "--estimator", "best"], "estimator", "'paper'")
+    refused(capsys, ["simulate", "study.json", "data.csv", "--plot", "no/such/folder.png"], "folder.png")
+    refused(capsys, ["simulate", "study.json", "data.csv", "--plot", "runs.xyz"], "runs.xyz")
+
+
+def test_wrong_reports_and_tallies(study, folder, capsys):
+    report = ["report", "study.json", "--index", "1", "--stratum", "positive"]
+    refused(capsys, [*report, "--score", "nan"], "score", "nan")
+    refused(capsys, [*report, "--score", "2"], "score", "[0, 1]")
+    refused(capsys, [*report, "--score", "x"], "numbers")
+    refused(capsys, report, "--score")
+    refused(capsys, [*report, "--value", "1"], "needs score")
+    refused(capsys, [*report, "--score", "0.1", "--max-epsilon", "0.5"], "limit")
+    refused(capsys, [*report, "--score", "0.1", "--append", "no/folder.jsonl"], "folder.jsonl")
+    refused(capsys, ["report", "study.json", "--index", "1", "--score", "0.5"], "positive or negative")
+    refused(
+        capsys, ["report", "study.json", "--index", "-1", "--stratum", "positive", "--score", "0"], "index"
+    )
+    refused(capsys, ["tally", "study.json", "missing.jsonl", "-o", "t.json"], "missing.jsonl")
+    (folder / "none.jsonl").write_text("nothing\n")
+    refused(capsys, ["tally", "study.json", "none.jsonl", "-o", "t.json"], "1 damaged")
+    assert not (folder / "t.json").exists()
+    assert run([*AUC[:-1], "2", "-o", "other.json"]) == 0
+    assert run([*report, "--score", "0.5", "--append", "r.jsonl"]) == 0
+    assert run(["tally", "study.json", "r.jsonl", "-o", "t.json"]) == 0
+    refused(capsys, ["estimate", "other.json", "t.json"], "belongs to study")
+    refused(capsys, ["tally", "other.json", "t.json", "--merge", "-o", "u.json"], "belongs to study")
+    refused(capsys, ["tally", "other.json", "r.jsonl", "-o", "u.json"], "1 of another study")
+    refused(capsys, ["estimate", "study.json", "t.json"], "negative", "empty")
+
+
+@pytest.mark.parametrize(
+    "arguments", [["simulate"], ["study", "create"], ["nonsense"], [*AUC, "-e", "x", "-o", "s"]]
+)
+def test_wrong_usage_is_code_2(folder, capsys, arguments):
+    assert run(arguments) == 2
+    assert "Traceback" not in said(capsys)[1]
+
+
+def test_help_and_version(capsys):
+    assert run(["--version"]) == 0
+    assert dpairs.__version__ in said(capsys)[0]
+    for verb in ("study", "simulate", "report", "tally", "estimate", "demo"):
+        assert run([verb, "--help"]) == 0
+        assert "Usage" in said(capsys)[0]
+
+
+def test_domains_from_text():
+    assert parse_domain("interval:-1,2.5") == dpairs.Interval(-1, 2.5)
+    assert parse_domain("integers:0,18446744073709551615") == dpairs.Integers(0, 2**64 - 1)
+    assert parse_domain("levels:-1, 1,2") == dpairs.Levels([-1, 1, 2])
+    assert parse_domain("categories:red,green") == dpairs.Categories(["red", "green"])
+
+
+def test_a_closed_pipe_is_no_error(study):
+    command = f"{sys.executable} -c 'from dpairs.cli import main; main()' study show {study} | true"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
+    assert done.stderr == ""
+
+
+def test_nothing_of_a_value_is_left_in_the_report(study, capsys):
+    """A report carries a symbol, never the value or anything of its length."""
+    capsys.readouterr()
+    assert run(["report", str(study), "--index", "1", "--stratum", "positive", "--score", "0.7312345"]) == 0
+    out, err = said(capsys)
+    assert "7312345" not in out + err
+    assert set(json.loads(out)) == {"study", "stratum", "index", "symbol"}
