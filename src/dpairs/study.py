@@ -12,7 +12,7 @@ from . import files
 from .canonical import canonical, digest, parse
 from .checks import choice, fields, integer, positive
 from .domains import Domain, as_domains, domain_from_json
-from .errors import BadFile, InvalidInput
+from .errors import BadFile, BadParameter, InvalidInput
 from .privacy import PrivacyClaim
 from .protocols import PROTOCOLS, Protocol
 from .randomness import public_seed
@@ -64,7 +64,9 @@ class Study:
         kind = PROTOCOLS[choice("protocol", protocol, PROTOCOLS)]
         own = STATISTICS[statistic][1] if isinstance(statistic, str) and statistic in STATISTICS else ()
         chosen = statistic_named(statistic, **{name: options.pop(name) for name in own if name in options})
-        if domain is None and isinstance(chosen, Kernel):
+        if isinstance(chosen, Kernel):
+            if domain is not None and as_domains(domain) != chosen.domain:
+                raise BadParameter("a Kernel has a domain of its own; another one cannot be given with it")
             domain = chosen.domain
         domains = as_domains(domain)
         fields(f"a {protocol!r} study of {chosen.name!r}", options, (*own, *kind.options))

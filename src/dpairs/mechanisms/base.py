@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from ..errors import NotEstimable
 from ..randomness import Randomness
 
 
@@ -61,9 +62,16 @@ def decoder(channel: NDArray[np.float64]) -> NDArray[np.float64]:
     """
     marginal = channel.mean(axis=0)
     scaled = channel / marginal
-    rough: NDArray[np.float64] = np.linalg.solve(scaled @ channel.T, scaled).T
+    one = np.eye(len(channel))
+    try:
+        rough: NDArray[np.float64] = np.linalg.solve(scaled @ channel.T, scaled).T
+    except np.linalg.LinAlgError:
+        rough = np.zeros_like(channel.T)
     # One Newton step towards Q R = I: at epsilon 0.01 the system is ill-conditioned.
-    return rough @ (2 * np.eye(len(channel)) - channel @ rough)
+    fine = rough @ (2 * one - channel @ rough)
+    if np.abs(channel @ fine - one).max() > 1e-6:
+        raise NotEstimable("epsilon is so small that double precision cannot decode the reports")
+    return fine
 
 
 def count_variance(mechanism: Mechanism) -> float:

@@ -49,7 +49,7 @@ def is_prime(number: int) -> bool:
 
 
 def design_variance(epsilon: float, cells: int, symbols: int, favoured: int, shared: int) -> float:
-    """The variance that each report adds to a count, for cells equally filled.
+    """About the variance that each report adds to a count, for cells equally filled.
 
     Each input favours ``favoured`` of ``symbols`` symbols, any two inputs sharing ``shared``. The last
     factor is what knowing the total of all counts saves when there are more symbols than cells.

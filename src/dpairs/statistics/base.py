@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from ..axes import Axis, Grid
 from ..data import Table
-from ..domains import Domain
+from ..domains import Categories, Domain, Levels
 from ..errors import BadParameter, NotEnoughData
 
 EVERYBODY = "everybody"
@@ -146,8 +146,15 @@ def need_two(count: int) -> None:
         raise NotEnoughData(f"a statistic over pairs needs at least 2 people, not {count}")
 
 
+def ends(domain: Domain) -> tuple[float, float]:
+    """The least and the greatest value of a numeric domain."""
+    if isinstance(domain, (Levels, Categories)):
+        numbers = [float(value) for value in domain.values]
+        return min(numbers), max(numbers)
+    return float(domain.low), float(domain.high)
+
+
 def extent(domain: Domain) -> float:
     """The distance between a numeric domain's ends."""
-    if hasattr(domain, "values"):
-        return float(domain.values[-1]) - float(domain.values[0])
-    return float(domain.high) - float(domain.low)
+    low, high = ends(domain)
+    return high - low

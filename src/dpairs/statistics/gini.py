@@ -13,7 +13,7 @@ from ..axes import Grid
 from ..data import Table
 from ..domains import Domain
 from ..errors import BadParameter, BadValue, NotEnoughData, NotEstimable
-from .base import ErrorOf, Finished, Form, Statistic, extent, need_two
+from .base import ErrorOf, Finished, Form, Statistic, ends, extent, need_two
 from .binned import distance, mean
 
 
@@ -61,10 +61,9 @@ class GiniCoefficient(GiniMeanDifference):
     def check_domains(self, domains: tuple[Domain, ...]) -> None:
         """Also refuse negative values, of which the coefficient makes no sense."""
         super().check_domains(domains)
-        domain = domains[0]
-        lowest = domain.values[0] if hasattr(domain, "values") else domain.low
-        if float(lowest) < 0:
-            raise BadParameter(f"{self.name} needs values of at least 0, but the domain begins at {lowest}")
+        lowest, _ = ends(domains[0])
+        if lowest < 0:
+            raise BadParameter(f"{self.name} needs values of at least 0, but the domain begins at {lowest:g}")
 
     def exact(self, table: Table) -> float:
         """The Gini coefficient of all values."""
@@ -105,3 +104,7 @@ class GiniCoefficient(GiniMeanDifference):
     def range(self, domains: tuple[Domain, ...]) -> tuple[float, float]:
         """0 to 1."""
         return (0.0, 1.0)
+
+    def lipschitz(self, domains: tuple[Domain, ...]) -> float | None:
+        """None: a ratio of two averages has no kernel of its own."""
+        return None
