@@ -8,7 +8,8 @@ import numpy as np
 from hypothesis import settings
 from hypothesis import strategies as st
 
-from dpairs import Categories, Integers, Interval, Levels
+from dpairs import Categories, Integers, Interval, Levels, Tally
+from dpairs.counts import DenseCounts
 
 QUICK = settings(max_examples=60, deadline=None, derandomize=True, database=None)
 """The same examples on every machine; no deadline, since the first call may import scipy."""
@@ -84,3 +85,10 @@ def value_tables(draw: Any, max_size: int = 30) -> dict[str, np.ndarray]:
     values = draw(st.lists(st.integers(0, 5), min_size=2, max_size=max_size))
     values[0] += 1
     return {"value": np.array(values)}
+
+
+def dense(tally: Tally, stratum: str) -> list[int]:
+    """The counts of a study with few symbols, one number each."""
+    counts = tally.counts(stratum)
+    assert isinstance(counts, DenseCounts)
+    return counts.array.tolist()

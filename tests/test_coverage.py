@@ -13,6 +13,7 @@ from scipy import stats
 
 import dpairs
 from dpairs.simulate import simulate_tally
+from tests.strategies import dense
 
 from .populations import Population, populations
 
@@ -98,7 +99,7 @@ def test_wrong_noise_is_noticed():
     for run in range(100):
         drawn = simulate_tally(used, population.draw(rng, 10_000), seed=run)
         tally = dpairs.Tally(claimed)
-        symbols = np.repeat(np.arange(claimed.protocol.symbols), drawn.counts("everybody"))
+        symbols = np.repeat(np.arange(claimed.protocol.symbols), dense(drawn, "everybody"))
         tally.add_symbols("everybody", symbols)
         low, high = tally.estimate().confidence_interval()
         hits += low <= population.truth <= high

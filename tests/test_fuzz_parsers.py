@@ -19,6 +19,7 @@ from dpairs import (
     Tally,
 )
 from dpairs.canonical import canonical, digest
+from tests.strategies import dense
 
 ROUNDS = 3000
 INTERESTING = (b"0", b"9", b"-", b'"', b"{", b"}", b"[", b"]", b",", b":", b"e", b"null", b"true", b"\\ud800")
@@ -139,7 +140,7 @@ def test_damaged_tallies():
             text = json.dumps(replaced(json.loads(content), rng)).encode()
         read = quietly(Tally.from_json, text, study)
         if read is not None:
-            assert all(read.counts(stratum).min() >= 0 for stratum in study.strata)
+            assert all(min(dense(read, stratum)) >= 0 for stratum in study.strata)
             assert Tally.from_json(read.to_json(), study) == read
 
 

@@ -319,7 +319,9 @@ def quantization() -> None:
                     counts = {
                         rounding: dpairs.simulate_tally(
                             studies["variance", method], data, seed=10_000 * k + run
-                        ).counts("everybody")
+                        )
+                        .counts("everybody")
+                        .array
                         for rounding, method in (("simple", "simple, average"), ("random", "random"))
                     }
                     for name in BINNED_STATISTICS:

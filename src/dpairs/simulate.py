@@ -72,8 +72,9 @@ def _run(
     for start in range(0, people, SLICE):
         part = {name: values[start : start + SLICE] for name, values in table.items()}
         for stratum, columns in study.statistic.split(part):
-            symbols = study.protocol.randomize(stratum, indices[stratum], columns, bits)
-            tally.add_symbols(stratum, symbols)
+            first, place = indices[stratum], study.strata.index(stratum)
+            symbols = study.protocol.randomize(study.coins, place, first, columns, bits)
+            tally.add_symbols(stratum, symbols, first)
             indices[stratum] += symbols.size
         if progress is not None:
             progress(min(SLICE, people - start))

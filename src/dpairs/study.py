@@ -11,6 +11,8 @@ from typing import Any
 from . import files
 from .canonical import canonical, digest, parse
 from .checks import choice, fields, integer, positive
+from .coins import Coins
+from .counts import Counts
 from .domains import Domain, as_domains, domain_from_json
 from .errors import BadFile, BadParameter, InvalidInput
 from .privacy import PrivacyClaim
@@ -78,6 +80,15 @@ class Study:
     def strata(self) -> tuple[str, ...]:
         """The public classes people belong to."""
         return self.statistic.strata
+
+    @cached_property
+    def coins(self) -> Coins:
+        """The public coins of this study's participants."""
+        return Coins.of(self.id)
+
+    def empty_counts(self, stratum: str) -> Counts:
+        """Counts of one stratum with no report in them."""
+        return self.protocol.empty_counts(self.coins, self.strata.index(stratum))
 
     @property
     def privacy(self) -> PrivacyClaim:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -13,14 +12,14 @@ from numpy.typing import NDArray
 from . import files
 from .canonical import canonical, parse
 from .checks import choice, fields
-from .errors import BadFile, BadValue, WrongStudy
+from .counts import Counts
+from .errors import BadFile, WrongStudy
 from .estimate import Estimate
 from .report import Report
 from .study import Study
 
 FORMAT = "dpairs-tally"
 VERSION = 1
-MAX_COUNT = 2**53 - 1
 _FIELDS = ("format", "version", "study", "counts")
 
 
@@ -38,7 +37,7 @@ class Tally:
     def __init__(self, study: Study) -> None:
         """An empty tally of ``study``."""
         self._study = study
-        self._counts = {stratum: np.zeros(study.protocol.symbols, dtype=np.int64) for stratum in study.strata}
+        self._counts = {stratum: study.empty_counts(stratum) for stratum in study.strata}
 
     @property
     def study(self) -> Study:
@@ -48,16 +47,16 @@ class Tally:
     @property
     def n(self) -> int:
         """How many reports were counted."""
-        return int(sum(counts.sum() for counts in self._counts.values()))
+        return sum(self.sizes.values())
 
     @property
     def sizes(self) -> dict[str, int]:
         """How many reports each stratum has."""
-        return {stratum: int(counts.sum()) for stratum, counts in self._counts.items()}
+        return {stratum: counts.people for stratum, counts in self._counts.items()}
 
-    def counts(self, stratum: str) -> NDArray[np.int64]:
-        """A copy of one stratum's counts."""
-        return self._counts[choice("stratum", stratum, self._study.strata)].copy()
+    def counts(self, stratum: str) -> Counts:
+        """One stratum's counts."""
+        return self._counts[choice("stratum", stratum, self._study.strata)]
 
     def __repr__(self) -> str:
         """The sizes, not the counts."""
@@ -65,11 +64,7 @@ class Tally:
 
     def __eq__(self, other: object) -> bool:
         """Equal when of the same study with the same counts."""
-        return (
-            isinstance(other, Tally)
-            and other._study == self._study
-            and all(np.array_equal(other._counts[stratum], self._counts[stratum]) for stratum in self._counts)
-        )
+        return isinstance(other, Tally) and other._study == self._study and other.to_json() == self.to_json()
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -79,16 +74,11 @@ class Tally:
             raise WrongStudy(
                 f"this report belongs to study {report.study.id[:16]}..., not to {self._study.id[:16]}..."
             )
-        self._counts[report.stratum][report.symbol] += 1
+        self._counts[report.stratum].add(report.index, np.array([report.symbol]))
 
-    def add_symbols(self, stratum: str, symbols: NDArray[np.int64]) -> None:
-        """Count many symbols of one stratum at once."""
-        counts = self._counts[choice("stratum", stratum, self._study.strata)]
-        if symbols.size == 0:
-            return
-        if symbols.min() < 0 or symbols.max() >= counts.size:
-            raise BadValue(f"symbols of this study are 0 to {counts.size - 1}")
-        counts += np.bincount(symbols, minlength=counts.size)
+    def add_symbols(self, stratum: str, symbols: NDArray[Any], first_index: int = 0) -> None:
+        """Count the symbols of consecutive participants of one stratum at once."""
+        self.counts(stratum).add(first_index, symbols)
 
     def __add__(self, other: Tally) -> Tally:
         """The tally of both sets of reports."""
@@ -100,9 +90,9 @@ class Tally:
                 f"{self._study.id[:16]}..."
             )
         both = Tally(self._study)
-        both._counts = {stratum: counts + other._counts[stratum] for stratum, counts in self._counts.items()}
-        if any(counts.max() > MAX_COUNT for counts in both._counts.values()):
-            raise BadValue("a tally counts fewer than 2^53 reports of each symbol")
+        both._counts = {
+            stratum: counts.plus(other._counts[stratum]) for stratum, counts in self._counts.items()
+        }
         return both
 
     def estimate(self, estimator: str | None = None) -> Estimate:
@@ -129,17 +119,13 @@ class Tally:
         )
 
     def to_json(self) -> str:
-        """The tally's file: symbols that were seen, and how often."""
-        seen = {stratum: np.flatnonzero(counts) for stratum, counts in self._counts.items()}
+        """The tally's file."""
         return canonical(
             {
                 "format": FORMAT,
                 "version": VERSION,
                 "study": self._study.id,
-                "counts": {
-                    stratum: {"symbols": where.tolist(), "counts": self._counts[stratum][where].tolist()}
-                    for stratum, where in seen.items()
-                },
+                "counts": {stratum: counts.to_json() for stratum, counts in self._counts.items()},
             }
         )
 
@@ -161,8 +147,9 @@ class Tally:
             raise BadFile(f"the tally must have counts for {', '.join(study.strata)}")
         tally = cls(study)
         for stratum, table in spec["counts"].items():
-            symbols, counts = _columns(table, study.protocol.symbols)
-            tally._counts[stratum][symbols] = counts
+            if not isinstance(table, Mapping):
+                raise BadFile("each stratum of a tally is an object")
+            tally._counts[stratum].read(table)
         if canonical(spec) != tally.to_json():
             raise BadFile("the tally is not written as a tally is")
         return tally
@@ -175,19 +162,3 @@ class Tally:
     def load(cls, path: str | os.PathLike[str], study: Study) -> Tally:
         """Read a tally's file."""
         return cls.from_json(files.read(path, "the tally"), study)
-
-
-def _columns(table: Any, symbols: int) -> tuple[list[int], list[int]]:
-    if not isinstance(table, Mapping) or set(table) != {"symbols", "counts"}:
-        raise BadFile("each stratum of a tally has 'symbols' and 'counts'")
-    where, counts = table["symbols"], table["counts"]
-    if not isinstance(where, list) or not isinstance(counts, list) or len(where) != len(counts):
-        raise BadFile("a tally's symbols and counts must be two lists of one length")
-    good = all(type(value) is int and 0 <= value < symbols for value in where) and all(
-        type(value) is int and 0 < value <= MAX_COUNT for value in counts
-    )
-    if not good or any(a >= b for a, b in pairwise(where)):
-        raise BadFile(
-            f"a tally's symbols must ascend from 0 to {symbols - 1} at most, and its counts be above 0"
-        )
-    return where, counts

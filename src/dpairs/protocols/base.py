@@ -7,9 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-import numpy as np
 from numpy.typing import NDArray
 
+from ..coins import Coins
+from ..counts import Counts
 from ..domains import Domain
 from ..estimate import Quantization
 from ..privacy import PrivacyClaim
@@ -67,13 +68,17 @@ class Protocol(ABC):
 
     @abstractmethod
     def randomize(
-        self, stratum: str, first_index: int, columns: Sequence[Any], bits: Randomness
-    ) -> NDArray[np.int64]:
+        self, coins: Coins, stratum: int, first_index: int, columns: Sequence[Any], bits: Randomness
+    ) -> NDArray[Any]:
         """The symbols of consecutive participants of one stratum, the first being ``first_index``."""
 
     @abstractmethod
-    def estimate(self, counts: Mapping[str, NDArray[np.int64]], estimator: str) -> Answer:
-        """The answer from the counts of symbols in each stratum."""
+    def empty_counts(self, coins: Coins, stratum: int) -> Counts:
+        """Counts of one stratum with no report in them."""
+
+    @abstractmethod
+    def estimate(self, counts: Mapping[str, Any], estimator: str) -> Answer:
+        """The answer from the counts of each stratum."""
 
     @abstractmethod
     def privacy(self, epsilon_asked: float) -> PrivacyClaim:

@@ -21,6 +21,8 @@ from numpy.typing import NDArray
 from .. import mechanisms, theory
 from ..axes import MAX_BINS, ROUNDINGS, Axis, Grid
 from ..checks import choice, fields, integer
+from ..coins import Coins
+from ..counts import DenseCounts
 from ..domains import Domain, Integers, Interval
 from ..errors import BadFile, BadParameter, NotEnoughData
 from ..estimate import Quantization
@@ -130,16 +132,20 @@ class Histogram(Protocol):
         return self.mechanism.epsilon
 
     def randomize(
-        self, stratum: str, first_index: int, columns: Sequence[Any], bits: Randomness
+        self, coins: Coins, stratum: int, first_index: int, columns: Sequence[Any], bits: Randomness
     ) -> NDArray[np.int64]:
         """Place each person in a cell and randomize the cell. No public coins: the index plays no part."""
         return self.mechanism.randomize(self.grid.place(columns, self.statistic.private_columns, bits), bits)
 
-    def estimate(self, counts: Mapping[str, NDArray[np.int64]], estimator: str) -> Answer:
+    def empty_counts(self, coins: Coins, stratum: int) -> DenseCounts:
+        """A count for each symbol."""
+        return DenseCounts(self.symbols)
+
+    def estimate(self, counts: Mapping[str, DenseCounts], estimator: str) -> Answer:
         """The paper's unbiased estimator, its standard errors, and what quantization may have done."""
-        sizes = {stratum: int(count.sum()) for stratum, count in counts.items()}
+        sizes = {stratum: count.people for stratum, count in counts.items()}
         _need_people(sizes)
-        vectors = [count.astype(np.float64) for count in counts.values()]
+        vectors = [count.array.astype(np.float64) for count in counts.values()]
         values = np.array([average.mean(vectors) for average, *_ in self._averages])
         finished = self.statistic.finish(values, sizes)
 

@@ -1,0 +1,89 @@
+"""Counts of symbols in one stratum: what a tally is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Protocol, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .errors import BadFile, BadValue
+
+MAX_COUNT = 2**53 - 1
+
+
+class Counts(Protocol):
+    """How often each symbol was reported by the people of one stratum."""
+
+    @property
+    def people(self) -> int:
+        """How many reports were counted."""
+        ...
+
+    def add(self, first_index: int, symbols: NDArray[Any]) -> None:
+        """Count the symbols of consecutive participants, the first being ``first_index``."""
+        ...
+
+    def plus(self, other: Self) -> Self:
+        """The counts of both."""
+        ...
+
+    def to_json(self) -> dict[str, Any]:
+        """The counts as plain values."""
+        ...
+
+    def read(self, spec: Mapping[str, Any]) -> None:
+        """Fill empty counts from plain values; refuse what cannot be."""
+        ...
+
+
+class DenseCounts:
+    """A count for each of a few symbols."""
+
+    def __init__(self, symbols: int) -> None:
+        """No reports yet."""
+        self.array = np.zeros(symbols, dtype=np.int64)
+
+    @property
+    def people(self) -> int:
+        """How many reports were counted."""
+        return int(self.array.sum())
+
+    def add(self, first_index: int, symbols: NDArray[Any]) -> None:
+        """Count symbols; the index plays no part."""
+        if symbols.size == 0:
+            return
+        if symbols.min() < 0 or symbols.max() >= self.array.size:
+            raise BadValue(f"symbols of this study are 0 to {self.array.size - 1}")
+        self.array += np.bincount(symbols, minlength=self.array.size)
+
+    def plus(self, other: DenseCounts) -> DenseCounts:
+        """The counts of both."""
+        both = DenseCounts(self.array.size)
+        both.array = self.array + other.array
+        if both.array.max() > MAX_COUNT:
+            raise BadValue("a tally counts fewer than 2^53 reports of each symbol")
+        return both
+
+    def to_json(self) -> dict[str, Any]:
+        """The symbols that were seen, and how often."""
+        seen = np.flatnonzero(self.array)
+        return {"symbols": seen.tolist(), "counts": self.array[seen].tolist()}
+
+    def read(self, spec: Mapping[str, Any]) -> None:
+        """Fill empty counts from plain values."""
+        if set(spec) != {"symbols", "counts"}:
+            raise BadFile("each stratum of a tally has 'symbols' and 'counts'")
+        where, counts = spec["symbols"], spec["counts"]
+        if not isinstance(where, list) or not isinstance(counts, list) or len(where) != len(counts):
+            raise BadFile("a tally's symbols and counts must be two lists of one length")
+        good = all(type(value) is int and 0 <= value < self.array.size for value in where) and all(
+            type(value) is int and 0 < value <= MAX_COUNT for value in counts
+        )
+        if not good or sorted(set(where)) != where:
+            raise BadFile(
+                f"a tally's symbols must ascend from 0 to {self.array.size - 1} at most, "
+                f"and its counts be above 0"
+            )
+        self.array[where] = counts
