@@ -219,7 +219,7 @@ def test_bulk_gives_the_symbols_of_single_participants(study, draws):
     }
     words = words_of(PEOPLE * draws)
     tape = TapeRandomness(words.astype("<u8").tobytes())
-    bulk = study.protocol.randomize("everybody", 0, list(columns.values()), tape)
+    bulk = study.protocol.randomize(study.coins, 0, 0, list(columns.values()), tape)
     by_person = words.reshape(draws, PEOPLE).T
     singles = [
         single(study, None, {name: values[person] for name, values in columns.items()}, by_person[person])

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from .checks import choice, real
 from .errors import BadParameter
+from .explanation import Explanation
 from .privacy import PrivacyClaim
 
 TARGETS = ("population", "sample")
@@ -58,6 +59,7 @@ class Estimate:
     study_id: str
     quantization: Quantization
     details: Mapping[str, float] = field(default_factory=dict)
+    explanation: Explanation | None = field(default=None, repr=False, compare=False)
 
     @property
     def n(self) -> int:
@@ -82,6 +84,12 @@ class Estimate:
         )
         reach = NormalDist().inv_cdf((1 + share) / 2) * error
         return Interval(self.value - reach, self.value + reach)
+
+    def explain(self) -> Explanation:
+        """Where the estimate looked closely and where it did not (tree studies)."""
+        if self.explanation is None:
+            raise BadParameter(f"an estimate of the {self.protocol} protocol has nothing to explain")
+        return self.explanation
 
     def notes(self) -> list[str]:
         """What the interval covers and does not cover, in sentences."""

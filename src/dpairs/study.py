@@ -74,7 +74,7 @@ class Study:
         fields(f"a {protocol!r} study of {chosen.name!r}", options, (*own, *kind.options))
         number = public_seed() if seed is None else integer("seed", seed, 0, MAX_SEED)
         way = kind.create(chosen, domains, loss, **options)
-        return cls(way.statistic, domains, way, loss, 0.0, number)
+        return cls(way.statistic, domains, way, loss, way.delta, number)
 
     @property
     def strata(self) -> tuple[str, ...]:
@@ -164,9 +164,11 @@ class Study:
             raise BadFile(
                 f"the study promises epsilon {loss:g}, but its mechanism loses {protocol.epsilon:.6g}"
             )
-        if spec["delta"] != 0:
-            raise BadFile(f"the study's delta must be 0, not {spec['delta']!r}")
-        return cls(statistic, domains, protocol, loss, 0.0, seed)
+        if spec["delta"] != protocol.delta:
+            raise BadFile(
+                f"the study's delta must be its protocol's, {protocol.delta!r}, not {spec['delta']!r}"
+            )
+        return cls(statistic, domains, protocol, loss, protocol.delta, seed)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the study's file."""

@@ -116,6 +116,7 @@ class Tally:
             study_id=self._study.id,
             quantization=answer.quantization,
             details=answer.details,
+            explanation=answer.explanation,
         )
 
     def to_json(self) -> str:

@@ -120,3 +120,86 @@ def mse_order(n: int, epsilon: float, lipschitz: float = 1.0) -> float:
     return real("lipschitz", lipschitz) / (
         math.sqrt(integer("n", n, 1, MAX_PEOPLE)) * positive("epsilon", epsilon)
     )
+
+
+# ---------------------------------------------------------------- section 4: AUC by trees
+
+
+def oracle_gain(epsilon: float) -> float:
+    """What undoes the flips of a randomized sign: c = (e^eps + 1) / (e^eps - 1).
+
+    >>> round(oracle_gain(1.0), 4)
+    2.164
+    """
+    return 1 / math.tanh(positive("epsilon", epsilon) / 2)
+
+
+def oracle_variance(n: int, count: float, epsilon: float) -> float:
+    """Lemma "fomse", corrected: the exact variance of a node's count from n people is n c^2 - count.
+
+    Erratum 3: the printed 4 n e^eps / (e^eps - 1)^2 leaves out that each person answers about one row
+    only, and is too small.
+
+    >>> round(oracle_variance(20_000, 330.0, 1.0))
+    93324
+    """
+    return n * oracle_gain(epsilon) ** 2 - count
+
+
+def oracle_variance_others(n: int, count: float, epsilon: float, level: int) -> float:
+    """The same without row 0, N = 2^level: ((N-1)/N)^2 [n c^2 - count - (n - count)/(N-1)^2]."""
+    size = 2.0 ** integer("level", level, 1, 64)
+    return (1 - 1 / size) ** 2 * (n * oracle_gain(epsilon) ** 2 - count - (n - count) / (size - 1) ** 2)
+
+
+def oracle_covariance_others(n: int, counts: tuple[float, float], epsilon: float, level: int) -> float:
+    """The covariance of two nodes' counts without row 0; with all rows it is zero."""
+    size = 2.0 ** integer("level", level, 1, 64)
+    both = counts[0] + counts[1]
+    raw = (both - n * oracle_gain(epsilon) ** 2) / (size - 1) - (n - both) / (size - 1) ** 2
+    return (1 - 1 / size) ** 2 * raw
+
+
+def recursed_bound(positives: int, negatives: int, depth: int, constant: float, factor: float) -> float:
+    """Lemma "recursed": at most (sqrt(n+) + sqrt(n-)) / (2 (sqrt(a) - 1) sqrt(C alpha)) nodes a level.
+
+    ``constant`` is C, for which C n alpha is the variance of a node's count; ``factor`` is a.
+    """
+    people = math.sqrt(positives) + math.sqrt(negatives)
+    return people / (2 * (math.sqrt(factor) - 1) * math.sqrt(constant * depth))
+
+
+def tree_mse_bound(positives: int, negatives: int, depth: int, constant: float, factor: float) -> float:
+    """Theorem "aucacc" for the AUC (the theorem's bound on the sum over pairs, over (n+ n-)^2)."""
+    n, least = positives + negatives, min(positives, negatives)
+    rest = 21 * math.sqrt(2 * n * constant * depth) / (math.sqrt(factor) - 1)
+    return constant * depth**2 * (2 * n + (4 * factor + 1) * least + rest) / (positives * negatives)
+
+
+def tree_mse_bound_zero(positives: int, negatives: int, depth: int, constant: float, factor: float) -> float:
+    """The bound of the variant that gives discarded nodes zero."""
+    n, least = positives + negatives, min(positives, negatives)
+    rest = math.sqrt(2 * n * constant * depth) / (math.sqrt(factor) - 1)
+    return constant * depth**2 * (2 * n + (8 * factor + 2) * least + rest) / (positives * negatives)
+
+
+def tree_factor(positives: int, negatives: int, depth: int, constant: float) -> float:
+    """The first corollary's a = (1 + sqrt(21/8) (2 C n alpha / n_min^2)^(1/4))^2."""
+    n, least = positives + negatives, min(positives, negatives)
+    root = math.sqrt(math.sqrt(2 * constant * n * depth / least**2))
+    return (1 + math.sqrt(21 / 8) * root) ** 2
+
+
+def tree_factor_zero(positives: int, negatives: int, depth: int, constant: float) -> float:
+    """The second corollary's a = (1 + sqrt(sqrt(2 C alpha n) / (16 n_min)))^2."""
+    n, least = positives + negatives, min(positives, negatives)
+    return (1 + math.sqrt(math.sqrt(2 * constant * depth * n) / (16 * least))) ** 2
+
+
+TREE_ORDERS = {
+    "budget": "alpha^3 / (n eps^2)",
+    "budget-advanced": "alpha^2 log(1/delta) / (n eps^2)",
+    "users, around the sample": "alpha^3 / (n eps^2)",
+    "users, around the population": "alpha^2 / (n eps^2)",
+}
+"""The paper's table of the orders of the MSE, upper bounds, by splitting."""

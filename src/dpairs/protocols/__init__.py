@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from .base import Answer, Protocol
 from .histogram import Histogram
+from .tree import Tree
 
-__all__ = ["PROTOCOLS", "Answer", "Histogram", "Protocol"]
+__all__ = ["PROTOCOLS", "Answer", "Histogram", "Protocol", "Tree"]
 
-PROTOCOLS: dict[str, type[Protocol]] = {Histogram.name: Histogram}
+PROTOCOLS: dict[str, type[Protocol]] = {Histogram.name: Histogram, Tree.name: Tree}
 """Every protocol, by name."""

@@ -13,6 +13,7 @@ from ..coins import Coins
 from ..counts import Counts
 from ..domains import Domain
 from ..estimate import Quantization
+from ..explanation import Explanation
 from ..privacy import PrivacyClaim
 from ..randomness import Randomness
 from ..statistics import Statistic
@@ -27,6 +28,7 @@ class Answer:
     sample_standard_error: float
     quantization: Quantization
     details: Mapping[str, float] = field(default_factory=dict)
+    explanation: Explanation | None = None
 
 
 class Protocol(ABC):
@@ -39,6 +41,8 @@ class Protocol(ABC):
     """The names of the estimators, the default first."""
     statistic: Statistic
     domains: tuple[Domain, ...]
+    delta: float = 0.0
+    """The chance that epsilon is exceeded; 0 for pure privacy."""
 
     @classmethod
     @abstractmethod

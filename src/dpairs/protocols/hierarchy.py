@@ -1,0 +1,118 @@
+"""A tree of estimates made consistent by least squares, level by level, for one class.
+
+Every node of an explored tree has a measurement y with the variance v of its level; the number at the
+root is known. Going up, a node's measurement is averaged with the sum of its children, weighted by
+their precision; going down, what a node's children lack or exceed is shared among them by their
+variance. The result is the generalized least-squares solution (Hay, Rastogi, Miklau, Suciu, "Boosting
+the accuracy of differentially private histograms through consistency", VLDB 2010, for equal variances).
+
+Levels are stored without gaps: the children of the expanded nodes of one level, in order, are the nodes
+of the next. The solution is linear in the measurements, and `adjoint` runs it backwards: from the weights
+of a linear function of the solution to its weights of the measurements, which give its variance.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Vector = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Level:
+    """The explored nodes of one level, and which of them have their children in the next."""
+
+    nodes: NDArray[np.uint64]
+    expanded: NDArray[np.bool_]
+
+
+def children(nodes: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Both children of each node, in order."""
+    left = nodes << np.uint64(1)
+    return np.stack([left, left | np.uint64(1)], axis=1).reshape(-1)
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """The least-squares estimates of all explored nodes of one class, root first."""
+
+    levels: list[Level]
+    estimates: list[Vector]
+    variances: list[Vector]
+    """Of each node from its own measurement and those below it."""
+    _own: list[Vector]
+    """The weight of a node's own measurement against its children's sum."""
+
+    def adjoint(self, weights: list[Vector]) -> list[Vector]:
+        """Weights of the measurements, from weights of the estimates (root first, the root's unused)."""
+        carried = [each.copy() for each in weights]
+        upward = [np.zeros_like(each) for each in weights]
+        for depth in range(len(self.levels) - 1, 0, -1):
+            parents = self.levels[depth - 1].expanded
+            pair = carried[depth].reshape(-1, 2)
+            share = _shares(self.variances[depth])
+            common = (share * pair).sum(axis=1)
+            upward[depth] += (pair - common[:, None]).reshape(-1)
+            carried[depth - 1][parents] += common
+        measured = [np.zeros_like(each) for each in weights]
+        for depth in range(1, len(self.levels)):
+            measured[depth] = self._own[depth] * upward[depth]
+            expanded = self.levels[depth].expanded
+            if depth + 1 < len(self.levels):
+                passed = ((1 - self._own[depth]) * upward[depth])[expanded]
+                upward[depth + 1] += np.repeat(passed, 2)
+        return measured
+
+
+def _shares(variances: Vector) -> NDArray[np.float64]:
+    pair = variances.reshape(-1, 2)
+    total = pair.sum(axis=1, keepdims=True)
+    # Nobody measured either child: they share alike.
+    return np.where(np.isfinite(total), pair / np.where(np.isfinite(total), total, 1.0), 0.5)
+
+
+def least_squares(levels: list[Level], measured: list[Vector], noise: list[float], total: float) -> Solution:
+    """Solve for all nodes; ``measured`` and ``noise`` have one entry for each level, the root's unused."""
+    last = len(levels) - 1
+    sums: list[Vector] = [np.empty(0)] * (last + 1)
+    variances: list[Vector] = [np.empty(0)] * (last + 1)
+    own: list[Vector] = [np.empty(0)] * (last + 1)
+    for depth in range(last, 0, -1):
+        size = levels[depth].nodes.size
+        sums[depth], own[depth] = measured[depth].copy(), np.ones(size)
+        variances[depth] = np.full(size, noise[depth])
+        expanded = levels[depth].expanded
+        if depth < last and expanded.any():
+            below = sums[depth + 1].reshape(-1, 2).sum(axis=1)
+            below_variance = variances[depth + 1].reshape(-1, 2).sum(axis=1)
+            weight = _weight(noise[depth], below_variance)
+            own[depth][expanded] = weight
+            # A side of weight 0 was never measured, and its number is none.
+            sums[depth][expanded] = np.where(weight > 0, weight * measured[depth][expanded], 0.0) + np.where(
+                weight < 1, (1 - weight) * below, 0.0
+            )
+            variances[depth][expanded] = _parallel(noise[depth], below_variance)
+    estimates = [np.array([total])]
+    for depth in range(1, last + 1):
+        parents = estimates[depth - 1][levels[depth - 1].expanded]
+        pair = sums[depth].reshape(-1, 2)
+        lacking = parents - pair.sum(axis=1)
+        estimates.append((pair + _shares(variances[depth]) * lacking[:, None]).reshape(-1))
+    variances[0], own[0] = np.zeros(1), np.ones(1)
+    return Solution(levels, estimates, variances, own)
+
+
+def _weight(noise: float, below: Vector) -> Vector:
+    """The weight of a measurement against a sum: the other's share of both variances."""
+    if np.isinf(noise):
+        return np.zeros_like(below)
+    return np.where(np.isinf(below), 1.0, below / np.where(np.isinf(below), 1.0, noise + below))
+
+
+def _parallel(noise: float, below: Vector) -> Vector:
+    """The variance of the weighted average of two."""
+    with np.errstate(divide="ignore"):
+        return 1 / (1 / np.float64(noise) + 1 / below)

@@ -1,0 +1,290 @@
+"""The `tree` protocol: AUC on ordered domains of any size, with one bit from each person.
+
+Section 4 of the paper: hierarchical histograms of both classes by Hadamard randomized response, and a
+walk of the two trees. Participant's side here; the analyst's is in `tree_estimate`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from itertools import pairwise
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..checks import choice, fields, integer
+from ..coins import Coins
+from ..composition import advanced_share, check_delta, delta_of, optimal_share
+from ..domains import Domain, Integers, Interval
+from ..errors import BadFile, BadParameter
+from ..hadamard import parity
+from ..mechanisms import KaryResponse
+from ..mechanisms.thresholds import log_above
+from ..privacy import PrivacyClaim
+from ..randomness import Randomness
+from ..statistics import AUC, Statistic
+from .base import Answer, Protocol
+from .tree_coins import ROW, ROWS, even_levels, every_row, independent_levels, row
+from .tree_counts import TreeCounts
+from .tree_estimate import ESTIMATORS, Evidence, estimate
+
+MAX_DEPTH = 64
+SPLITTINGS = ("users", "users-independent", "budget", "budget-advanced", "budget-advanced-paper")
+DEFAULT_BINS = 2**16
+
+
+@dataclass(frozen=True)
+class Tree(Protocol):
+    """One randomized bit of a random Hadamard row of a random level; or of every level.
+
+    ``splitting``: "users" gives each person one level, every level once in each block of ``depth``
+    indices; "users-independent" draws each person's level alone; "budget" asks everybody about all
+    levels with an equal share of epsilon; "budget-advanced" does so under (epsilon, delta) with the
+    optimal composition, "budget-advanced-paper" with the paper's formula.
+    """
+
+    statistic: Statistic
+    domains: tuple[Domain, ...]
+    depth: int
+    splitting: str
+    rows: str
+    response: KaryResponse
+    delta: float
+    name: ClassVar[str] = "tree"
+    options: ClassVar[tuple[str, ...]] = ("bins", "splitting", "rows", "delta", "n")
+    estimators: ClassVar[tuple[str, ...]] = ESTIMATORS
+
+    def __post_init__(self) -> None:
+        """Check that the parts fit together."""
+        _check_statistic(self.statistic)
+        self.statistic.check_domains(self.domains)
+        choice("splitting", self.splitting, SPLITTINGS)
+        choice("rows", self.rows, ROWS)
+        _check_depth(self.depth, self.domains[0])
+        if self.response.inputs != 2:
+            raise BadParameter(f"a tree's response has 2 inputs, not {self.response.inputs}")
+        if "advanced" in self.splitting:
+            check_delta(self.delta)
+        elif self.delta != 0:
+            raise BadParameter(f"splitting {self.splitting!r} is pure: it has no delta, not {self.delta!r}")
+
+    @classmethod
+    def create(
+        cls,
+        statistic: Statistic,
+        domains: tuple[Domain, ...],
+        epsilon: float,
+        *,
+        bins: int | None = None,
+        splitting: str = "users",
+        rows: str = "others",
+        delta: float | None = None,
+        n: int | None = None,
+    ) -> Tree:
+        """A tree over ``bins`` = 2^depth leaves (65,536 on an interval, all values elsewhere)."""
+        _check_statistic(statistic)
+        statistic.check_domains(domains)
+        choice("splitting", splitting, SPLITTINGS)
+        depth = _depth(bins, domains[0])
+        if "advanced" in splitting and delta is None:
+            raise BadParameter(f"splitting {splitting!r} needs a delta, for example delta=1e-8")
+        if "advanced" not in splitting and delta:
+            raise BadParameter(f"splitting {splitting!r} is pure: it takes no delta")
+        share = {
+            "budget": lambda: math.nextafter(epsilon / depth, 0),
+            "budget-advanced": lambda: optimal_share(epsilon, delta or 0, depth),
+            "budget-advanced-paper": lambda: advanced_share(epsilon, delta or 0, depth),
+        }.get(splitting, lambda: epsilon)()
+        return cls(
+            statistic, domains, depth, splitting, rows, KaryResponse.for_epsilon(2, share), float(delta or 0)
+        )
+
+    @classmethod
+    def from_json(cls, statistic: Statistic, domains: tuple[Domain, ...], spec: Mapping[str, Any]) -> Tree:
+        """Read the parameters back."""
+        names = ("depth", "splitting", "rows", "floor", "delta")
+        fields(f"protocol {cls.name!r}", spec, ("name", *names))
+        missing = [name for name in names if name not in spec]
+        if missing:
+            raise BadFile(f"protocol {cls.name!r} lacks {missing[0]!r}")
+        floor = spec["floor"]
+        if not (isinstance(floor, str) and floor.isascii() and floor.isdigit() and len(floor) <= 20):
+            raise BadFile(f"protocol {cls.name!r} needs a floor that is a whole number, not {floor!r}")
+        depth = integer("depth", spec["depth"], 1, MAX_DEPTH)
+        delta = spec["delta"]
+        if isinstance(delta, bool) or not isinstance(delta, (int, float)):
+            raise BadFile(f"protocol {cls.name!r} needs a delta that is a number, not {delta!r}")
+        response = KaryResponse(2, int(floor))
+        return cls(statistic, domains, depth, spec["splitting"], spec["rows"], response, float(delta))
+
+    def to_json(self) -> dict[str, Any]:
+        """The parameters."""
+        return {
+            "name": self.name,
+            "depth": self.depth,
+            "splitting": self.splitting,
+            "rows": self.rows,
+            "floor": str(self.response.floor),
+            "delta": self.delta,
+        }
+
+    @property
+    def everybody_everywhere(self) -> bool:
+        """Whether each person answers about all levels."""
+        return self.splitting.startswith("budget")
+
+    @property
+    def answers(self) -> int:
+        """How many bits a report has."""
+        return self.depth if self.everybody_everywhere else 1
+
+    @property
+    def symbols(self) -> int:
+        """As many as the bits of a report spell."""
+        return 1 << self.answers
+
+    @cached_property
+    def epsilon(self) -> float:
+        """One bit's exact loss; of all bits together, by the composition that the splitting names."""
+        ratio = Fraction(self.response.floor + self.response.boost, self.response.floor)
+        if "advanced" not in self.splitting:
+            return log_above(ratio**self.answers)
+        low, high = 0.0, self.depth * self.response.epsilon
+        for _ in range(100):
+            middle = (low + high) / 2
+            enough = delta_of(self.response.epsilon, self.depth, middle) <= self.delta
+            low, high = (low, middle) if enough else (middle, high)
+        return high
+
+    def leaves(self, values: Any) -> NDArray[np.uint64]:
+        """The leaf of each value."""
+        domain = self.domains[0]
+        if isinstance(domain, Interval):
+            position = domain.check(values, "score") - domain.low
+            position *= 2.0**self.depth / (domain.high - domain.low)
+            return np.minimum(position, 2.0**self.depth - 1).astype(np.uint64)
+        if isinstance(domain, Integers):
+            spare = _bits(domain.size) - self.depth
+            return domain.offsets(values, "score") >> np.uint64(spare)
+        return domain.codes(values, "score").view(np.uint64)
+
+    def randomize(
+        self, coins: Coins, stratum: int, first_index: int, columns: Sequence[Any], bits: Randomness
+    ) -> NDArray[Any]:
+        """The randomized sign of a public row at the person's node: 0 for +1, 1 for -1."""
+        leaf = self.leaves(columns[0])
+        if not self.everybody_everywhere:
+            levels, rows = self._assigned(coins, stratum, first_index, leaf.size)
+            node = leaf >> (self.depth - levels).astype(np.uint64)
+            return self.response.randomize(parity(node & rows).astype(np.int64), bits)
+        rows = every_row(coins, stratum, first_index, leaf.size, self.depth, self.rows)
+        drop = np.arange(self.depth - 1, -1, -1, dtype=np.uint64)
+        signs = parity((leaf[:, None] >> drop) & rows).astype(np.int64)
+        sent = self.response.randomize(signs.reshape(-1), bits).reshape(signs.shape).astype(np.uint64)
+        packed: NDArray[np.uint64] = (sent << np.arange(self.depth, dtype=np.uint64)).sum(
+            axis=1, dtype=np.uint64
+        )
+        return packed
+
+    def _assigned(
+        self, coins: Coins, stratum: int, first: int, count: int
+    ) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
+        words = coins.words(ROW, stratum, first, count)
+        if self.splitting == "users":
+            levels = even_levels(coins, stratum, first, count, self.depth)
+        else:
+            levels = independent_levels(words, self.depth)
+        return levels, row(words[:, 0], levels, self.rows)
+
+    def empty_counts(self, coins: Coins, stratum: int) -> TreeCounts:
+        """Counts by level, row and bit."""
+
+        def expand(
+            first: int, symbols: NDArray[np.uint64]
+        ) -> list[tuple[int, NDArray[np.uint64], NDArray[np.uint8]]]:
+            if self.everybody_everywhere:
+                rows = every_row(coins, stratum, first, symbols.size, self.depth, self.rows)
+                one = np.uint64(1)
+                return [
+                    (level + 1, rows[:, level], (symbols >> np.uint64(level) & one).astype(np.uint8))
+                    for level in range(self.depth)
+                ]
+            levels, rows = self._assigned(coins, stratum, first, symbols.size)
+            order = np.argsort(levels, kind="stable")
+            ends = np.searchsorted(levels[order], np.arange(1, self.depth + 2))
+            picked = [order[start:end] for start, end in pairwise(ends)]
+            return [
+                (level, rows[people], symbols[people].astype(np.uint8))
+                for level, people in enumerate(picked, start=1)
+                if people.size
+            ]
+
+        return TreeCounts(self.depth, expand, self.answers)
+
+    def estimate(self, counts: Mapping[str, TreeCounts], estimator: str) -> Answer:
+        """Walk the two trees."""
+        statistic = self.statistic
+        ties = statistic.ties if isinstance(statistic, AUC) else "half"
+        evidence = Evidence(
+            tuple(counts.values()), self.depth, self.response, self.rows, self.everybody_everywhere, ties
+        )
+        return estimate(evidence, self.domains[0], estimator)
+
+    def privacy(self, epsilon_asked: float) -> PrivacyClaim:
+        """Pure epsilon-LDP in one round, or (epsilon, delta) under advanced composition."""
+        theorem = "exact ratio of the bit's probabilities, integers out of 2^64"
+        if self.splitting == "budget":
+            theorem += f", composed over {self.depth} levels"
+        elif self.everybody_everywhere:
+            theorem += f", composed over {self.depth} levels by Kairouz, Oh and Viswanath's theorem"
+        return PrivacyClaim(
+            epsilon=self.epsilon,
+            epsilon_asked=epsilon_asked,
+            delta=self.delta,
+            neighbours="any change of one person's score",
+            rounds=1,
+            trust="nobody is trusted: each person's device randomizes before anything leaves it",
+            theorem=theorem,
+            not_promised=(
+                "that several studies of the same value add up to no more than one",
+                "that people answer truthfully",
+                "that taking part, or a public class, stays secret",
+            ),
+        )
+
+
+def _check_statistic(statistic: Statistic) -> None:
+    if not isinstance(statistic, AUC) or statistic.name != "auc" or statistic.labels != "public":
+        raise BadParameter(
+            "the tree protocol computes the AUC with public labels; histogram takes any statistic"
+        )
+
+
+def _bits(size: int) -> int:
+    return max(1, (size - 1).bit_length())
+
+
+def _depth(bins: Any, domain: Domain) -> int:
+    if bins is None:
+        return _bits(DEFAULT_BINS if isinstance(domain, Interval) else domain.size)
+    count = integer("bins", bins, 2, 2**MAX_DEPTH)
+    if count & (count - 1):
+        raise BadParameter(f"bins of a tree must be a power of 2, not {bins}")
+    return count.bit_length() - 1
+
+
+def _check_depth(depth: int, domain: Domain) -> None:
+    integer("depth", depth, 1, MAX_DEPTH)
+    if isinstance(domain, Interval):
+        if depth > 52:
+            raise BadParameter(f"an Interval has at most 2^52 bins, not 2^{depth}; use Integers for more")
+    elif isinstance(domain, Integers):
+        if depth > _bits(domain.size):
+            raise BadParameter(f"bins must be at most 2^{_bits(domain.size)} for {domain!r}, not 2^{depth}")
+    elif depth != _bits(domain.size):
+        raise BadParameter(f"bins must be 2^{_bits(domain.size)} for {domain.size} levels, not 2^{depth}")

@@ -1,0 +1,189 @@
+"""Counts of a tree study: for each level and Hadamard row, how many bits were 0 and how many 1.
+
+Levels of at most 2^20 rows are plain arrays; deeper ones keep only the rows that came up, so memory is
+proportional to the reports there and never to the domain.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import BadFile, BadValue
+
+DENSE_LEVELS = 20
+BUFFER = 2**16
+Expand = Callable[[int, NDArray[Any]], list[tuple[int, NDArray[np.uint64], NDArray[np.uint8]]]]
+"""From the first index and the symbols to (level, rows, bits) of every level that was answered."""
+
+
+class LevelCounts:
+    """How often each row's bit was 0 and 1, at one level."""
+
+    def __init__(self, level: int) -> None:
+        """No reports yet."""
+        self.level = level
+        self.rows = np.arange(2**level if level <= DENSE_LEVELS else 0, dtype=np.uint64)
+        self.counts = np.zeros((2, self.rows.size), dtype=np.int64)
+        self._waiting: list[tuple[NDArray[np.uint64], NDArray[np.uint8]]] = []
+        self._waiting_size = 0
+
+    def add(self, rows: NDArray[np.uint64], bits: NDArray[np.uint8]) -> None:
+        """Keep reports until there are enough to be counted at once."""
+        self._waiting.append((rows, bits))
+        self._waiting_size += rows.size
+        if self._waiting_size >= max(BUFFER, self.rows.size):
+            self.settle()
+
+    def settle(self) -> None:
+        """Count the reports that wait."""
+        if not self._waiting:
+            return
+        rows = np.concatenate([rows for rows, _ in self._waiting])
+        bits = np.concatenate([bits for _, bits in self._waiting]).astype(np.int64)
+        self._waiting, self._waiting_size = [], 0
+        if self.level <= DENSE_LEVELS:
+            keys = rows.view(np.int64) * 2 + bits
+            self.counts += np.bincount(keys, minlength=2 * self.rows.size).reshape(-1, 2).T
+        else:
+            added = np.zeros((2, rows.size), dtype=np.int64)
+            added[bits, np.arange(rows.size)] = 1
+            self._merge(rows, added)
+
+    def _merge(self, rows: NDArray[np.uint64], counts: NDArray[np.int64]) -> None:
+        everything = np.concatenate([self.rows, rows])
+        self.rows, place = np.unique(everything, return_inverse=True)
+        both = np.concatenate([self.counts, counts], axis=1)
+        self.counts = np.array([np.bincount(place, weights=side, minlength=self.rows.size) for side in both])
+        self.counts = self.counts.astype(np.int64)
+
+    def absorb(self, other: LevelCounts) -> None:
+        """Add another level's counts to these."""
+        self.settle()
+        other.settle()
+        if self.level <= DENSE_LEVELS:
+            self.counts = self.counts + other.counts
+        else:
+            self._merge(other.rows, other.counts)
+
+    @property
+    def people(self) -> int:
+        """How many bits were counted."""
+        self.settle()
+        return int(self.counts.sum())
+
+    @property
+    def signs(self) -> NDArray[np.int64]:
+        """For each row: bits that were 0 (the sign +1) minus bits that were 1."""
+        self.settle()
+        difference: NDArray[np.int64] = self.counts[0] - self.counts[1]
+        return difference
+
+    def to_json(self) -> dict[str, Any]:
+        """Rows that came up, by their differences, and their counts."""
+        self.settle()
+        seen = np.flatnonzero(self.counts.sum(axis=0))
+        rows = self.rows[seen]
+        steps = np.diff(rows, prepend=np.uint64(0))
+        return {
+            "rows": _packed(steps),
+            "zeros": _packed(self.counts[0, seen].astype(np.uint64)),
+            "ones": _packed(self.counts[1, seen].astype(np.uint64)),
+        }
+
+    def read(self, spec: Any) -> None:
+        """Fill empty counts from plain values."""
+        if not isinstance(spec, Mapping) or set(spec) != {"rows", "zeros", "ones"}:
+            raise BadFile("each level of a tree's tally has 'rows', 'zeros' and 'ones'")
+        steps, zeros, ones = (_unpacked(spec[name]) for name in ("rows", "zeros", "ones"))
+        if not steps.size == zeros.size == ones.size:
+            raise BadFile("a level's rows, zeros and ones must be equally many")
+        rows = np.cumsum(steps, dtype=np.uint64)
+        limit = 2**self.level
+        ascending = bool((steps[1:] > 0).all()) and bool((rows[1:] > rows[:-1]).all())
+        if rows.size and (not ascending or int(rows[-1]) >= limit):
+            raise BadFile(f"a level's rows must ascend below {limit}")
+        if max(int(zeros.max(initial=0)), int(ones.max(initial=0))) > 2**53 or bool(
+            (zeros + ones == 0).any()
+        ):
+            raise BadFile("a level's counts must be above 0 and below 2^53")
+        counts = np.array([zeros, ones]).astype(np.int64)
+        if self.level <= DENSE_LEVELS:
+            self.counts[:, rows.view(np.int64)] = counts
+        else:
+            self.rows, self.counts = rows, counts
+
+
+class TreeCounts:
+    """The counts of every level, for one stratum."""
+
+    def __init__(self, depth: int, expand: Expand, answers: int) -> None:
+        """No reports yet; ``expand`` recomputes a participant's coins, ``answers`` bits are in a report."""
+        self.levels = [LevelCounts(level) for level in range(1, depth + 1)]
+        self._expand = expand
+        self._answers = answers
+        self._people = 0
+
+    @property
+    def people(self) -> int:
+        """How many reports were counted."""
+        return self._people
+
+    def add(self, first_index: int, symbols: NDArray[Any]) -> None:
+        """Count the symbols of consecutive participants."""
+        if symbols.size == 0:
+            return
+        if int(symbols.min()) < 0 or int(symbols.max()) >= 2**self._answers:
+            raise BadValue(f"symbols of this study are 0 to {2**self._answers - 1}")
+        for level, rows, bits in self._expand(first_index, symbols.astype(np.uint64)):
+            self.levels[level - 1].add(rows, bits)
+        self._people += symbols.size
+
+    def plus(self, other: TreeCounts) -> TreeCounts:
+        """The counts of both."""
+        both = TreeCounts(len(self.levels), self._expand, self._answers)
+        for mine, first, second in zip(both.levels, self.levels, other.levels, strict=True):
+            mine.absorb(first)
+            mine.absorb(second)
+        both._people = self._people + other._people
+        return both
+
+    def to_json(self) -> dict[str, Any]:
+        """The counts as plain values."""
+        return {"people": self._people, "levels": [level.to_json() for level in self.levels]}
+
+    def read(self, spec: Mapping[str, Any]) -> None:
+        """Fill empty counts from plain values."""
+        if set(spec) != {"people", "levels"} or not isinstance(spec["levels"], list):
+            raise BadFile("each stratum of a tree's tally has 'people' and 'levels'")
+        if len(spec["levels"]) != len(self.levels):
+            raise BadFile(f"a tally of this study has {len(self.levels)} levels, not {len(spec['levels'])}")
+        for level, table in zip(self.levels, spec["levels"], strict=True):
+            level.read(table)
+        answered = [level.people for level in self.levels]
+        everybody = answered[0] if self._answers > 1 else sum(answered)
+        if spec["people"] != everybody or (self._answers > 1 and set(answered) != {everybody}):
+            raise BadFile("a tally's number of people must be that of its levels")
+        self._people = everybody
+
+
+def _packed(numbers: NDArray[np.uint64]) -> str:
+    """Little-endian integers of the smallest width that holds them all, the width first, in base64."""
+    largest = int(numbers.max(initial=0))
+    width = next(size for size in (1, 2, 4, 8) if largest < 2 ** (8 * size))
+    return base64.b64encode(bytes([width]) + numbers.astype(f"<u{width}").tobytes()).decode()
+
+
+def _unpacked(text: Any) -> NDArray[np.uint64]:
+    try:
+        raw = base64.b64decode(text, validate=True)
+        if not raw or raw[0] not in (1, 2, 4, 8):
+            raise ValueError
+        return np.frombuffer(raw[1:], dtype=f"<u{raw[0]}").astype(np.uint64)
+    except (TypeError, ValueError, binascii.Error):
+        raise BadFile("a tree's tally holds packed integers in base64") from None
