@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from .data import Table, tables
 from .errors import BadValue
 from .estimate import Estimate
@@ -51,13 +53,21 @@ def simulate_tally(
 ) -> Tally:
     """The tally that `simulate` estimates from."""
     tally, bits = Tally(study), source(seed)
-    indices = dict.fromkeys(study.strata, 0)
+    indices = {stratum: _first_index(study, bits) for stratum in study.strata}
     for number, table in enumerate(tables(data, study.statistic.columns)):
         try:
             _run(study, table, tally, bits, indices, progress)
         except BadValue as error:
             raise _with_row(study, table, number, error) from None
     return tally
+
+
+def _first_index(study: Study, bits: Randomness) -> int:
+    """Where a simulated population's indices begin: anywhere, when they decide over public coins.
+
+    So runs with different seeds differ in all that is random about a study, its coins included.
+    """
+    return int(bits.words(1)[0] >> np.uint64(2)) if study.protocol.uses_coins else 0
 
 
 def _run(

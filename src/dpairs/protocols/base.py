@@ -39,6 +39,8 @@ class Protocol(ABC):
     """The keywords that `create` takes."""
     estimators: ClassVar[tuple[str, ...]]
     """The names of the estimators, the default first."""
+    uses_coins: ClassVar[bool]
+    """Whether a report depends on the participant's public coins, and so on the index."""
     statistic: Statistic
     domains: tuple[Domain, ...]
     delta: float = 0.0

@@ -46,6 +46,7 @@ class Histogram(Protocol):
     kernel: str
     mechanism: Mechanism
     name: ClassVar[str] = "histogram"
+    uses_coins: ClassVar[bool] = False
     options: ClassVar[tuple[str, ...]] = ("bins", "mechanism", "kernel", "rounding", "n")
     estimators: ClassVar[tuple[str, ...]] = ("paper",)
 

@@ -56,6 +56,7 @@ class Tree(Protocol):
     response: KaryResponse
     delta: float
     name: ClassVar[str] = "tree"
+    uses_coins: ClassVar[bool] = True
     options: ClassVar[tuple[str, ...]] = ("bins", "splitting", "rows", "delta", "n")
     estimators: ClassVar[tuple[str, ...]] = ESTIMATORS
 
