@@ -102,7 +102,8 @@ class Estimate:
                 else f"by up to about {estimate:.3g} here"
             )
             known = "" if bound is None else f", and by at most {bound:.3g} for any data"
-            said.append(f"Not covered: binning may shift the value, {size}{known}.")
+            cause = "binning" if self.explanation is None else "parts that were not looked into"
+            said.append(f"Not covered: {cause} may shift the value, {size}{known}.")
         said.append("Not covered: people who answer falsely, and who chose to take part.")
         return said
 

@@ -9,7 +9,8 @@ import typer
 
 from ..study import Study
 from ..tally import Tally
-from .show import print_estimate, print_json
+from .plots import plot_distributions
+from .show import output, print_estimate, print_json, print_table
 
 
 def estimate(
@@ -17,12 +18,22 @@ def estimate(
     tally_file: Annotated[Path, typer.Argument(metavar="TALLY", help="A tally file of that study.")],
     level: Annotated[float, typer.Option(help="Confidence level.")] = 0.95,
     estimator: Annotated[str | None, typer.Option(help="How counts become an answer.")] = None,
+    explain: Annotated[bool, typer.Option(help="Tree: show how closely each level was looked at.")] = False,
+    plot: Annotated[
+        Path | None, typer.Option(help="Tree: write a picture of the two estimated distributions.")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the estimate as JSON.")] = False,
 ) -> None:
     """Estimate the statistic, with its standard error and interval."""
     answer = Tally.load(tally_file, Study.load(study_file)).estimate(estimator)
+    if plot is not None:
+        plot_distributions(answer.explain(), plot)
     if as_json:
         low, high = answer.confidence_interval(level)
         print_json({**answer.to_json(), "level": level, "confidence_interval": [low, high]})
     else:
         print_estimate(answer, level)
+        if explain:
+            print_table(("level", "recursed nodes", "discarded nodes"), answer.explain().rows())
+        if plot is not None:
+            output.print(f"picture written to {plot}", highlight=False)

@@ -13,6 +13,7 @@ from matplotlib.ticker import MaxNLocator
 
 from ..errors import BadFile
 from ..estimate import Estimate
+from ..explanation import Explanation
 
 BLUE, ORANGE, GREY = "#0072B2", "#D55E00", "#666666"
 """From the palette of Okabe and Ito."""
@@ -90,4 +91,31 @@ def plot_against_epsilon(
             axes.set_title(title, loc="left")
             if place == 1:
                 axes.legend(frameon=False, fontsize=8)
+        save(figure, path)
+
+
+def plot_distributions(explanation: Explanation, path: Path) -> None:
+    """Both classes' estimated cumulative distributions, with the parts that were not looked into shaded."""
+    with mpl.rc_context(STYLE):
+        figure = Figure(figsize=(7, 3.8), layout="constrained")
+        axes = figure.add_subplot()
+        edges = np.append(explanation.low, explanation.high[-1])
+        classes = ((explanation.positive, BLUE, "-"), (explanation.negative, ORANGE, "--"))
+        for (shares, colour, line), name in zip(classes, ("positive", "negative"), strict=True):
+            steps = np.concatenate(([0.0], np.cumsum(shares)))
+            axes.plot(edges, steps, color=colour, ls=line, lw=1.5, label=f"{name} class")
+        # Neighbours alternate, so that each part is seen as one.
+        unseen = np.flatnonzero(explanation.discarded)
+        for place, part in enumerate(unseen):
+            axes.axvspan(
+                explanation.low[part],
+                explanation.high[part],
+                color=GREY,
+                alpha=0.10 + 0.15 * (place % 2),
+                lw=0,
+                label="a discarded part: its pairs count one half" if place == 1 else None,
+            )
+        axes.set_xlabel("score")
+        axes.set_ylabel("share at or below the score")
+        axes.legend(frameon=False, loc="upper left")
         save(figure, path)

@@ -73,7 +73,17 @@ def create(
         str | None, typer.Option(help="AUC, Mann-Whitney: public (default) or private.")
     ] = None,
     variant: Annotated[str | None, typer.Option(help="Kendall's tau: a (default) or b.")] = None,
-    protocol: Annotated[str, typer.Option(help="How it is computed.")] = "histogram",
+    protocol: Annotated[
+        str, typer.Option(help="How it is computed: histogram, or tree for AUC.")
+    ] = "histogram",
+    splitting: Annotated[
+        str | None,
+        typer.Option(
+            help="Tree: users (default), users-independent, budget, budget-advanced or budget-advanced-paper."
+        ),
+    ] = None,
+    rows: Annotated[str | None, typer.Option(help="Tree: others (default) or all, as in the paper.")] = None,
+    delta: Annotated[float | None, typer.Option(help="Tree: delta of the advanced splittings.")] = None,
     seed: Annotated[int | None, typer.Option(help="Public seed; a fresh one by default.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the study as JSON.")] = False,
 ) -> None:
@@ -87,6 +97,9 @@ def create(
         "ties": ties,
         "labels": labels,
         "variant": variant,
+        "splitting": splitting,
+        "rows": rows,
+        "delta": delta,
     }
     study = Study.create(
         statistic,
@@ -141,7 +154,10 @@ def _print(study: Study) -> None:
         ("domain", ", ".join(map(repr, study.domains))),
         ("people in", ", ".join(study.strata)),
         ("protocol", study.protocol.name),
-        ("a person sends", f"one of {facts['symbols']} symbols ({facts['bits']} bits)"),
+        (
+            "a person sends",
+            f"one of {facts['symbols']} symbols ({facts['bits']} bit{'s' if facts['bits'] > 1 else ''})",
+        ),
         ("epsilon", f"{number(study.epsilon)} asked, {study.privacy.epsilon:.12g} used"),
         ("privacy", str(study.privacy)),
     ]

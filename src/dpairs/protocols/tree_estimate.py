@@ -4,7 +4,7 @@ Each estimator is a walk whose result is bilinear in the two classes' estimates,
 nodes are recursed into. So its variance is, to first order, that of two linear functions, one for each
 class, with the other class's estimates as weights; and those of a level's bits have an exact variance.
 Using estimates as weights adds the second-order (trace) term once for each class: once too often, so the
-standard error is a little too large where trees are noisy.
+standard error is a little too large where trees are noisy. It also allows for what discarding may hide.
 """
 
 from __future__ import annotations
@@ -76,16 +76,16 @@ def estimate(evidence: Evidence, domain: Domain, estimator: str) -> Answer:
     walk = _pruned(evidence) if estimator == "pruned" else _paper(evidence, estimator)
     pairs = float(positive) * float(negative)
     variance = sum(_variance(evidence, walk, side) for side in (0, 1)) / pairs**2
-    if estimator == "paper-zero":
-        # Its discarded pairs count nothing, though about half of them are won: a bias of that size.
-        lost = sum(float(h @ g) for _, _, h, g, discarded in walk.parts if discarded) / pairs
-        variance += max(lost / 2, 0.0) ** 2
     parts = _in_order(walk, evidence.depth)
+    shares = np.clip(parts[1], 0, None) / positive, np.clip(parts[2], 0, None) / negative
+    # Between none and all of the discarded pairs are won. Where half were counted, half of the doubt is
+    # allowed for; where none were, all of it, because about that much is missing.
+    unseen = float((shares[0] * shares[1])[parts[3]].sum()) / 2
+    variance += (unseen if estimator == "paper-zero" else unseen / 2) ** 2
     sampling = _sampling_variance(parts, positive, negative)
     population, sample = (
         (variance + sampling, variance) if evidence.everybody else (variance, variance - sampling)
     )
-    shares = np.clip(parts[1], 0, None) / positive, np.clip(parts[2], 0, None) / negative
     doubt = float(shares[0] @ shares[1]) / 2
     return Answer(
         value=walk.total / pairs,
