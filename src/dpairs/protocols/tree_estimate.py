@@ -170,8 +170,8 @@ def _variance(evidence: Evidence, walk: Walk, side: int) -> float:
     for oracle, weights, estimates in zip(
         evidence.oracles[side], walk.weights[side], walk.estimates[side], strict=False
     ):
-        shares = np.clip(estimates / size, 0.0, 1.0)
-        total += oracle.variance(weights, shares, resampled=not evidence.everybody)
+        # Not clipped at 0: noise then cancels in the sum over nodes, where clipped noise adds up.
+        total += oracle.variance(weights, estimates / size, resampled=not evidence.everybody)
     return total
 
 
