@@ -83,6 +83,9 @@ def create(
         ),
     ] = None,
     rows: Annotated[str | None, typer.Option(help="Tree: others (default) or all, as in the paper.")] = None,
+    answer: Annotated[
+        str | None, typer.Option(help="Tree: one-bit (default) or several-bits, better from epsilon 2 on.")
+    ] = None,
     delta: Annotated[float | None, typer.Option(help="Tree: delta of the advanced splittings.")] = None,
     seed: Annotated[int | None, typer.Option(help="Public seed; a fresh one by default.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the study as JSON.")] = False,
@@ -99,6 +102,7 @@ def create(
         "variant": variant,
         "splitting": splitting,
         "rows": rows,
+        "answer": answer,
         "delta": delta,
     }
     study = Study.create(

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..checks import choice, fields, integer
-from ..coins import Coins
+from ..coins import WORDS_IN_BLOCK, Coins
 from ..composition import advanced_share, check_delta, delta_of, optimal_share
 from ..domains import Domain, Integers, Interval
 from ..errors import BadFile, BadParameter
@@ -29,13 +29,24 @@ from ..privacy import PrivacyClaim
 from ..randomness import Randomness
 from ..statistics import AUC, Statistic
 from .base import Answer, Protocol
-from .tree_coins import ROW, ROWS, even_levels, every_row, independent_levels, row
+from .tree_coins import (
+    MORE_ROWS,
+    ROW,
+    ROWS,
+    even_levels,
+    every_row,
+    independent_levels,
+    independent_rows,
+    row,
+)
 from .tree_counts import TreeCounts
 from .tree_estimate import ESTIMATORS, Evidence, estimate
 
 MAX_DEPTH = 64
 SPLITTINGS = ("users", "users-independent", "budget", "budget-advanced", "budget-advanced-paper")
 DEFAULT_BINS = 2**16
+ANSWERS = ("one-bit", "several-bits")
+MAX_PARITIES = 6
 
 
 @dataclass(frozen=True)
@@ -46,6 +57,9 @@ class Tree(Protocol):
     indices; "users-independent" draws each person's level alone; "budget" asks everybody about all
     levels with an equal share of epsilon; "budget-advanced" does so under (epsilon, delta) with the
     optimal composition, "budget-advanced-paper" with the paper's formula.
+
+    ``responses`` has one entry for each number of parities sent: a single one, of one bit, unless the
+    study asks for several (``answer="several-bits"``), which pays from epsilon 2 on.
     """
 
     statistic: Statistic
@@ -53,11 +67,11 @@ class Tree(Protocol):
     depth: int
     splitting: str
     rows: str
-    response: KaryResponse
+    responses: tuple[KaryResponse, ...]
     delta: float
     name: ClassVar[str] = "tree"
     uses_coins: ClassVar[bool] = True
-    options: ClassVar[tuple[str, ...]] = ("bins", "splitting", "rows", "delta", "n")
+    options: ClassVar[tuple[str, ...]] = ("bins", "splitting", "rows", "answer", "delta", "n")
     estimators: ClassVar[tuple[str, ...]] = ESTIMATORS
 
     def __post_init__(self) -> None:
@@ -67,8 +81,11 @@ class Tree(Protocol):
         choice("splitting", self.splitting, SPLITTINGS)
         choice("rows", self.rows, ROWS)
         _check_depth(self.depth, self.domains[0])
-        if self.response.inputs != 2:
-            raise BadParameter(f"a tree's response has 2 inputs, not {self.response.inputs}")
+        if [response.inputs for response in self.responses] != [2 << step for step in range(self.parities)]:
+            raise BadParameter("a tree's responses have 2, 4, 8, ... inputs")
+        integer("parities", self.parities, 1, min(MAX_PARITIES, self.depth))
+        if self.parities > 1 and (self.everybody_everywhere or self.rows == "all"):
+            raise BadParameter("several bits of one level need splitting by users and rows='others'")
         if "advanced" in self.splitting:
             check_delta(self.delta)
         elif self.delta != 0:
@@ -84,6 +101,7 @@ class Tree(Protocol):
         bins: int | None = None,
         splitting: str = "users",
         rows: str = "others",
+        answer: str = "one-bit",
         delta: float | None = None,
         n: int | None = None,
     ) -> Tree:
@@ -101,27 +119,30 @@ class Tree(Protocol):
             "budget-advanced": lambda: optimal_share(epsilon, delta or 0, depth),
             "budget-advanced-paper": lambda: advanced_share(epsilon, delta or 0, depth),
         }.get(splitting, lambda: epsilon)()
-        return cls(
-            statistic, domains, depth, splitting, rows, KaryResponse.for_epsilon(2, share), float(delta or 0)
-        )
+        several = choice("answer", answer, ANSWERS) == "several-bits"
+        parities = best_parities(share, depth) if several else 1
+        responses = tuple(KaryResponse.for_epsilon(2 << step, share) for step in range(parities))
+        return cls(statistic, domains, depth, splitting, rows, responses, float(delta or 0))
 
     @classmethod
     def from_json(cls, statistic: Statistic, domains: tuple[Domain, ...], spec: Mapping[str, Any]) -> Tree:
         """Read the parameters back."""
-        names = ("depth", "splitting", "rows", "floor", "delta")
+        names = ("depth", "splitting", "rows", "floors", "delta")
         fields(f"protocol {cls.name!r}", spec, ("name", *names))
         missing = [name for name in names if name not in spec]
         if missing:
             raise BadFile(f"protocol {cls.name!r} lacks {missing[0]!r}")
-        floor = spec["floor"]
-        if not (isinstance(floor, str) and floor.isascii() and floor.isdigit() and len(floor) <= 20):
-            raise BadFile(f"protocol {cls.name!r} needs a floor that is a whole number, not {floor!r}")
+        floors = spec["floors"]
+        if not isinstance(floors, list) or not all(_is_threshold(floor) for floor in floors):
+            raise BadFile(f"protocol {cls.name!r} needs floors that are whole numbers, not {floors!r}")
         depth = integer("depth", spec["depth"], 1, MAX_DEPTH)
         delta = spec["delta"]
         if isinstance(delta, bool) or not isinstance(delta, (int, float)):
             raise BadFile(f"protocol {cls.name!r} needs a delta that is a number, not {delta!r}")
-        response = KaryResponse(2, int(floor))
-        return cls(statistic, domains, depth, spec["splitting"], spec["rows"], response, float(delta))
+        responses = tuple(
+            KaryResponse(2 << step, int(floor)) for step, floor in enumerate(floors[:MAX_PARITIES])
+        )
+        return cls(statistic, domains, depth, spec["splitting"], spec["rows"], responses, float(delta))
 
     def to_json(self) -> dict[str, Any]:
         """The parameters."""
@@ -130,7 +151,7 @@ class Tree(Protocol):
             "depth": self.depth,
             "splitting": self.splitting,
             "rows": self.rows,
-            "floor": str(self.response.floor),
+            "floors": [str(response.floor) for response in self.responses],
             "delta": self.delta,
         }
 
@@ -140,9 +161,14 @@ class Tree(Protocol):
         return self.splitting.startswith("budget")
 
     @property
+    def parities(self) -> int:
+        """How many signs of one level a report has, where the level has as many bits."""
+        return len(self.responses)
+
+    @property
     def answers(self) -> int:
         """How many bits a report has."""
-        return self.depth if self.everybody_everywhere else 1
+        return self.depth if self.everybody_everywhere else self.parities
 
     @property
     def symbols(self) -> int:
@@ -152,13 +178,15 @@ class Tree(Protocol):
     @cached_property
     def epsilon(self) -> float:
         """One bit's exact loss; of all bits together, by the composition that the splitting names."""
-        ratio = Fraction(self.response.floor + self.response.boost, self.response.floor)
+        if not self.everybody_everywhere:
+            return max(response.epsilon for response in self.responses)
+        (response,) = self.responses
         if "advanced" not in self.splitting:
-            return log_above(ratio**self.answers)
-        low, high = 0.0, self.depth * self.response.epsilon
+            return log_above(Fraction(response.floor + response.boost, response.floor) ** self.depth)
+        low, high = 0.0, self.depth * response.epsilon
         for _ in range(100):
             middle = (low + high) / 2
-            enough = delta_of(self.response.epsilon, self.depth, middle) <= self.delta
+            enough = delta_of(response.epsilon, self.depth, middle) <= self.delta
             low, high = (low, middle) if enough else (middle, high)
         return high
 
@@ -177,20 +205,23 @@ class Tree(Protocol):
     def randomize(
         self, coins: Coins, stratum: int, first_index: int, columns: Sequence[Any], bits: Randomness
     ) -> NDArray[Any]:
-        """The randomized sign of a public row at the person's node: 0 for +1, 1 for -1."""
+        """The randomized signs of public rows at the person's node: 0 for +1, 1 for -1."""
         leaf = self.leaves(columns[0])
         if not self.everybody_everywhere:
             levels, rows = self._assigned(coins, stratum, first_index, leaf.size)
             node = leaf >> (self.depth - levels).astype(np.uint64)
-            return self.response.randomize(parity(node & rows).astype(np.int64), bits)
-        rows = every_row(coins, stratum, first_index, leaf.size, self.depth, self.rows)
+            symbols = np.zeros(leaf.size, dtype=np.int64)
+            for parities, response in enumerate(self.responses, start=1):
+                # A level of fewer bits than parities has as many independent rows as bits.
+                who = np.flatnonzero(np.minimum(levels, self.parities) == parities)
+                signs = _packed(parity(node[who, None] & rows[who, :parities]))
+                symbols[who] = response.randomize(signs.view(np.int64), bits)
+            return symbols
+        every = every_row(coins, stratum, first_index, leaf.size, self.depth, self.rows)
         drop = np.arange(self.depth - 1, -1, -1, dtype=np.uint64)
-        signs = parity((leaf[:, None] >> drop) & rows).astype(np.int64)
-        sent = self.response.randomize(signs.reshape(-1), bits).reshape(signs.shape).astype(np.uint64)
-        packed: NDArray[np.uint64] = (sent << np.arange(self.depth, dtype=np.uint64)).sum(
-            axis=1, dtype=np.uint64
-        )
-        return packed
+        asked = parity((leaf[:, None] >> drop) & every)
+        sent = self.responses[0].randomize(asked.reshape(-1).astype(np.int64), bits)
+        return _packed(sent.reshape(asked.shape))
 
     def _assigned(
         self, coins: Coins, stratum: int, first: int, count: int
@@ -200,7 +231,16 @@ class Tree(Protocol):
             levels = even_levels(coins, stratum, first, count, self.depth)
         else:
             levels = independent_levels(words, self.depth)
-        return levels, row(words[:, 0], levels, self.rows)
+        rows = np.zeros((count, self.parities), dtype=np.uint64)
+        rows[:, 0] = row(words[:, 0], levels, self.rows)
+        if self.parities > 1:
+            blocks = -(-(self.parities - 1) // WORDS_IN_BLOCK)
+            more = coins.words(MORE_ROWS, stratum, first * blocks, count * blocks)
+            together = np.concatenate([words[:, :1], more.reshape(count, blocks * WORDS_IN_BLOCK)], axis=1)
+            for parities in range(2, self.parities + 1):
+                who = np.flatnonzero(np.minimum(levels, self.parities) == parities)
+                rows[who, :parities] = independent_rows(together[who, :parities], levels[who])
+        return levels, rows
 
     def empty_counts(self, coins: Coins, stratum: int) -> TreeCounts:
         """Counts by level, row and bit."""
@@ -220,19 +260,19 @@ class Tree(Protocol):
             ends = np.searchsorted(levels[order], np.arange(1, self.depth + 2))
             picked = [order[start:end] for start, end in pairwise(ends)]
             return [
-                (level, rows[people], symbols[people].astype(np.uint8))
+                (level, *_spanned(rows[people, : min(level, self.parities)], symbols[people]))
                 for level, people in enumerate(picked, start=1)
                 if people.size
             ]
 
-        return TreeCounts(self.depth, expand, self.answers)
+        return TreeCounts(self.depth, expand, self.symbols, self.everybody_everywhere, self.parities)
 
     def estimate(self, counts: Mapping[str, TreeCounts], estimator: str) -> Answer:
         """Walk the two trees."""
         statistic = self.statistic
         ties = statistic.ties if isinstance(statistic, AUC) else "half"
         evidence = Evidence(
-            tuple(counts.values()), self.depth, self.response, self.rows, self.everybody_everywhere, ties
+            tuple(counts.values()), self.depth, self.responses, self.rows, self.everybody_everywhere, ties
         )
         return estimate(evidence, self.domains[0], estimator)
 
@@ -257,6 +297,44 @@ class Tree(Protocol):
                 "that taking part, or a public class, stays secret",
             ),
         )
+
+
+def best_parities(epsilon: float, depth: int) -> int:
+    """How many parities to send: the number whose worse variance, of an empty or a full node, is least.
+
+    Few nodes may hold everybody, so the usual choice, which looks at empty nodes only, is not safe.
+    """
+
+    def worse(parities: int) -> float:
+        symbols = 1 << parities
+        kept = math.exp(epsilon) / (math.exp(epsilon) + symbols - 1)
+        other = 1 / symbols
+        return max(kept * (1 - kept), other * (1 - other)) / (kept - other) ** 2
+
+    return min(range(1, min(MAX_PARITIES, depth) + 1), key=worse)
+
+
+def _packed(bits: NDArray[Any]) -> NDArray[np.uint64]:
+    """The number that each row of bits spells, its first bit the lowest."""
+    places = np.arange(bits.shape[1], dtype=np.uint64)
+    numbers: NDArray[np.uint64] = (bits.astype(np.uint64) << places).sum(axis=1, dtype=np.uint64)
+    return numbers
+
+
+def _spanned(
+    rows: NDArray[np.uint64], symbols: NDArray[np.uint64]
+) -> tuple[NDArray[np.uint64], NDArray[np.uint8]]:
+    """All rows that each report's rows span but row 0, and the report's sign of each."""
+    spanned, bits = [], []
+    for chosen in range(1, 2 ** rows.shape[1]):
+        columns = [place for place in range(rows.shape[1]) if chosen >> place & 1]
+        spanned.append(np.bitwise_xor.reduce(rows[:, columns], axis=1))
+        bits.append(parity(symbols & np.uint64(chosen)))
+    return np.concatenate(spanned), np.concatenate(bits)
+
+
+def _is_threshold(text: Any) -> bool:
+    return isinstance(text, str) and text.isascii() and text.isdigit() and len(text) <= 20
 
 
 def _check_statistic(statistic: Statistic) -> None:

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from ..coins import WORDS_IN_BLOCK, Coins, below
 
-ROW, LEVEL, EVERY_ROW = 0, 1, 2
+ROW, LEVEL, EVERY_ROW, MORE_ROWS = 0, 1, 2, 3
 """Purposes of coins."""
 ROWS = ("others", "all")
 """Row 0 is +1 everywhere and says only how many people there are, which is known: "others" leaves it out."""
@@ -51,3 +51,34 @@ def every_row(
     blocks = -(-depth // WORDS_IN_BLOCK)
     words = coins.words(EVERY_ROW, stratum, first * blocks, count * blocks)
     return row(words.reshape(count, blocks * WORDS_IN_BLOCK)[:, :depth], np.arange(1, depth + 1), rows)
+
+
+def independent_rows(words: NDArray[np.uint64], level: NDArray[np.int64]) -> NDArray[np.uint64]:
+    """As many rows as columns of ``words``, linearly independent, spanning a uniformly random space.
+
+    Each next row is a random one that is 0 at the highest ones ("pivots") of the rows before. Every space
+    has the same number of such bases, so none is preferred. Levels must have as many bits as rows.
+    """
+    first = row(words[:, 0], level, "others")
+    found, pivots = [first], [_highest(first)]
+    for column in range(1, words.shape[1]):
+        short = row(words[:, column], level - column, "others")
+        # Make room for a 0 at each pivot, the lowest first.
+        for pivot in np.sort(np.stack(pivots, axis=1), axis=1).T:
+            low = (np.uint64(1) << pivot) - np.uint64(1)
+            short = (short & ~low) << np.uint64(1) | short & low
+        found.append(short)
+        pivots.append(_highest(short))
+    return np.stack(found, axis=1)
+
+
+def _highest(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """The place of the highest 1."""
+    smeared = numbers.copy()
+    for shift in (1, 2, 4, 8, 16, 32):
+        smeared |= smeared >> np.uint64(shift)
+    places = np.zeros(numbers.shape, dtype=np.uint64)
+    for shift in (32, 16, 8, 4, 2, 1):
+        above = smeared >> (places + np.uint64(shift)) != 0
+        places += np.where(above, np.uint64(shift), np.uint64(0))
+    return places

@@ -122,11 +122,17 @@ class LevelCounts:
 class TreeCounts:
     """The counts of every level, for one stratum."""
 
-    def __init__(self, depth: int, expand: Expand, answers: int) -> None:
-        """No reports yet; ``expand`` recomputes a participant's coins, ``answers`` bits are in a report."""
+    def __init__(self, depth: int, expand: Expand, symbols: int, everybody: bool, parities: int = 1) -> None:
+        """No reports yet.
+
+        ``expand`` recomputes participants' coins; a report is one of ``symbols``, and stands for a row of
+        every level (``everybody``), or for all rows that ``parities`` rows of one level span.
+        """
         self.levels = [LevelCounts(level) for level in range(1, depth + 1)]
         self._expand = expand
-        self._answers = answers
+        self._symbols = symbols
+        self._everybody = everybody
+        self._parities = parities
         self._people = 0
 
     @property
@@ -138,15 +144,15 @@ class TreeCounts:
         """Count the symbols of consecutive participants."""
         if symbols.size == 0:
             return
-        if int(symbols.min()) < 0 or int(symbols.max()) >= 2**self._answers:
-            raise BadValue(f"symbols of this study are 0 to {2**self._answers - 1}")
+        if int(symbols.min()) < 0 or int(symbols.max()) >= self._symbols:
+            raise BadValue(f"symbols of this study are 0 to {self._symbols - 1}")
         for level, rows, bits in self._expand(first_index, symbols.astype(np.uint64)):
             self.levels[level - 1].add(rows, bits)
         self._people += symbols.size
 
     def plus(self, other: TreeCounts) -> TreeCounts:
         """The counts of both."""
-        both = TreeCounts(len(self.levels), self._expand, self._answers)
+        both = TreeCounts(len(self.levels), self._expand, self._symbols, self._everybody, self._parities)
         for mine, first, second in zip(both.levels, self.levels, other.levels, strict=True):
             mine.absorb(first)
             mine.absorb(second)
@@ -165,11 +171,14 @@ class TreeCounts:
             raise BadFile(f"a tally of this study has {len(self.levels)} levels, not {len(spec['levels'])}")
         for level, table in zip(self.levels, spec["levels"], strict=True):
             level.read(table)
-        answered = [level.people for level in self.levels]
-        everybody = answered[0] if self._answers > 1 else sum(answered)
-        if spec["people"] != everybody or (self._answers > 1 and set(answered) != {everybody}):
+        spanned = [2 ** min(level.level, self._parities) - 1 for level in self.levels]
+        answered = [divmod(level.people, rows) for level, rows in zip(self.levels, spanned, strict=True)]
+        whole = [people for people, _ in answered]
+        people = whole[0] if self._everybody else sum(whole)
+        uneven = any(rest for _, rest in answered) or (self._everybody and set(whole) != {people})
+        if spec["people"] != people or isinstance(spec["people"], bool) or uneven:
             raise BadFile("a tally's number of people must be that of its levels")
-        self._people = everybody
+        self._people = people
 
 
 def _packed(numbers: NDArray[np.uint64]) -> str:

@@ -26,7 +26,7 @@ from ..statistics.auc import TIES
 from ..statistics.labels import need_both
 from .base import Answer
 from .hierarchy import Level, Solution, children, least_squares
-from .tree_counts import TreeCounts
+from .tree_counts import LevelCounts, TreeCounts
 from .tree_oracle import Oracle
 from .tree_walk import Walk, walk_raw, walk_solution, worth
 
@@ -44,7 +44,7 @@ class Evidence:
 
     counts: tuple[TreeCounts, ...]
     depth: int
-    response: KaryResponse
+    responses: tuple[KaryResponse, ...]
     rows: str
     everybody: bool
     ties: str
@@ -57,12 +57,16 @@ class Evidence:
     @cached_property
     def oracles(self) -> tuple[list[Oracle], list[Oracle]]:
         """The frequency oracles of both classes, the first level's first."""
-        gain = WORDS / self.response.boost
         first, second = (
-            [Oracle(level, gain, self.rows, counts.people) for level in counts.levels]
-            for counts in self.counts
+            [self._oracle(level, counts.people) for level in counts.levels] for counts in self.counts
         )
         return first, second
+
+    def _oracle(self, counts: LevelCounts, people: int) -> Oracle:
+        parities = min(counts.level, len(self.responses))
+        # p m - 1 for a response of m symbols that is kept with probability p = (floor + boost) / 2^64.
+        gain = WORDS / (self.responses[parities - 1].boost * (2**parities - 1))
+        return Oracle(counts, gain, self.rows, people, parities)
 
     def query(self, level: int, nodes: NDArray[np.uint64]) -> tuple[Vector, Vector]:
         """The estimates of both classes at nodes of a level."""

@@ -4,6 +4,11 @@ A person at node q of level l, with row j, sends the sign z = (-1)^<j, q>, flipp
 With c = 1 / (P(kept) - P(flipped)), the sum of c z (-1)^<j, q> over people is an unbiased count of node q
 when rows are uniform over all N = 2^l. Without row 0 it is T with mean (N count - n) / (N - 1), so the
 count is ((N - 1) T + n) / N, and the counts of a level sum to n exactly.
+
+With b parities a person sends the signs of b independent rows, as one of m = 2^b symbols kept with
+probability p. The report stands for the signs of all m - 1 rows that they span, and the same count holds
+with c = 1 / (p m - 1). Seen otherwise, it names an affine space of N / m nodes that holds the person's
+node with probability p; such spaces form a 3-design, which gives the variance.
 """
 
 from __future__ import annotations
@@ -31,11 +36,17 @@ class Oracle:
     gain: float
     rows: str
     people: int
+    parities: int = 1
 
     @cached_property
     def answered(self) -> int:
-        """How many people answered about this level."""
-        return self.counts.people
+        """How many people answered about this level: each is counted at all rows of its report."""
+        return self.counts.people // ((1 << self.parities) - 1)
+
+    @property
+    def kept(self) -> float:
+        """The probability that a report is the truth."""
+        return (1 + 1 / self.gain) / float(1 << self.parities)
 
     @property
     def size(self) -> float:
@@ -52,6 +63,12 @@ class Oracle:
         """About the variance of a node's estimate; infinite when nobody answered."""
         if not self.answered:
             return np.inf
+        if self.parities > 1:
+            kept, other = self.kept, self._chances(self.kept)[2]
+            each = kept * (1 - kept) + (self.size - 1) * other * (1 - other)
+            # Which people answer about this level is chance as well, as large as a node's share.
+            chosen = self.people / self.size * (self.scale - 1)
+            return self.scale**2 * self.answered * each / (self.size * (kept - other) ** 2) + chosen
         kept = 1.0 if self.rows == "all" else (1 - 1 / self.size) ** 2
         return self.scale**2 * self.answered * self.gain**2 * kept
 
@@ -94,6 +111,8 @@ class Oracle:
         """
         if not self.answered:
             return 0.0
+        if self.parities > 1:
+            return self._design_variance(weights, shares)
         total, squares = float(weights.sum()), float(weights @ weights)
         if self.rows == "all":
             second, centre = self.gain**2 * squares, 0.0
@@ -105,3 +124,32 @@ class Oracle:
         else:
             first = float(weights**2 @ shares) - 2 * centre * float(weights @ shares) + centre**2
         return self.scale**2 * self.answered * max(second - first, 0.0)
+
+    def _chances(self, kept: float) -> tuple[tuple[float, float], tuple[float, float], float]:
+        """That one, and two, other nodes are in a space that holds a given node; that does not; and q.
+
+        q is the probability that a report's space holds a given node other than the person's.
+        """
+        nodes, inside = self.size, self.size / 2**self.parities
+        pairs = (nodes - 1) * max(nodes - 2, 1.0)
+        with_it = (inside - 1) / (nodes - 1), (inside - 1) * max(inside - 2, 0.0) / pairs
+        without = inside / (nodes - 1), inside * (inside - 1) / pairs
+        return with_it, without, kept * with_it[0] + (1 - kept) * without[0]
+
+    def _design_variance(self, weights: NDArray[np.float64], shares: NDArray[np.float64]) -> float:
+        """The variance with several parities, from the 3-design of affine spaces; people are a sample."""
+        kept = self.kept
+        (one, two), (one_out, two_out), other = self._chances(kept)
+        rest, squares = weights.sum() - weights, weights @ weights - weights**2
+        products = rest**2 - squares
+        second = kept * (weights**2 + 2 * one * weights * rest + one * squares + two * products)
+        second += (1 - kept) * (one_out * squares + two_out * products)
+        first = kept * weights + other * rest
+        # Nodes without a weight hold the other people; for them only the rest counts, and that is all.
+        total, all_squares = float(weights.sum()), float(weights @ weights)
+        elsewhere = 1 - float(shares.sum())
+        away = kept * (one * all_squares + two * (total**2 - all_squares))
+        away += (1 - kept) * (one_out * all_squares + two_out * (total**2 - all_squares))
+        mean = float(shares @ first) + elsewhere * other * total
+        spread = float(shares @ second) + elsewhere * away - mean**2
+        return self.scale**2 * self.answered * max(spread, 0.0) / (kept - other) ** 2
