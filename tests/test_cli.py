@@ -173,6 +173,46 @@ def test_report_on_the_wire(study, capsys):
     assert dpairs.Report.from_bytes(wire, dpairs.Study.load(study)).index == 1
 
 
+def test_tree_study_from_file_to_picture(folder, capsys):
+    made = ["study", "create", "auc", "--protocol", "tree", "-e", "3", "-d", "interval:0,1", "--bins", "256"]
+    assert run([*made, "--answer", "several-bits", "-o", "tree.json"]) == 0
+    score, label = scores(20_000)
+    study = dpairs.Study.load(folder / "tree.json")
+    dpairs.simulate_tally(study, {"score": score, "label": label}, seed=1).save(folder / "tally.json")
+    capsys.readouterr()
+    assert run(["estimate", "tree.json", "tally.json", "--explain", "--plot", "parts.png"]) == 0
+    assert "recursed nodes" in said(capsys)[0]
+    assert (folder / "parts.png").read_bytes().startswith(b"\x89PNG")
+    assert run(["estimate", "tree.json", "tally.json", "--estimator", "paper", "--json"]) == 0
+    assert json.loads(said(capsys)[0])["estimator"] == "paper"
+    report = ["report", "tree.json", "--index", "7", "--stratum", "positive", "--score", "0.5", "--wire"]
+    assert run(report) == 0
+    assert len(bytes.fromhex(said(capsys)[0].strip())) == 19
+    refused(capsys, [*made, "--splitting", "budget-advanced", "-o", "x.json"], "delta")
+    refused(capsys, [*made, "--bins", "100", "-o", "x.json"], "bins")
+    wrong = [
+        "study",
+        "create",
+        "kendall_tau",
+        "--protocol",
+        "tree",
+        "-e",
+        "1",
+        "-d",
+        "levels:1,2",
+        "-d",
+        "levels:1,2",
+    ]
+    refused(capsys, [*wrong, "-o", "x.json"], "AUC with public labels")
+
+
+def test_histograms_have_nothing_to_explain(study, folder, capsys):
+    score, label = scores()
+    tally = dpairs.simulate_tally(dpairs.Study.load(study), {"score": score, "label": label}, seed=1)
+    tally.save(folder / "tally.json")
+    refused(capsys, ["estimate", "study.json", "tally.json", "--plot", "x.png"], "nothing to explain")
+
+
 def test_demo(folder, capsys):
     assert run(["demo", "--people", "20000", "--seed", "1"]) == 0
     assert "kendall_tau" in said(capsys)[0]
