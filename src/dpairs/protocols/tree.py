@@ -41,12 +41,12 @@ from .tree_coins import (
 )
 from .tree_counts import TreeCounts
 from .tree_estimate import ESTIMATORS, Evidence, estimate
+from .tree_parities import MAX_PARITIES, best_parities, packed, spanned
 
 MAX_DEPTH = 64
 SPLITTINGS = ("users", "users-independent", "budget", "budget-advanced", "budget-advanced-paper")
 DEFAULT_BINS = 2**16
 ANSWERS = ("one-bit", "several-bits")
-MAX_PARITIES = 6
 
 
 @dataclass(frozen=True)
@@ -214,14 +214,14 @@ class Tree(Protocol):
             for parities, response in enumerate(self.responses, start=1):
                 # A level of fewer bits than parities has as many independent rows as bits.
                 who = np.flatnonzero(np.minimum(levels, self.parities) == parities)
-                signs = _packed(parity(node[who, None] & rows[who, :parities]))
+                signs = packed(parity(node[who, None] & rows[who, :parities]))
                 symbols[who] = response.randomize(signs.view(np.int64), bits)
             return symbols
         every = every_row(coins, stratum, first_index, leaf.size, self.depth, self.rows)
         drop = np.arange(self.depth - 1, -1, -1, dtype=np.uint64)
         asked = parity((leaf[:, None] >> drop) & every)
         sent = self.responses[0].randomize(asked.reshape(-1).astype(np.int64), bits)
-        return _packed(sent.reshape(asked.shape))
+        return packed(sent.reshape(asked.shape))
 
     def _assigned(
         self, coins: Coins, stratum: int, first: int, count: int
@@ -260,7 +260,7 @@ class Tree(Protocol):
             ends = np.searchsorted(levels[order], np.arange(1, self.depth + 2))
             picked = [order[start:end] for start, end in pairwise(ends)]
             return [
-                (level, *_spanned(rows[people, : min(level, self.parities)], symbols[people]))
+                (level, *spanned(rows[people, : min(level, self.parities)], symbols[people]))
                 for level, people in enumerate(picked, start=1)
                 if people.size
             ]
@@ -297,40 +297,6 @@ class Tree(Protocol):
                 "that taking part, or a public class, stays secret",
             ),
         )
-
-
-def best_parities(epsilon: float, depth: int) -> int:
-    """How many parities to send: the number whose worse variance, of an empty or a full node, is least.
-
-    Few nodes may hold everybody, so the usual choice, which looks at empty nodes only, is not safe.
-    """
-
-    def worse(parities: int) -> float:
-        symbols = 1 << parities
-        kept = math.exp(epsilon) / (math.exp(epsilon) + symbols - 1)
-        other = 1 / symbols
-        return max(kept * (1 - kept), other * (1 - other)) / (kept - other) ** 2
-
-    return min(range(1, min(MAX_PARITIES, depth) + 1), key=worse)
-
-
-def _packed(bits: NDArray[Any]) -> NDArray[np.uint64]:
-    """The number that each row of bits spells, its first bit the lowest."""
-    places = np.arange(bits.shape[1], dtype=np.uint64)
-    numbers: NDArray[np.uint64] = (bits.astype(np.uint64) << places).sum(axis=1, dtype=np.uint64)
-    return numbers
-
-
-def _spanned(
-    rows: NDArray[np.uint64], symbols: NDArray[np.uint64]
-) -> tuple[NDArray[np.uint64], NDArray[np.uint8]]:
-    """All rows that each report's rows span but row 0, and the report's sign of each."""
-    spanned, bits = [], []
-    for chosen in range(1, 2 ** rows.shape[1]):
-        columns = [place for place in range(rows.shape[1]) if chosen >> place & 1]
-        spanned.append(np.bitwise_xor.reduce(rows[:, columns], axis=1))
-        bits.append(parity(symbols & np.uint64(chosen)))
-    return np.concatenate(spanned), np.concatenate(bits)
 
 
 def _is_threshold(text: Any) -> bool:

@@ -14,8 +14,9 @@ from .base import EVERYBODY, KERNELS, ErrorOf, Finished, Form, Statistic
 from .entropy import CollisionEntropy
 from .gini import GiniCoefficient, GiniMeanDifference
 from .kendall import KendallTau
-from .kernel import Kernel, TabulatedKernel
+from .kernel import Kernel
 from .mann_whitney import MannWhitney
+from .tabulated import TabulatedKernel
 from .variance import Variance
 
 __all__ = [

@@ -1,0 +1,132 @@
+"""A custom kernel as a study carries it: a table on the study's cells."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..axes import Grid
+from ..checks import choice, fields, real, text
+from ..data import Table
+from ..domains import Domain
+from ..errors import BadFile, BadParameter
+from .base import KERNELS, Form, Statistic
+
+COLUMNS = {1: ("value",), 2: ("x", "y")}
+"""The columns of a kernel of one value, and of a pair of values."""
+
+
+@dataclass(frozen=True, eq=False)
+class TabulatedKernel(Statistic):
+    """A custom kernel as a study carries it: its table on the study's cells."""
+
+    label: str
+    kernel: str
+    dimensions: int
+    range_: tuple[float, float]
+    lipschitz_: float | None
+    matrix: NDArray[np.float64] = field(repr=False)
+    spread: NDArray[np.float64] = field(repr=False)
+    name: ClassVar[str] = "kernel"
+    needs: ClassVar[str] = "any"
+
+    @property
+    def columns(self) -> tuple[str, ...]:  # type: ignore[override]
+        """``value``, or ``x`` and ``y``."""
+        return COLUMNS[self.dimensions]
+
+    def options(self) -> dict[str, Any]:
+        """The table's lower triangle, row by row."""
+        lower = np.tril_indices(len(self.matrix))
+        return {
+            "label": self.label,
+            "kernel": self.kernel,
+            "columns": list(self.columns),
+            "range": list(self.range_),
+            "lipschitz": self.lipschitz_,
+            "matrix": self.matrix[lower].tolist(),
+            "spread": self.spread[lower].tolist(),
+        }
+
+    def check_grid(self, grid: Grid, kernel: str) -> None:
+        """Refuse cells or a kind of kernel that the table was not made for."""
+        if len(self.matrix) != grid.cells:
+            raise BadParameter(f"the kernel's table has {len(self.matrix)} cells and the study {grid.cells}")
+        if kernel != self.kernel:
+            raise BadParameter(f"the kernel's table is of kind {self.kernel!r}, not {kernel!r}")
+
+    def exact(self, table: Table) -> float:
+        """Not possible from a table."""
+        raise BadParameter(
+            "a study carries only its kernel's table; for the exact value, "
+            "call dpairs.exact with the Kernel itself"
+        )
+
+    def forms(self, grid: Grid, kernel: str) -> tuple[Form, ...]:
+        """The table."""
+        return (Form(self.matrix, self.spread),)
+
+    def range(self, domains: tuple[Domain, ...]) -> tuple[float, float]:
+        """As given."""
+        return self.range_
+
+    def lipschitz(self, domains: tuple[Domain, ...]) -> float | None:
+        """As given."""
+        return self.lipschitz_
+
+    @classmethod
+    def from_json(cls, spec: Mapping[str, Any]) -> TabulatedKernel:
+        """Read a table back."""
+        names = ("name", "label", "kernel", "columns", "range", "lipschitz", "matrix", "spread")
+        fields("statistic 'kernel'", spec, names)
+        missing = [name for name in names if name not in spec]
+        if missing:
+            raise BadFile(f"statistic 'kernel' lacks {missing[0]!r}")
+        dimensions = next((size for size, names in COLUMNS.items() if spec["columns"] == list(names)), None)
+        if dimensions is None:
+            raise BadFile(f"statistic 'kernel' cannot have the columns {spec['columns']!r}")
+        matrix, spread = _square(spec["matrix"]), _square(spec["spread"])
+        if matrix.shape != spread.shape or spread.min() < 0:
+            raise BadFile("a kernel's spread must be as large as its matrix and nowhere below 0")
+        slope = spec["lipschitz"]
+        return cls(
+            text("label", spec["label"]),
+            choice("kernel", spec["kernel"], KERNELS),
+            dimensions,
+            kernel_range(spec["range"]),
+            None if slope is None else real("lipschitz", slope),
+            matrix,
+            spread,
+        )
+
+
+def kernel_range(given: Any) -> tuple[float, float]:
+    """Two finite numbers, the lower first."""
+    try:
+        low, high = given
+    except (TypeError, ValueError):
+        raise BadParameter(f"range must be two numbers (low, high), not {given!r}") from None
+    low, high = real("range low", low), real("range high", high)
+    if not low < high:
+        raise BadParameter(f"range must have low < high, not {given!r}")
+    return low, high
+
+
+def _square(lower: Any) -> NDArray[np.float64]:
+    if not isinstance(lower, list) or not lower or not all(type(item) in (int, float) for item in lower):
+        raise BadFile("a kernel's table must be a list of numbers")
+    try:
+        flat = np.array(lower, dtype=np.float64)
+    except OverflowError:
+        raise BadFile("a kernel's table must be a list of finite numbers") from None
+    cells = int((math.isqrt(8 * flat.size + 1) - 1) // 2)
+    if cells * (cells + 1) // 2 != flat.size or not np.isfinite(flat).all():
+        raise BadFile("a kernel's table must be the lower triangle of a square matrix of finite numbers")
+    matrix = np.zeros((cells, cells))
+    matrix[np.tril_indices(cells)] = flat
+    return matrix + np.tril(matrix, -1).T
