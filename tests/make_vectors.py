@@ -5,6 +5,7 @@ Everything is derived from the names below, so that a second run writes the same
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import json
 import struct
@@ -34,6 +35,16 @@ from dpairs import (
 )
 from dpairs.canonical import canonical, digest
 from dpairs.mechanisms import KaryResponse, ProjectiveResponse
+from dpairs.protocols import Tree
+from dpairs.protocols.tree_coins import (
+    MORE_ROWS,
+    ROW,
+    even_levels,
+    every_row,
+    independent_levels,
+    independent_rows,
+    row,
+)
 from dpairs.randomness import WORDS, TapeRandomness
 
 FOLDER = Path(__file__).parent.parent / "vectors"
@@ -95,6 +106,7 @@ class Vector:
             stratum=stratum,
             values=written(self.study, values),
             tape=tape,
+            **public_coins(self.study, stratum, index),
             symbol=made.symbol,
             wire=bytes(made).hex(),
         )
@@ -124,6 +136,33 @@ class Vector:
         return json.dumps(content, indent=1, ensure_ascii=False) + "\n"
 
 
+def public_coins(study: Study, stratum: str, index: int) -> dict[str, Any]:
+    """Of a tree study: the level and the row that each bit of a report is about."""
+    tree, place = study.protocol, study.strata.index(stratum)
+    if not isinstance(tree, Tree):
+        return {}
+    if tree.everybody_everywhere:
+        rows = every_row(study.coins, place, index, 1, tree.depth, tree.rows)[0].tolist()
+        levels = list(range(1, tree.depth + 1))
+    else:
+        words = study.coins.words(ROW, place, index, 1)
+        found = (
+            even_levels(study.coins, place, index, 1, tree.depth)
+            if tree.splitting == "users"
+            else independent_levels(words, tree.depth)
+        )
+        bits = min(int(found[0]), tree.parities)
+        if bits == 1:
+            rows = row(words[:, 0], found, tree.rows).tolist()
+        else:
+            blocks = -(-(tree.parities - 1) // 4)
+            more = study.coins.words(MORE_ROWS, place, index * blocks, blocks).reshape(1, -1)
+            rows = independent_rows(np.concatenate([words[:, :1], more], axis=1)[:, :bits], found)[0].tolist()
+        levels = found.tolist() * bits
+    pairs = zip(levels, rows, strict=True)
+    return {"coins": [{"level": level, "row": str(number)} for level, number in pairs]}
+
+
 def written(study: Study, values: dict[str, Any]) -> dict[str, Any]:
     """Values as JSON: whole numbers of an `integers` domain have up to 64 bits, so they are strings."""
     whole = {
@@ -146,7 +185,7 @@ def answers(name: str, study: Study, people: list[Person], words: int = 1) -> Ve
     tapes = stream(name, PEOPLE * 8 * words)
     for place, person in enumerate(people):
         # Far apart, up to the largest index there is.
-        index = place if place < PEOPLE - 1 else 2**63 - 1
+        index = place if place < PEOPLE - 1 else 2**53 - 1
         vector.report(index, person, tapes[place * 8 * words : (place + 1) * 8 * words].hex())
     vector.answer()
     return vector
@@ -272,6 +311,95 @@ def custom_kernel() -> Vector:
     )
     study = Study.create(within, epsilon=2.0, bins=4, mechanism="krr", seed=11)
     return answers("custom_kernel", study, everybody(value=numbers("custom_kernel", 0.0, 1.0)))
+
+
+def tree_study(domain: Any = None, **options: Any) -> Study:
+    chosen: Any = Interval(0, 1) if domain is None else domain
+    return Study.create("auc", protocol="tree", domain=chosen, **options)
+
+
+def tree_users() -> Vector:
+    study = tree_study(epsilon=2.0, bins=8, seed=21)
+    return answers("tree_users", study, in_classes(numbers("tree_users", 0.0, 1.0, 0.125, 0.5, 0.875)))
+
+
+def tree_users_independent() -> Vector:
+    study = tree_study(
+        Integers(-5, 94),
+        epsilon=3.0,
+        bins=16,
+        splitting="users-independent",
+        rows="all",
+        ties="zero",
+        seed=22,
+    )
+    scores = [round(99 * number) - 5 for number in numbers("tree_users_independent", 0.0, 1.0)]
+    return answers("tree_users_independent", study, in_classes(scores))
+
+
+def tree_several_bits() -> Vector:
+    study = tree_study(Interval(-3, 5), epsilon=5.0, bins=32, answer="several-bits", seed=23)
+    scores = [8 * number - 3 for number in numbers("tree_several_bits", 0.0, 1.0, 0.5)]
+    return answers("tree_several_bits", study, in_classes(scores))
+
+
+def tree_budget() -> Vector:
+    moods = ["awful", "bad", "so-so", "fair", "über"]
+    study = tree_study(Levels(moods), epsilon=6.0, splitting="budget", seed=24)
+    return answers("tree_budget", study, in_classes(picks("tree_budget", moods)), words=3)
+
+
+def tree_budget_advanced() -> Vector:
+    study = tree_study(
+        epsilon=3.0, bins=16, splitting="budget-advanced", delta=1e-6, rows="all", ties="zero", seed=25
+    )
+    return answers("tree_budget_advanced", study, in_classes(numbers("tree_budget_advanced", 0.25)), words=4)
+
+
+def tree_budget_advanced_paper() -> Vector:
+    study = tree_study(epsilon=1.5, bins=2**8, splitting="budget-advanced-paper", delta=1e-3, seed=26)
+    scores = numbers("tree_budget_advanced_paper", 0.0, 1.0)
+    return answers("tree_budget_advanced_paper", study, in_classes(scores), words=8)
+
+
+def tree_integers_64_bits() -> Vector:
+    """The deepest tree: rows and nodes of 64 bits. Too few people for an estimate that says anything."""
+    low, high = -(2**63), 2**63 - 1
+    study = tree_study(Integers(low, high), epsilon=2.0, seed=27)
+    name = "tree_integers_64_bits"
+    drawn = struct.unpack(f">{PEOPLE}q", stream(name + " values", 8 * PEOPLE))
+    people = in_classes([low, high, -1, 0, low + 1, high - 1, *drawn])
+    vector, tapes = Vector(study), stream(name, 8 * len(people))
+    for place, person in enumerate(people):
+        # Through every level, and up to the largest index there is.
+        index = 3 * place if place < len(people) - 1 else 2**53 - 1
+        vector.report(index, person, tapes[8 * place : 8 * place + 8].hex())
+    vector.count()
+    return vector
+
+
+def tree_words() -> Vector:
+    """The words at which a bit changes."""
+    study = tree_study(Levels(range(4)), epsilon=1.0, seed=28)
+    tree = study.protocol
+    assert isinstance(tree, Tree)
+    floor = tree.responses[0].floor
+    words = {
+        "first word": 0,
+        "floor - 1": floor - 1,
+        "floor": floor,
+        "2 floor - 1": 2 * floor - 1,
+        "2 floor": 2 * floor,
+        "last word": WORDS - 1,
+    }
+    vector = Vector(study)
+    for score in range(4):
+        for comment, word in words.items():
+            index = len(vector.operations)
+            person = (("positive", "negative")[index % 2], {"score": score})
+            vector.report(index, person, tape_of([word]), f"{comment}: {word}")
+    vector.answer()
+    return vector
 
 
 # ---------------------------------------------------------------- words at the thresholds
@@ -416,7 +544,7 @@ def bad_report() -> Vector:
     refuse(WrongStudy, "another study's report", foreign)
     refuse(BadValue, "unknown stratum", edited(9, 2))
     refuse(BadParameter, "symbol out of range", edited(18, 5))
-    refuse(BadParameter, "index of 2^63", wire[:10] + (2**63).to_bytes(8, "big") + wire[18:])
+    refuse(BadParameter, "index of 2^53", wire[:10] + (2**53).to_bytes(8, "big") + wire[18:])
     return vector
 
 
@@ -495,7 +623,7 @@ def bad_participant() -> Vector:
     refuse(BadValue, "null", values={"score": None})
     refuse(BadParameter, "unknown stratum", stratum="unsure")
     refuse(BadParameter, "negative index", index=-1)
-    refuse(BadParameter, "index of 2^63", index=2**63)
+    refuse(BadParameter, "index of 2^53", index=2**53)
     return vector
 
 
@@ -512,6 +640,134 @@ def bad_random_rounding() -> Vector:
     vector.report(0, ("everybody", {"value": 0.5}), tape_of([0, 0]))
     person = {"index": "0", "stratum": "everybody", "values": {"value": 0.5}}
     vector.bad("report", TapeExhausted, "one word where two are needed", act, **person, tape=tape.hex())
+    return vector
+
+
+def tree_bad_study() -> Vector:
+    study = tree_study(epsilon=1.0, bins=8, seed=29)
+    vector, text, content = Vector(study), study.to_json(), json.loads(study.to_json())
+    protocol = content["protocol"]
+
+    def refuse(why: str, **changes: Any) -> None:
+        changed = {name: value for name, value in {**protocol, **changes}.items() if value is not ...}
+        forged = signed({**content, "protocol": changed})
+        vector.bad("load_study", BadFile, why, lambda: Study.from_json(forged), text=forged)
+
+    vector.good("load_study", text=text)
+    refuse("no levels", depth=0)
+    refuse("more levels than an interval has", depth=53)
+    refuse("more levels than 64", depth=65)
+    refuse("depth as text", depth="3")
+    refuse("depth is missing", depth=...)
+    refuse("unknown splitting", splitting="levels")
+    refuse("everybody answers all levels with the whole epsilon", splitting="budget")
+    refuse("composition without a delta", splitting="budget-advanced")
+    refuse("delta without composition", delta=1e-6)
+    refuse("delta as text", delta="0")
+    refuse("unknown rows", rows="none")
+    refuse("no threshold", floors=[])
+    refuse("a threshold as a number", floors=[int(protocol["floors"][0])])
+    refuse("a threshold of zero", floors=["0"])
+    refuse("a threshold of one word less: more epsilon than promised", floors=[lower(protocol["floors"][0])])
+    refuse("a threshold of half of all words: nothing is said", floors=[str(2**63)])
+    refuse("a threshold with a zero in front", floors=["0" + protocol["floors"][0]])
+    refuse("several bits with all rows", rows="all", floors=[protocol["floors"][0], str(2**62 - 1)])
+    refuse("an unknown field", comment="hello")
+    other = signed({**content, "statistic": {**content["statistic"], "labels": "private"}})
+    vector.bad("load_study", BadFile, "private labels", lambda: Study.from_json(other), text=other)
+    return vector
+
+
+def lower(threshold: str) -> str:
+    return str(int(threshold) - 1)
+
+
+def tree_bad_report() -> Vector:
+    study = tree_study(epsilon=1.0, bins=8, seed=29)
+    vector = Vector(study)
+    wire = vector.report(17, ("positive", {"score": 0.5}), tape_of([0]))
+
+    def refuse(error: type[DpairsError], why: str, changed: bytes) -> None:
+        act = lambda: Report.from_bytes(changed, study)  # noqa: E731
+        vector.bad("read_report", error, why, act, wire=changed.hex())
+
+    vector.good("read_report", wire=wire.hex(), stratum="positive", index="17", symbol=0)
+    vector.good("read_report", wire=(wire[:18] + b"\1").hex(), stratum="positive", index="17", symbol=1)
+    refuse(BadParameter, "more than one bit", wire[:18] + b"\2")
+    refuse(BadParameter, "all bits", wire[:18] + b"\xff")
+    refuse(BadValue, "a byte too many", wire + b"\0")
+    refuse(BadValue, "no bit", wire[:18])
+    return vector
+
+
+def packed(numbers: list[int], width: int = 1) -> str:
+    """A tree's tally holds integers like this: the width, then little-endian, in base64."""
+    content = b"".join(number.to_bytes(width, "little") for number in numbers)
+    return base64.b64encode(bytes([width]) + content).decode()
+
+
+def tree_bad_tally() -> Vector:
+    study = tree_study(epsilon=1.0, bins=8, seed=29)
+    vector = Vector(study)
+    for index in range(6):
+        vector.report(index, (("positive", "negative")[index % 2], {"score": 0.7}), tape_of([WORDS - 1]))
+    vector.count()
+    content = json.loads(vector.tally.to_json())
+    empty = {"rows": packed([]), "zeros": packed([]), "ones": packed([])}
+    good = {"rows": packed([1, 1, 3]), "zeros": packed([3, 1, 0]), "ones": packed([1, 0, 2])}
+
+    def text(last: Any, people: Any = 7, **changes: Any) -> str:
+        table = {"people": people, "levels": [empty, empty, last], **changes}
+        return canonical({**content, "counts": {**content["counts"], "positive": table}})
+
+    def refuse(why: str, changed: str) -> None:
+        vector.bad("load_tally", BadFile, why, lambda: Tally.from_json(changed, study), text=changed)
+
+    vector.good("load_tally", text=text(good))
+    refuse("no base64", text({**good, "rows": "!!!!"}))
+    refuse("base64 cut off", text({**good, "rows": good["rows"][:-1]}))
+    refuse("integers as a list", text({**good, "zeros": [3, 1, 0]}))
+    refuse("no such width", text({**good, "ones": base64.b64encode(b"\3" + bytes(9)).decode()}))
+    refuse("half an integer", text({**good, "ones": base64.b64encode(b"\2" + bytes(5)).decode()}))
+    refuse("wider than needed", text({**good, "zeros": packed([3, 1, 0], 8)}))
+    refuse("a row twice", text({**good, "rows": packed([1, 0, 3])}))
+    refuse("a row out of range", text({**good, "rows": packed([1, 1, 6])}))
+    refuse("rows that wrap around", text({**good, "rows": packed([5, 2**64 - 4, 1], 8)}))
+    refuse("more rows than counts", text({**good, "rows": packed([1, 1, 1, 1])}))
+    refuse("a row without reports", text({**good, "zeros": packed([4, 0, 1]), "ones": packed([0, 0, 2])}))
+    refuse("a count above 2^53", text({**good, "zeros": packed([2**53 + 1, 1, 0], 8)}, 2**53 + 5))
+    refuse("too few people", text(good, 6))
+    refuse("too many people", text(good, 8))
+    refuse("people as text", text(good, "7"))
+    refuse("a level is missing", text(good, 0, levels=[empty, empty]))
+    refuse("a level too many", text(good, 0, levels=[empty] * 4))
+    refuse("a level lacks its ones", text({"rows": good["rows"], "zeros": good["zeros"]}))
+    refuse("an unknown field of a level", text({**good, "twos": good["ones"]}))
+    refuse("an unknown field of a stratum", text(good, comment="hello"))
+    refuse("a histogram's counts", text(good).replace('"levels"', '"symbols"'))
+    return vector
+
+
+def tree_bad_participant() -> Vector:
+    study = tree_study(Integers(-(2**63), 2**63 - 2), epsilon=2.0, bins=8, splitting="budget", seed=30)
+    vector = Vector(study)
+
+    def refuse(error: type[DpairsError], why: str, score: int = 0, index: int = 17, size: int = 24) -> None:
+        tape = bytes(size)
+
+        def act() -> None:
+            Participant(study, index, "negative", bits=TapeRandomness(tape)).report(score=score)
+
+        given = {"index": str(index), "stratum": "negative", "values": {"score": str(score)}}
+        vector.bad("report", error, why, act, **given, tape=tape.hex())
+
+    vector.report(17, ("negative", {"score": -(2**63)}), tape_of([WORDS - 1] * 3))
+    vector.report(18, ("negative", {"score": 2**63 - 2}), tape_of([WORDS - 1] * 3))
+    refuse(TapeExhausted, "two words where three levels need three", size=16)
+    refuse(TapeExhausted, "tape a byte too short", size=23)
+    refuse(BadValue, "value above the domain", score=2**63 - 1)
+    refuse(BadValue, "value below the domain", score=-(2**63) - 1)
+    refuse(BadParameter, "index of 2^53", index=2**53)
     return vector
 
 
@@ -535,6 +791,18 @@ VECTORS: dict[str, Callable[[], Vector]] = {
     "histogram_bad_tally": bad_tally,
     "histogram_bad_participant": bad_participant,
     "histogram_bad_random_rounding": bad_random_rounding,
+    "tree_budget": tree_budget,
+    "tree_budget_advanced": tree_budget_advanced,
+    "tree_budget_advanced_paper": tree_budget_advanced_paper,
+    "tree_integers_64_bits": tree_integers_64_bits,
+    "tree_several_bits": tree_several_bits,
+    "tree_users": tree_users,
+    "tree_users_independent": tree_users_independent,
+    "tree_words": tree_words,
+    "tree_bad_study": tree_bad_study,
+    "tree_bad_report": tree_bad_report,
+    "tree_bad_tally": tree_bad_tally,
+    "tree_bad_participant": tree_bad_participant,
 }
 
 

@@ -150,7 +150,7 @@ def test_damaged_reports():
     for _ in range(ROUNDS):
         study = rng.choice(STUDIES)
         symbol = rng.randrange(study.protocol.symbols)
-        wire = bytes(Report(study, rng.choice(study.strata), rng.randrange(2**63), symbol))
+        wire = bytes(Report(study, rng.choice(study.strata), rng.randrange(2**53), symbol))
         damaged = mutated(wire, rng)
         read = quietly(Report.from_bytes, damaged, study)
         if read is None:

@@ -67,10 +67,10 @@ def digest(value: Any) -> str:
     return hashlib.sha256(canonical(value).encode()).hexdigest()
 
 
-def parse(text: str | bytes, what: str) -> dict[str, Any]:
+def parse(text: str | bytes, what: str, limit: int = MAX_TEXT) -> dict[str, Any]:
     """Read one JSON object strictly: bounded size, no duplicate keys, no NaN."""
-    if len(text) > MAX_TEXT:
-        raise BadFile(f"{what} is {len(text)} bytes long; at most {MAX_TEXT} are read")
+    if len(text) > limit:
+        raise BadFile(f"{what} is {len(text)} bytes long; at most {limit} are read")
     try:
         value = json.loads(text, object_pairs_hook=_unique, parse_constant=_refuse, parse_float=_float)
     except (ValueError, RecursionError) as error:

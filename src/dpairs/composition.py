@@ -33,7 +33,7 @@ def delta_of(each: float, times: int, epsilon: float) -> float:
         if high <= low:
             break
         log_weight = math.lgamma(count + 1) - math.lgamma(flips + 1) - math.lgamma(count - flips + 1)
-        log_weight += high - count * math.log1p(math.exp(each))
+        log_weight += high - count * (each + math.log1p(math.exp(-each)))
         total += math.exp(log_weight) * -math.expm1(low - high)
     return total
 

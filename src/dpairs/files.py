@@ -8,7 +8,7 @@ from pathlib import Path
 
 from .errors import BadFile
 
-MAX_BYTES = 64 * 2**20
+MAX_BYTES = 512 * 2**20
 
 
 def read(path: str | os.PathLike[str], what: str) -> bytes:

@@ -12,7 +12,8 @@ from .errors import BadFile, BadValue, WrongStudy
 from .study import Study
 
 WIRE_VERSION = 1
-MAX_INDEX = 2**63 - 1
+MAX_INDEX = 2**53 - 1
+"""The largest index: a whole number that every language holds exactly."""
 _HEAD = struct.Struct(">B8sBQ")
 """Wire version, first 8 bytes of the study's id, number of the stratum, index."""
 

@@ -67,7 +67,7 @@ def _first_index(study: Study, bits: Randomness) -> int:
 
     So runs with different seeds differ in all that is random about a study, its coins included.
     """
-    return int(bits.words(1)[0] >> np.uint64(2)) if study.protocol.uses_coins else 0
+    return int(bits.words(1)[0] >> np.uint64(12)) if study.protocol.uses_coins else 0
 
 
 def _run(

@@ -133,7 +133,7 @@ class Tally:
     @classmethod
     def from_json(cls, text: str | bytes, study: Study) -> Tally:
         """Read a tally of ``study``; refuse another study's and counts that cannot be."""
-        spec = parse(text, "the tally")
+        spec = parse(text, "the tally", files.MAX_BYTES)
         if spec.get("format") != FORMAT or spec.get("version") != VERSION:
             raise BadFile(f"this is not a tally of version {VERSION}: its format is {spec.get('format')!r}")
         missing = [name for name in _FIELDS if name not in spec]

@@ -62,8 +62,12 @@ class KaryResponse(Mechanism):
         return [Fraction(self.floor + self.boost * (symbol == bin), WORDS) for symbol in range(self.inputs)]
 
     def randomize(self, bins: NDArray[np.int64], bits: Randomness) -> NDArray[np.int64]:
+        """A symbol for each bin, one 64-bit word each."""
+        return self.choose(bins, bits.words(bins.size))
+
+    def choose(self, bins: NDArray[np.int64], words: NDArray[np.uint64]) -> NDArray[np.int64]:
         """The word falls into one of k equal stretches, or behind them all: then the truth."""
-        stretch = bits.words(bins.size) // np.uint64(self.floor)
+        stretch = words // np.uint64(self.floor)
         return np.where(stretch < np.uint64(self.inputs), stretch.view(np.int64), bins)
 
     @cached_property

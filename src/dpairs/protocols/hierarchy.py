@@ -69,9 +69,11 @@ class Solution:
 
 def _shares(variances: Vector) -> NDArray[np.float64]:
     pair = variances.reshape(-1, 2)
-    total = pair.sum(axis=1, keepdims=True)
-    # Nobody measured either child: they share alike.
-    return np.where(np.isfinite(total), pair / np.where(np.isfinite(total), total, 1.0), 0.5)
+    # A child that nobody measured takes all that is lacking; two of them share it alike.
+    unmeasured = np.isinf(pair)
+    weight = np.where(unmeasured.any(axis=1, keepdims=True), unmeasured.astype(np.float64), pair)
+    shares: NDArray[np.float64] = weight / weight.sum(axis=1, keepdims=True)
+    return shares
 
 
 def least_squares(levels: list[Level], measured: list[Vector], noise: list[float], total: float) -> Solution:

@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..checks import choice, fields, integer
+from ..checks import choice, fields, integer, real
 from ..coins import WORDS_IN_BLOCK, Coins
 from ..composition import advanced_share, check_delta, delta_of, optimal_share
 from ..domains import Domain, Integers, Interval
@@ -136,13 +136,11 @@ class Tree(Protocol):
         if not isinstance(floors, list) or not all(_is_threshold(floor) for floor in floors):
             raise BadFile(f"protocol {cls.name!r} needs floors that are whole numbers, not {floors!r}")
         depth = integer("depth", spec["depth"], 1, MAX_DEPTH)
-        delta = spec["delta"]
-        if isinstance(delta, bool) or not isinstance(delta, (int, float)):
-            raise BadFile(f"protocol {cls.name!r} needs a delta that is a number, not {delta!r}")
+        delta = real("delta", spec["delta"])
         responses = tuple(
             KaryResponse(2 << step, int(floor)) for step, floor in enumerate(floors[:MAX_PARITIES])
         )
-        return cls(statistic, domains, depth, spec["splitting"], spec["rows"], responses, float(delta))
+        return cls(statistic, domains, depth, spec["splitting"], spec["rows"], responses, delta)
 
     def to_json(self) -> dict[str, Any]:
         """The parameters."""
@@ -195,7 +193,8 @@ class Tree(Protocol):
         domain = self.domains[0]
         if isinstance(domain, Interval):
             position = domain.check(values, "score") - domain.low
-            position *= 2.0**self.depth / (domain.high - domain.low)
+            position /= domain.high - domain.low
+            position *= 2.0**self.depth
             return np.minimum(position, 2.0**self.depth - 1).astype(np.uint64)
         if isinstance(domain, Integers):
             spare = _bits(domain.size) - self.depth
@@ -210,12 +209,12 @@ class Tree(Protocol):
         if not self.everybody_everywhere:
             levels, rows = self._assigned(coins, stratum, first_index, leaf.size)
             node = leaf >> (self.depth - levels).astype(np.uint64)
-            symbols = np.zeros(leaf.size, dtype=np.int64)
+            symbols, words = np.zeros(leaf.size, dtype=np.int64), bits.words(leaf.size)
             for parities, response in enumerate(self.responses, start=1):
                 # A level of fewer bits than parities has as many independent rows as bits.
                 who = np.flatnonzero(np.minimum(levels, self.parities) == parities)
                 signs = packed(parity(node[who, None] & rows[who, :parities]))
-                symbols[who] = response.randomize(signs.view(np.int64), bits)
+                symbols[who] = response.choose(signs.view(np.int64), words[who])
             return symbols
         every = every_row(coins, stratum, first_index, leaf.size, self.depth, self.rows)
         drop = np.arange(self.depth - 1, -1, -1, dtype=np.uint64)

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..counts import MAX_COUNT
 from ..errors import BadFile, BadValue
 
 DENSE_LEVELS = 20
@@ -108,10 +109,11 @@ class LevelCounts:
         ascending = bool((steps[1:] > 0).all()) and bool((rows[1:] > rows[:-1]).all())
         if rows.size and (not ascending or int(rows[-1]) >= limit):
             raise BadFile(f"a level's rows must ascend below {limit}")
-        if max(int(zeros.max(initial=0)), int(ones.max(initial=0))) > 2**53 or bool(
-            (zeros + ones == 0).any()
-        ):
-            raise BadFile("a level's counts must be above 0 and below 2^53")
+        # As floats: a sum of forged integers could wrap around to something that looks right.
+        if zeros.sum(dtype=np.float64) + ones.sum(dtype=np.float64) > MAX_COUNT:
+            raise BadFile("a level's counts must be below 2^53 together")
+        if bool((zeros + ones == 0).any()):
+            raise BadFile("a level's counts must be above 0")
         counts = np.array([zeros, ones]).astype(np.int64)
         if self.level <= DENSE_LEVELS:
             self.counts[:, rows.view(np.int64)] = counts
@@ -157,6 +159,8 @@ class TreeCounts:
             mine.absorb(first)
             mine.absorb(second)
         both._people = self._people + other._people
+        if max(level.people for level in both.levels) > MAX_COUNT:
+            raise BadValue("a tally counts fewer than 2^53 reports of each level")
         return both
 
     def to_json(self) -> dict[str, Any]:

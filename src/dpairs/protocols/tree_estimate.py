@@ -18,12 +18,13 @@ from numpy.typing import NDArray
 
 from .. import theory
 from ..domains import Domain, Integers, Interval
+from ..errors import NotEnoughData
 from ..estimate import Quantization
 from ..explanation import Explanation
 from ..mechanisms import KaryResponse
 from ..randomness import WORDS
 from ..statistics.auc import TIES
-from ..statistics.labels import need_both
+from ..statistics.labels import NEGATIVE, POSITIVE, need_both
 from .base import Answer
 from .hierarchy import Level, Solution, children, least_squares
 from .tree_counts import LevelCounts, TreeCounts
@@ -77,6 +78,13 @@ def estimate(evidence: Evidence, domain: Domain, estimator: str) -> Answer:
     """The AUC by the named estimator."""
     positive, negative = evidence.sizes
     need_both(positive, negative)
+    for oracles, name in zip(evidence.oracles, (POSITIVE, NEGATIVE), strict=True):
+        silent = [oracle.counts.level for oracle in oracles if not oracle.answered]
+        if silent:
+            raise NotEnoughData(
+                f"nobody of the {name} class answered about level {silent[0]} of {evidence.depth}: "
+                f"more people are needed, or fewer bins"
+            )
     walk = _pruned(evidence) if estimator == "pruned" else _paper(evidence, estimator)
     pairs = float(positive) * float(negative)
     variance = sum(_variance(evidence, walk, side) for side in (0, 1)) / pairs**2
@@ -90,7 +98,9 @@ def estimate(evidence: Evidence, domain: Domain, estimator: str) -> Answer:
     population, sample = (
         (variance + sampling, variance) if evidence.everybody else (variance, variance - sampling)
     )
-    doubt = float(shares[0] @ shares[1]) / 2
+    # A leaf of one value hides nothing; one of many values may, like a discarded part.
+    hidden = parts[3] | _binned(domain, evidence.depth)
+    doubt = float((shares[0] * shares[1])[hidden].sum()) / 2
     return Answer(
         value=walk.total / pairs,
         standard_error=math.sqrt(population),
@@ -177,6 +187,12 @@ def _variance(evidence: Evidence, walk: Walk, side: int) -> float:
         # Not clipped at 0: noise then cancels in the sum over nodes, where clipped noise adds up.
         total += oracle.variance(weights, estimates / size, resampled=not evidence.everybody)
     return total
+
+
+def _binned(domain: Domain, depth: int) -> bool:
+    if isinstance(domain, Integers):
+        return (domain.size - 1).bit_length() > depth
+    return isinstance(domain, Interval)
 
 
 Parts = tuple[NDArray[np.float64], Vector, Vector, NDArray[np.bool_], NDArray[np.float64]]
