@@ -48,9 +48,9 @@ plt.rcParams.update(
 )
 
 
-def people(seed: int) -> np.random.Generator:  # noqa: TID251 - made-up data
+def people(seed: int) -> np.random.Generator:
     """A seeded generator of made-up data."""
-    return np.random.default_rng(seed)  # noqa: TID251 - made-up data
+    return np.random.default_rng(seed)
 
 
 def save(figure: Any, name: str) -> None:
@@ -281,7 +281,7 @@ METHODS = {
     "simple, midpoint": ("simple", "midpoint", ORANGE, "s--"),
     "random": ("random", "average", VERMILION, "^-"),
 }
-SHAPES: dict[str, Callable[[np.random.Generator, int], NDArray[np.float64]]] = {  # noqa: TID251
+SHAPES: dict[str, Callable[[np.random.Generator, int], NDArray[np.float64]]] = {
     "uniform": lambda draw, n: draw.random(n),
     "lognormal": lambda draw, n: np.minimum(draw.lognormal(0, 1, n), 10) / 10,
     "beta(2, 5)": lambda draw, n: draw.beta(2, 5, n),
