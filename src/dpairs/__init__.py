@@ -25,6 +25,7 @@ from .errors import (
     WrongStudy,
 )
 from .estimate import Estimate, Quantization
+from .explanation import Explanation
 from .participant import Participant
 from .privacy import PrivacyClaim
 from .report import Report
@@ -43,6 +44,7 @@ __all__ = [
     "Categories",
     "DpairsError",
     "Estimate",
+    "Explanation",
     "Integers",
     "Interval",
     "InvalidInput",

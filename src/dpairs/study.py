@@ -60,7 +60,8 @@ class Study:
         ``seed`` is public: it only makes studies differ (a fresh one is drawn when none is given).
         Other keywords are the statistic's (``ties``, ``labels``, ``variant``) and the protocol's
         (``histogram``: ``bins``, ``mechanism``, ``kernel``, ``rounding``, and ``n``, the expected number
-        of people, from which missing bins are chosen).
+        of people, from which missing bins are chosen; ``tree``: ``bins``, ``splitting``, ``rows``,
+        ``answer``, ``delta``).
         """
         loss = positive("epsilon", epsilon)
         kind = PROTOCOLS[choice("protocol", protocol, PROTOCOLS)]

@@ -1,4 +1,4 @@
-r"""The paper's bounds and parameter choices of its section 3, one function for each theorem.
+r"""The paper's bounds and parameter choices of its sections 3 and 4, one function for each theorem.
 
 "Private Protocols for U-Statistics in the Local Model and Beyond" (Bell, Bellet, Gascon, Kulkarni,
 AISTATS 2020). Kernels have values in [0, 1] unless said otherwise; ``beta`` is the probability of a

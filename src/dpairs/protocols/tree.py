@@ -277,7 +277,7 @@ class Tree(Protocol):
 
     def privacy(self, epsilon_asked: float) -> PrivacyClaim:
         """Pure epsilon-LDP in one round, or (epsilon, delta) under advanced composition."""
-        theorem = "exact ratio of the bit's probabilities, integers out of 2^64"
+        theorem = "exact ratio of the answer's probabilities, integers out of 2^64"
         if self.splitting == "budget":
             theorem += f", composed over {self.depth} levels"
         elif self.everybody_everywhere:
