@@ -21,21 +21,13 @@ from dpairs.mechanisms import (
 from dpairs.mechanisms.projective import LINE, geometric, is_prime
 from dpairs.mechanisms.thresholds import exp_below, floor_and_boost, log_above
 from dpairs.randomness import WORDS, SeededRandomness, TapeRandomness
+from tests.exponential import exp_lower_bound
 
 EPSILONS = (0.01, 0.1, 1.0, 5.0, 20.0)
 CELLS = (2, 3, 8, 36, 64)
 NAMES = ("krr", "projective")
 FAILURE = 1e-9
 """Probability that a correct mechanism fails one of the seeded tests below, for a fresh seed."""
-
-
-def exp_lower_bound(epsilon: float) -> Fraction:
-    """A rational below e^epsilon by its own route: the Taylor series, every term of which is positive."""
-    exponent, term, total = Fraction(epsilon), Fraction(1), Fraction(0)
-    for step in range(1, 160):
-        total += term
-        term = term * exponent / step
-    return total
 
 
 @pytest.mark.parametrize("epsilon", EPSILONS)

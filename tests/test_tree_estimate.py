@@ -295,7 +295,7 @@ def test_without_the_threshold_the_bound_is_exceeded(monkeypatch):
     tally = simulate_tally(study(bins=2**depth), ur(np.random.default_rng(6), n), seed=1)
     monkeypatch.setattr(
         "dpairs.protocols.tree_estimate.worth",
-        lambda floors, factor: lambda level, h, g: np.ones(h.size, dtype=bool),
+        lambda floors, factor: lambda h, g: np.ones(h.size, dtype=bool),
     )
     constant = theory.oracle_gain(1.0) ** 2
     bound = theory.recursed_bound(n, n, depth, constant, theory.tree_factor(n, n, depth, constant))

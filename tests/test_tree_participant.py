@@ -32,6 +32,7 @@ from dpairs.mechanisms import KaryResponse, largest_ratio
 from dpairs.protocols import Tree
 from dpairs.protocols.tree import SPLITTINGS
 from dpairs.randomness import WORDS, SeededRandomness, TapeRandomness
+from tests.exponential import exp_lower_bound
 
 from .strategies import QUICK
 
@@ -59,15 +60,6 @@ def response(protocol: Tree) -> KaryResponse:
 
 def tape(words: Any) -> TapeRandomness:
     return TapeRandomness(b"".join(int(word).to_bytes(8, "little") for word in words))
-
-
-def exp_lower_bound(epsilon: float) -> Fraction:
-    """A rational below e^epsilon: the Taylor series, every term of which is positive."""
-    exponent, term, total = Fraction(epsilon), Fraction(1), Fraction(0)
-    for step in range(1, 160):
-        total += term
-        term = term * exponent / step
-    return total
 
 
 # ---------------------------------------------------------------- privacy, exactly

@@ -7,7 +7,7 @@ import operator
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from .errors import BadParameter
+from .errors import BadFile, BadParameter
 
 
 def real(name: str, value: Any) -> float:
@@ -72,3 +72,10 @@ def fields(what: str, given: Mapping[str, Any], allowed: Iterable[str]) -> None:
             f"{what} has no option {', '.join(map(repr, unknown))}; "
             f"it takes {', '.join(known) if known else 'none'}"
         )
+
+
+def required(what: str, given: Mapping[str, Any], names: Iterable[str]) -> None:
+    """Refuse a file's object that lacks one of ``names``."""
+    missing = [name for name in names if name not in given]
+    if missing:
+        raise BadFile(f"{what} lacks {', '.join(map(repr, missing))}")

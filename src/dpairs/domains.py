@@ -21,7 +21,6 @@ from .checks import choice, fields, integer, real, text
 from .errors import BadParameter, BadValue
 
 Value: TypeAlias = "str | int | float"
-Codes: TypeAlias = "NDArray[np.int64] | NDArray[np.uint64]"
 MAX_LEVELS = 4096
 
 

@@ -31,3 +31,23 @@ class PrivacyClaim:
     def to_json(self) -> dict[str, Any]:
         """The claim as plain values."""
         return asdict(self)
+
+
+def local_claim(
+    epsilon: float, epsilon_asked: float, delta: float, columns: tuple[str, ...], theorem: str
+) -> PrivacyClaim:
+    """The claim of a protocol in which each person's device randomizes once and trusts nobody."""
+    return PrivacyClaim(
+        epsilon=epsilon,
+        epsilon_asked=epsilon_asked,
+        delta=delta,
+        neighbours=f"any change of one person's {' and '.join(columns)}",
+        rounds=1,
+        trust="nobody is trusted: each person's device randomizes before anything leaves it",
+        theorem=theorem,
+        not_promised=(
+            "that several studies of the same value add up to no more than one",
+            "that people answer truthfully",
+            "that taking part, or a public class, stays secret",
+        ),
+    )

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from .checks import choice, fields, integer
-from .errors import BadFile, BadValue, WrongStudy
+from .checks import choice, fields, integer, required
+from .errors import BadValue, WrongStudy
 from .study import Study
 
 WIRE_VERSION = 1
@@ -68,9 +68,7 @@ class Report:
         """Read a report of ``study`` from plain values."""
         names = ("study", "stratum", "index", "symbol")
         fields("a report", spec, names)
-        missing = [name for name in names if name not in spec]
-        if missing:
-            raise BadFile(f"the report lacks {missing[0]!r}")
+        required("the report", spec, names)
         if spec["study"] != study.id:
             raise WrongStudy(
                 f"this report belongs to study {str(spec['study'])[:16]}..., not to {study.id[:16]}..."

@@ -10,7 +10,7 @@ from typing import Any
 
 from . import files
 from .canonical import canonical, digest, parse
-from .checks import choice, fields, integer, positive
+from .checks import choice, fields, integer, positive, required
 from .coins import Coins
 from .counts import Counts
 from .domains import Domain, as_domains, domain_from_json
@@ -128,9 +128,7 @@ class Study:
             raise BadFile(
                 f"this study has version {spec.get('version')!r}; this program knows version {VERSION}"
             )
-        missing = [name for name in _FIELDS if name not in spec]
-        if missing:
-            raise BadFile(f"the study lacks {', '.join(map(repr, missing))}")
+        required("the study", spec, _FIELDS)
         try:
             fields("a study", spec, _FIELDS)
             study = cls._from_spec(spec)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from . import files
 from .canonical import canonical, parse
-from .checks import choice, fields
+from .checks import choice, fields, required
 from .counts import Counts
 from .errors import BadFile, WrongStudy
 from .estimate import Estimate
@@ -136,9 +136,7 @@ class Tally:
         spec = parse(text, "the tally", files.MAX_BYTES)
         if spec.get("format") != FORMAT or spec.get("version") != VERSION:
             raise BadFile(f"this is not a tally of version {VERSION}: its format is {spec.get('format')!r}")
-        missing = [name for name in _FIELDS if name not in spec]
-        if missing:
-            raise BadFile(f"the tally lacks {', '.join(map(repr, missing))}")
+        required("the tally", spec, _FIELDS)
         fields("a tally", spec, _FIELDS)
         if spec["study"] != study.id:
             raise WrongStudy(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -38,7 +38,7 @@ def print_table(columns: Sequence[str], rows: Sequence[Sequence[Any]], title: st
     output.print(table)
 
 
-def print_estimate(estimate: Estimate, level: float, details: Mapping[str, float] | None = None) -> None:
+def print_estimate(estimate: Estimate, level: float) -> None:
     """An estimate with everything that belongs to it."""
     low, high = estimate.confidence_interval(level)
     rows: list[tuple[str, str]] = [
@@ -48,7 +48,7 @@ def print_estimate(estimate: Estimate, level: float, details: Mapping[str, float
         ("people", ", ".join(f"{count:,} {stratum}" for stratum, count in estimate.strata.items())),
         ("privacy", str(estimate.privacy)),
     ]
-    rows += [(name.replace("_", " "), number(value)) for name, value in (details or estimate.details).items()]
+    rows += [(name.replace("_", " "), number(value)) for name, value in estimate.details.items()]
     table = Table(title=estimate.statistic, title_justify="left", show_header=False)
     table.add_column(style="bold")
     table.add_column(overflow="fold")

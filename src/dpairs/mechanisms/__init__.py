@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
-from ..checks import choice, fields
+from ..checks import choice, fields, required
 from ..errors import BadFile
 from .base import Mechanism, count_variance, decoder
 from .bit import BitResponse
@@ -49,9 +49,7 @@ def mechanism_from_json(spec: Any) -> Mechanism:
     kind = MECHANISMS[choice("mechanism", spec.get("name"), MECHANISMS)]
     names = [each.name for each in dataclasses.fields(kind)]
     fields(f"mechanism {kind.name!r}", spec, ("name", *names))
-    missing = [each for each in names if each not in spec]
-    if missing:
-        raise BadFile(f"mechanism {kind.name!r} lacks {missing[0]!r}")
+    required(f"mechanism {kind.name!r}", spec, names)
     return kind(**{each: _integer(each, spec[each]) for each in names})
 
 

@@ -20,16 +20,17 @@ from numpy.typing import NDArray
 
 from .. import mechanisms, theory
 from ..axes import MAX_BINS, ROUNDINGS, Axis, Grid
-from ..checks import choice, fields, integer
+from ..checks import choice, fields, integer, required
 from ..coins import Coins
 from ..counts import DenseCounts
 from ..domains import Domain, Integers, Interval
-from ..errors import BadFile, BadParameter, NotEnoughData
+from ..errors import BadFile, BadParameter
 from ..estimate import Quantization
 from ..mechanisms import Mechanism, mechanism_from_json
-from ..privacy import PrivacyClaim
+from ..privacy import PrivacyClaim, local_claim
 from ..randomness import Randomness
 from ..statistics import KERNELS, Form, Kernel, Statistic
+from ..statistics.base import need_two
 from ..statistics.labels import need_both
 from ..ustatistics import OneSample, Spread, TwoSamples
 from .base import Answer, Protocol
@@ -97,9 +98,7 @@ class Histogram(Protocol):
         """Read the parameters back."""
         names = ("bins", "rounding", "kernel", "mechanism")
         fields(f"protocol {cls.name!r}", spec, ("name", *names))
-        missing = [name for name in names if name not in spec]
-        if missing:
-            raise BadFile(f"protocol {cls.name!r} lacks {missing[0]!r}")
+        required(f"protocol {cls.name!r}", spec, names)
         if not isinstance(spec["bins"], list) or len(spec["bins"]) != len(domains):
             raise BadFile(f"protocol {cls.name!r} needs a list of {len(domains)} bins")
         bins = tuple(integer("bins", count, 2, MAX_BINS) for count in spec["bins"])
@@ -198,27 +197,15 @@ class Histogram(Protocol):
 
     def privacy(self, epsilon_asked: float) -> PrivacyClaim:
         """Pure epsilon-LDP in one round."""
-        return PrivacyClaim(
-            epsilon=self.epsilon,
-            epsilon_asked=epsilon_asked,
-            delta=0.0,
-            neighbours=f"any change of one person's {' and '.join(self.statistic.private_columns)}",
-            rounds=1,
-            trust="nobody is trusted: each person's device randomizes before anything leaves it",
-            theorem=f"exact ratio of the {self.mechanism.name} probabilities, integers out of 2^64",
-            not_promised=(
-                "that several studies of the same value add up to no more than one",
-                "that people answer truthfully",
-                "that taking part, or a public class, stays secret",
-            ),
-        )
+        theorem = f"exact ratio of the {self.mechanism.name} probabilities, integers out of 2^64"
+        return local_claim(self.epsilon, epsilon_asked, self.delta, self.statistic.private_columns, theorem)
 
 
 def _need_people(sizes: Mapping[str, int]) -> None:
     if len(sizes) == 2:
         need_both(*sizes.values())
-    elif sum(sizes.values()) < 2:
-        raise NotEnoughData(f"a statistic over pairs needs at least 2 people, not {sum(sizes.values())}")
+    else:
+        need_two(sum(sizes.values()))
 
 
 def _axes(domains: tuple[Domain, ...], bins: tuple[int, ...], rounding: str) -> tuple[Axis, ...]:

@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..checks import choice, fields, integer, real
+from ..checks import choice, fields, integer, real, required
 from ..coins import WORDS_IN_BLOCK, Coins
 from ..composition import advanced_share, check_delta, delta_of, optimal_share
 from ..domains import Domain, Integers, Interval
@@ -25,7 +25,7 @@ from ..errors import BadFile, BadParameter
 from ..hadamard import parity
 from ..mechanisms import KaryResponse
 from ..mechanisms.thresholds import log_above
-from ..privacy import PrivacyClaim
+from ..privacy import PrivacyClaim, local_claim
 from ..randomness import Randomness
 from ..statistics import AUC, Statistic
 from .base import Answer, Protocol
@@ -129,9 +129,7 @@ class Tree(Protocol):
         """Read the parameters back."""
         names = ("depth", "splitting", "rows", "floors", "delta")
         fields(f"protocol {cls.name!r}", spec, ("name", *names))
-        missing = [name for name in names if name not in spec]
-        if missing:
-            raise BadFile(f"protocol {cls.name!r} lacks {missing[0]!r}")
+        required(f"protocol {cls.name!r}", spec, names)
         floors = spec["floors"]
         if not isinstance(floors, list) or not all(_is_threshold(floor) for floor in floors):
             raise BadFile(f"protocol {cls.name!r} needs floors that are whole numbers, not {floors!r}")
@@ -282,20 +280,7 @@ class Tree(Protocol):
             theorem += f", composed over {self.depth} levels"
         elif self.everybody_everywhere:
             theorem += f", composed over {self.depth} levels by Kairouz, Oh and Viswanath's theorem"
-        return PrivacyClaim(
-            epsilon=self.epsilon,
-            epsilon_asked=epsilon_asked,
-            delta=self.delta,
-            neighbours="any change of one person's score",
-            rounds=1,
-            trust="nobody is trusted: each person's device randomizes before anything leaves it",
-            theorem=theorem,
-            not_promised=(
-                "that several studies of the same value add up to no more than one",
-                "that people answer truthfully",
-                "that taking part, or a public class, stays secret",
-            ),
-        )
+        return local_claim(self.epsilon, epsilon_asked, self.delta, self.statistic.private_columns, theorem)
 
 
 def _is_threshold(text: Any) -> bool:

@@ -88,7 +88,7 @@ def estimate(evidence: Evidence, domain: Domain, estimator: str) -> Answer:
     walk = _pruned(evidence) if estimator == "pruned" else _paper(evidence, estimator)
     pairs = float(positive) * float(negative)
     variance = sum(_variance(evidence, walk, side) for side in (0, 1)) / pairs**2
-    parts = _in_order(walk, evidence.depth)
+    parts = _in_order(walk)
     shares = np.clip(parts[1], 0, None) / positive, np.clip(parts[2], 0, None) / negative
     # Between none and all of the discarded pairs are won. Where half were counted, half of the doubt is
     # allowed for; where none were, all of it, because about that much is missing.
@@ -113,7 +113,7 @@ def estimate(evidence: Evidence, domain: Domain, estimator: str) -> Answer:
 def _paper(evidence: Evidence, estimator: str) -> Walk:
     """The paper's estimator: no connection between levels; discarded nodes count half, or nothing."""
     zero = estimator == "paper-zero"
-    noise = [max((each.noise for each in side if each.answered), default=1.0) for side in evidence.oracles]
+    noise = [max(oracle.noise for oracle in side) for side in evidence.oracles]
     sizes = evidence.sizes
     constant = max(each / (size * evidence.depth) for each, size in zip(noise, sizes, strict=True))
     choose = theory.tree_factor_zero if zero else theory.tree_factor
@@ -123,10 +123,8 @@ def _paper(evidence: Evidence, estimator: str) -> Walk:
 
 def _pruned(evidence: Evidence) -> Walk:
     """Least squares over all levels, then the paper's pruning; deep levels are explored where it pays."""
-    levels = _explore(evidence)
-    solutions = _solve(evidence, levels)
-    kept = _kept(levels, solutions)
-    walk = walk_solution(*solutions, kept, evidence.depth, TIES[evidence.ties])
+    solutions = _explore(evidence)
+    walk = walk_solution(*solutions, _kept(solutions), evidence.depth, TIES[evidence.ties])
     # Weights of the estimates become weights of the measurements, whose noise is independent.
     for side, solution in enumerate(solutions):
         walk.weights[side][:] = solution.adjoint(walk.weights[side])[1:]
@@ -134,47 +132,51 @@ def _pruned(evidence: Evidence) -> Walk:
     return walk
 
 
-def _explore(evidence: Evidence) -> list[Level]:
-    """All nodes of the levels that are small enough, and below them the children of worthwhile nodes."""
+def _explore(evidence: Evidence) -> tuple[Solution, Solution]:
+    """Solve on all nodes of the levels that are small enough, and below on worthwhile nodes' children."""
     top = min(evidence.depth, WHOLE_LEVELS)
     levels = [
         Level(np.arange(2**level, dtype=np.uint64), np.full(2**level, level < top))
         for level in range(top + 1)
     ]
-    while len(levels) <= evidence.depth:
-        kept = _kept(levels, _solve(evidence, levels))
+    measured = [evidence.query(level, levels[level].nodes) for level in range(1, top + 1)]
+    while True:
+        solutions = _solve(evidence, levels, measured)
+        if len(levels) > evidence.depth:
+            return solutions
+        kept = _kept(solutions)
         alive = np.ones(1, dtype=bool)
         for level in range(len(levels) - 1):
             alive = np.repeat((alive & kept[level])[levels[level].expanded], 2)
         into = alive & kept[-1]
         if not into.any():
-            break
+            return solutions
         levels[-1] = Level(levels[-1].nodes, into)
         below = children(levels[-1].nodes[into])
+        measured.append(evidence.query(len(levels), below))
         levels.append(Level(below, np.zeros(below.size, dtype=bool)))
-    return levels
 
 
-def _solve(evidence: Evidence, levels: list[Level]) -> tuple[Solution, Solution]:
+def _solve(
+    evidence: Evidence, levels: list[Level], measured: list[tuple[Vector, Vector]]
+) -> tuple[Solution, Solution]:
     first, second = (
         least_squares(
             levels,
-            [np.empty(0)] + [oracles[depth](level.nodes) for depth, level in enumerate(levels[1:])],
-            [0.0] + [oracles[depth].noise for depth in range(len(levels) - 1)],
-            float(size),
+            [np.empty(0)] + [both[side] for both in measured],
+            [0.0] + [oracle.noise for oracle in evidence.oracles[side][: len(measured)]],
+            float(evidence.sizes[side]),
         )
-        for oracles, size in zip(evidence.oracles, evidence.sizes, strict=True)
+        for side in (0, 1)
     )
     return first, second
 
 
-def _kept(levels: list[Level], solutions: tuple[Solution, Solution]) -> list[NDArray[np.bool_]]:
+def _kept(solutions: tuple[Solution, Solution]) -> list[NDArray[np.bool_]]:
     """The paper's rule at every explored node but the root, which is always recursed into."""
     h, g = (solution.estimates for solution in solutions)
     v, w = (solution.variances for solution in solutions)
-    rules = [
-        worth((v[depth], w[depth]), PRUNING)(depth, h[depth], g[depth]) for depth in range(1, len(levels))
-    ]
+    rules = [worth((v[depth], w[depth]), PRUNING)(h[depth], g[depth]) for depth in range(1, len(h))]
     return [np.ones(1, dtype=bool), *rules]
 
 
@@ -198,7 +200,7 @@ def _binned(domain: Domain, depth: int) -> bool:
 Parts = tuple[NDArray[np.float64], Vector, Vector, NDArray[np.bool_], NDArray[np.float64]]
 
 
-def _in_order(walk: Walk, depth: int) -> Parts:
+def _in_order(walk: Walk) -> Parts:
     """Where the walk ended, from the lowest leaf to the highest: start, both counts, discarded?, width.
 
     Starts and widths are shares of the domain.

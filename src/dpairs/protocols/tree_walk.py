@@ -17,8 +17,8 @@ from .hierarchy import Solution, children
 Vector = NDArray[np.float64]
 Query = Callable[[int, NDArray[np.uint64]], tuple[Vector, Vector]]
 """Estimates of both classes at given nodes of a level."""
-Keep = Callable[[int, Vector, Vector], NDArray[np.bool_]]
-"""Which nodes of a level, with these estimates of both classes, are worth recursing into."""
+Keep = Callable[[Vector, Vector], NDArray[np.bool_]]
+"""Which nodes, with these estimates of both classes, are worth recursing into."""
 
 
 def worth(floors: tuple[Vector | float, Vector | float], factor: float) -> Keep:
@@ -29,7 +29,7 @@ def worth(floors: tuple[Vector | float, Vector | float], factor: float) -> Keep:
     first, second = floors
     least = np.sqrt(factor * np.asarray(first)) / 2, np.sqrt(factor * np.asarray(second)) / 2
     threshold = factor * np.sqrt(np.asarray(first) * np.asarray(second))
-    return lambda _, h, g: np.maximum(h, least[0]) * np.maximum(g, least[1]) >= threshold
+    return lambda h, g: np.maximum(h, least[0]) * np.maximum(g, least[1]) >= threshold
 
 
 @dataclass
@@ -56,7 +56,7 @@ def walk_raw(query: Query, keep: Keep, depth: int, sizes: tuple[int, int], tie: 
     nodes = np.zeros(1, dtype=np.uint64)
     above, below = np.array([float(sizes[0])]), np.array([float(sizes[1])])
     for level in range(depth):
-        kept = np.ones(1, dtype=bool) if level == 0 else keep(level, above, below)
+        kept = np.ones(1, dtype=bool) if level == 0 else keep(above, below)
         left = ~kept
         found.recursed.append(int(kept.sum()))
         found.discarded.append(int(left.sum()))

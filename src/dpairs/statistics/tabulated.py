@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..axes import Grid
-from ..checks import choice, fields, real, text
+from ..checks import choice, fields, real, required, text
 from ..data import Table
 from ..domains import Domain
 from ..errors import BadFile, BadParameter
@@ -84,9 +84,7 @@ class TabulatedKernel(Statistic):
         """Read a table back."""
         names = ("name", "label", "kernel", "columns", "range", "lipschitz", "matrix", "spread")
         fields("statistic 'kernel'", spec, names)
-        missing = [name for name in names if name not in spec]
-        if missing:
-            raise BadFile(f"statistic 'kernel' lacks {missing[0]!r}")
+        required("statistic 'kernel'", spec, names)
         dimensions = next((size for size, names in COLUMNS.items() if spec["columns"] == list(names)), None)
         if dimensions is None:
             raise BadFile(f"statistic 'kernel' cannot have the columns {spec['columns']!r}")
