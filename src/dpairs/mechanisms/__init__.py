@@ -12,18 +12,24 @@ from .base import Mechanism, count_variance, decoder
 from .bit import BitResponse
 from .krr import KaryResponse
 from .projective import ProjectiveResponse
+from .scalar import ScalarResponse, scalar_response
 from .thresholds import largest_ratio
+from .window import WindowResponse
 
 __all__ = [
     "BitResponse",
     "KaryResponse",
     "Mechanism",
     "ProjectiveResponse",
+    "ScalarResponse",
+    "WindowResponse",
     "count_variance",
     "decoder",
     "largest_ratio",
     "mechanism",
     "mechanism_from_json",
+    "scalar_from_json",
+    "scalar_response",
 ]
 
 MECHANISMS: dict[str, type[KaryResponse] | type[ProjectiveResponse]] = {
@@ -31,6 +37,11 @@ MECHANISMS: dict[str, type[KaryResponse] | type[ProjectiveResponse]] = {
     ProjectiveResponse.name: ProjectiveResponse,
 }
 """Mechanisms for bins, by name."""
+SCALARS: dict[str, type[BitResponse] | type[WindowResponse]] = {
+    BitResponse.name: BitResponse,
+    WindowResponse.name: WindowResponse,
+}
+"""Mechanisms for a number in [0, 1], by name."""
 
 
 def mechanism(name: str, inputs: int, epsilon: float) -> Mechanism:
@@ -43,10 +54,21 @@ def mechanism(name: str, inputs: int, epsilon: float) -> Mechanism:
 
 
 def mechanism_from_json(spec: Any) -> Mechanism:
-    """Read a mechanism back from its JSON form."""
+    """Read a mechanism for bins back from its JSON form."""
+    read: Mechanism = _read(spec, MECHANISMS)
+    return read
+
+
+def scalar_from_json(spec: Any) -> ScalarResponse:
+    """Read a mechanism for numbers back from its JSON form."""
+    read: ScalarResponse = _read(spec, SCALARS)
+    return read
+
+
+def _read(spec: Any, kinds: Mapping[str, type[Any]]) -> Any:
     if not isinstance(spec, Mapping):
         raise BadFile(f"a mechanism must be a JSON object, not {type(spec).__name__}")
-    kind = MECHANISMS[choice("mechanism", spec.get("name"), MECHANISMS)]
+    kind = kinds[choice("mechanism", spec.get("name"), kinds)]
     names = [each.name for each in dataclasses.fields(kind)]
     fields(f"mechanism {kind.name!r}", spec, ("name", *names))
     required(f"mechanism {kind.name!r}", spec, names)

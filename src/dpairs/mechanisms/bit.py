@@ -70,16 +70,21 @@ class BitResponse:
         """A bit for each value, one 64-bit word each."""
         return (bits.words(values.size) < self._thresholds(values)).astype(np.int64)
 
-    @property
-    def decode(self) -> tuple[float, float]:
+    @cached_property
+    def decode(self) -> NDArray[np.float64]:
         """What the symbols 0 and 1 are worth: their mean is the value sent."""
-        return -self.floor / self.boost, (self.floor + self.boost) / self.boost
+        return np.array([-self.floor / self.boost, (self.floor + self.boost) / self.boost])
+
+    def variances(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The variance of the decoded bit of each value, but for the rounding of its threshold."""
+        zero, one = self.decode
+        return np.asarray((values - zero) * (one - values), dtype=np.float64)
 
     def variance(self, value: float) -> float:
         """The variance of the decoded bit of ``value``."""
-        zero, one = self.decode
+        zero, one = self.decode.tolist()
         chance = float(self.pmf(value)[1])
-        return chance * (1 - chance) * (one - zero) ** 2
+        return float(chance * (1 - chance) * (one - zero) ** 2)
 
     def to_json(self) -> dict[str, Any]:
         """The JSON form."""

@@ -1,0 +1,142 @@
+"""A randomized symbol of a bounded number: a window of favoured symbols that moves with the number.
+
+Wang, Xiao, Yang, Zhao, Hui, Shin, Shin and Yu, "Collecting and analyzing multidimensional data with local
+differential privacy" (ICDE 2019), have the continuous form, the piecewise mechanism. This one has
+finitely many symbols with exact probabilities, and one bit (two symbols, a window of one) is the
+special case that `BitResponse` draws with a single word.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..checks import integer
+from ..errors import BadParameter, BadValue
+from ..randomness import WORDS, Randomness
+from .thresholds import floor_and_boost, log_above
+
+MAX_SYMBOLS = 256
+STEPS = 2**32
+"""How finely a number between two windows is rounded."""
+
+
+@dataclass(frozen=True)
+class WindowResponse:
+    """P(y | s) = (A + B [s <= y < s + w] + [y < leftover]) / 2^64 for the window s = v (m - w).
+
+    A number between two windows takes one of them at random, so that the mean of s is v (m - w). The
+    mean of y is then linear in v, and `decode` inverts it: its mean is v exactly, whatever v is. Every
+    probability lies between A and A + B, but for leftover words that are the same for all windows, so
+    e^epsilon = (A + B) / A. The last window, s = m - w, is that of v = 1.
+    """
+
+    symbols: int
+    width: int
+    floor: int
+    boost: int
+    name: ClassVar[str] = "window"
+
+    def __post_init__(self) -> None:
+        """Refuse windows that cannot move and thresholds that are no probabilities."""
+        integer("window symbols", self.symbols, 2, MAX_SYMBOLS)
+        integer("window width", self.width, 1, self.symbols - 1)
+        integer("window floor", self.floor, 1, WORDS // self.symbols)
+        integer("window boost", self.boost, 1, WORDS)
+        if not 0 <= self.leftover < self.width:
+            raise BadParameter("window floor and boost do not fill 64-bit words")
+
+    @classmethod
+    def for_epsilon(cls, symbols: int, width: int, epsilon: float) -> WindowResponse:
+        """The most accurate thresholds that keep ``epsilon``."""
+        return cls(symbols, width, *floor_and_boost(epsilon, symbols, width))
+
+    @property
+    def leftover(self) -> int:
+        """Words that neither the floors nor the boosts use."""
+        return WORDS - self.symbols * self.floor - self.width * self.boost
+
+    @property
+    def last(self) -> int:
+        """The last window: the number of steps from 0 to 1."""
+        return self.symbols - self.width
+
+    @cached_property
+    def epsilon(self) -> float:
+        """ln((A + B) / A)."""
+        return log_above(Fraction(self.floor + self.boost, self.floor))
+
+    def _window(self, start: int) -> list[Fraction]:
+        return [
+            Fraction(
+                self.floor + (symbol < self.leftover) + self.boost * (start <= symbol < start + self.width),
+                WORDS,
+            )
+            for symbol in range(self.symbols)
+        ]
+
+    def _steps(self, values: NDArray[np.float64]) -> NDArray[np.uint64]:
+        """V (m - w) in units of 2^-32, as integers."""
+        if values.size and not (values.min() >= 0 and values.max() <= 1):
+            raise BadValue("a number sent as a window must lie in [0, 1]")
+        return np.round(values * float(STEPS)).astype(np.uint64) * np.uint64(self.last)
+
+    def pmf(self, value: float) -> list[Fraction]:
+        """Exact probabilities of all symbols."""
+        steps = int(self._steps(np.array([value], dtype=np.float64))[0])
+        start, rest = divmod(steps, STEPS)
+        if rest == 0:
+            return self._window(start)
+        share = Fraction(rest, STEPS)
+        return [
+            (1 - share) * low + share * high
+            for low, high in zip(self._window(start), self._window(start + 1), strict=True)
+        ]
+
+    def randomize(self, values: NDArray[np.float64], bits: Randomness) -> NDArray[np.int64]:
+        """A symbol for each value, from two words each: one for the window, one for the symbol."""
+        steps = self._steps(values)
+        words = bits.words(2 * values.size)
+        half = np.uint64(32)
+        start = (steps + (words[: values.size] >> half) >> half).view(np.int64)
+        chosen = words[values.size :]
+        symbols = (chosen // np.uint64(self.floor)).view(np.int64)
+        base = self.symbols * self.floor
+        above = np.flatnonzero(symbols >= self.symbols)
+        rest = chosen[above] - np.uint64(base)
+        member = (rest // np.uint64(self.boost)).view(np.int64)
+        leftover = (rest - np.uint64(self.width * self.boost)).view(np.int64)
+        symbols[above] = np.where(member < self.width, start[above] + member, leftover)
+        return symbols
+
+    @cached_property
+    def decode(self) -> NDArray[np.float64]:
+        """What each symbol is worth: the mean is the value sent."""
+        first = sum(symbol * chance for symbol, chance in enumerate(self._window(0)))
+        slope = Fraction(self.width * self.boost * self.last, WORDS)
+        return np.array([float((symbol - first) / slope) for symbol in range(self.symbols)])
+
+    def variances(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The variance of the decoded symbol of each value, exact up to floating point."""
+        squared, symbol = self.decode**2, np.arange(self.symbols)
+        common = (self.floor + (symbol < self.leftover)) / WORDS @ squared
+        sums = np.concatenate(([0.0], np.cumsum(squared)))
+        squares = common + self.boost / WORDS * (sums[self.width :] - sums[: -self.width])
+        # Between two windows the mean square is that of the mixture: linear.
+        second = np.interp(values * self.last, np.arange(self.last + 1), squares)
+        return np.asarray(second - values**2, dtype=np.float64)
+
+    def to_json(self) -> dict[str, Any]:
+        """The JSON form."""
+        return {
+            "name": self.name,
+            "symbols": self.symbols,
+            "width": self.width,
+            "floor": str(self.floor),
+            "boost": str(self.boost),
+        }
