@@ -11,6 +11,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -115,6 +116,67 @@ class Axis:
         low, high, points = self.geometry
         single = points == 1
         return [a if one else (a, b) for a, b, one in zip(low.tolist(), high.tolist(), single, strict=True)]
+
+
+@dataclass(frozen=True)
+class CutAxis(Axis):
+    """An axis of unequal bins: bin i holds the values from ``edges[i]`` up to, not including, the next edge.
+
+    Edges of an interval are its numbers, and its high end belongs to the last bin. Edges of integers
+    are offsets from the lowest.
+    """
+
+    edges: tuple[Any, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Refuse edges that do not cut the domain."""
+        if not isinstance(self.domain, (Interval, Integers)):
+            raise BadParameter(f"only an Interval or Integers can be cut at edges, not {self.domain!r}")
+        integer("bins", self.bins, 1, MAX_BINS)
+        ascending = all(low < high for low, high in pairwise(self.edges))
+        if len(self.edges) != self.bins + 1 or not ascending or self.edges[:: self.bins] != self._ends:
+            raise BadParameter(f"edges must ascend from one end of {self.domain!r} to the other")
+
+    @property
+    def _ends(self) -> tuple[Any, Any]:
+        domain = self.domain
+        return (domain.low, domain.high) if isinstance(domain, Interval) else (0, domain.size)
+
+    @classmethod
+    def at(cls, domain: Interval | Integers, edges: Sequence[Any]) -> CutAxis:
+        """The axis with these edges, the domain's ends included."""
+        return cls(domain, max(len(edges) - 1, 0), "simple", tuple(edges))
+
+    def locate(self, values: Any, column: str) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """The bin of each value, and how far through its bin it lies, from 0 to 1."""
+        low, high, points = self.geometry
+        # A bin of one value has no extent, and its value lies at its beginning.
+        extent = np.where(points > 1, high - low, 1.0)
+        if isinstance(self.domain, Integers):
+            offsets = self.domain.offsets(values, column)
+            starts = np.array(self.edges[:-1], dtype=np.uint64)
+            bins = np.searchsorted(starts, offsets, side="right") - 1
+            through = (offsets - starts[bins]).astype(np.float64) / extent[bins]
+        else:
+            numbers = self.domain.check(values, column)
+            bins = np.searchsorted(low[1:], numbers, side="right")
+            through = (numbers - low[bins]) / extent[bins]
+        return bins.astype(np.int64), np.minimum(through, 1.0)
+
+    def place(self, values: Any, column: str, bits: Randomness) -> NDArray[np.int64]:
+        """The bin of each value."""
+        return self.locate(values, column)[0]
+
+    @cached_property
+    def geometry(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+        """``low``, ``high`` and ``points`` of every bin."""
+        if isinstance(self.domain, Interval):
+            edges = np.array(self.edges)
+            return edges[:-1], edges[1:], np.full(self.bins, math.inf)
+        base = self.domain.low if isinstance(self.domain, Integers) else 0
+        lows = np.array([float(base + edge) for edge in self.edges[:-1]])
+        highs = np.array([float(base + edge - 1) for edge in self.edges[1:]])
+        return lows, highs, np.diff(np.array([float(edge) for edge in self.edges]))
 
 
 @dataclass(frozen=True)

@@ -15,14 +15,18 @@ from .entropy import CollisionEntropy
 from .gini import GiniCoefficient, GiniMeanDifference
 from .kendall import KendallTau
 from .kernel import Kernel
+from .linear import Linear, Masses
 from .mann_whitney import MannWhitney
+from .named import NamedKernel
 from .tabulated import TabulatedKernel
 from .variance import Variance
+from .vus import VUS
 
 __all__ = [
     "AUC",
     "EVERYBODY",
     "KERNELS",
+    "VUS",
     "CollisionEntropy",
     "ErrorOf",
     "Finished",
@@ -31,7 +35,10 @@ __all__ = [
     "GiniMeanDifference",
     "KendallTau",
     "Kernel",
+    "Linear",
     "MannWhitney",
+    "Masses",
+    "NamedKernel",
     "Statistic",
     "TabulatedKernel",
     "Variance",
@@ -49,6 +56,7 @@ STATISTICS: dict[str, tuple[type[Statistic], tuple[str, ...]]] = {
     "gini_coefficient": (GiniCoefficient, ()),
     "variance": (Variance, ()),
     "collision_entropy": (CollisionEntropy, ()),
+    "vus": (VUS, ("ties",)),
 }
 """Every statistic known by name, with the options it takes."""
 
@@ -74,6 +82,8 @@ def statistic_from_json(spec: Any) -> Statistic:
         raise BadFile(f"a statistic must be a JSON object, not {type(spec).__name__}")
     if spec.get("name") == TabulatedKernel.name:
         return TabulatedKernel.from_json(spec)
+    if spec.get("name") == NamedKernel.name:
+        return NamedKernel.from_json(spec)
     return statistic(spec.get("name", ""), **{key: value for key, value in spec.items() if key != "name"})
 
 

@@ -12,13 +12,16 @@ from numpy.typing import NDArray
 from ..axes import Axis, Grid
 from ..checks import choice
 from ..data import Table
-from ..domains import Levels
+from ..domains import Domain, Levels
 from ..errors import NotEstimable
 from .base import EVERYBODY, Finished, Form, Statistic
 from .binned import greater, product
+from .corners import Corners
 from .labels import NEGATIVE, POSITIVE, need_both, positives
 
 TIES = {"half": 0.5, "zero": 0.0}
+LABELS = Levels((0, 1))
+"""A private label: negative, positive."""
 
 
 def pairs_won(positive: NDArray[Any], negative: NDArray[Any], tie: float) -> float:
@@ -71,7 +74,11 @@ class AUC(Statistic):
 
     def grid(self, axes: tuple[Axis, ...]) -> Grid:
         """Score bins; with private labels, each split in two by the label."""
-        return Grid(axes if self.labels == "public" else (*axes, Axis(Levels((0, 1)), 2)))
+        return Grid(axes if self.labels == "public" else (*axes, Axis(LABELS, 2)))
+
+    def cell_domains(self, domains: tuple[Domain, ...]) -> tuple[Domain, ...]:
+        """The score's, and a private label's two classes."""
+        return domains if self.labels == "public" else (*domains, LABELS)
 
     def split(self, table: Table) -> Iterator[tuple[str, tuple[NDArray[Any], ...]]]:
         """People by public class, or everybody with the label as a private column."""
@@ -106,6 +113,17 @@ class AUC(Statistic):
         doubt = product(wins.spread, both)
         there_are = product(np.ones_like(wins.matrix), both)
         return Form(won + won.T, doubt), Form(there_are, np.zeros_like(there_are))
+
+    def against(self, grid: Grid) -> dict[str, tuple[NDArray[np.float64], ...]]:
+        """A positive wins against what lies below it, a negative loses against what lies above."""
+        corners, tie = Corners(grid.axes[0]), TIES[self.ties]
+        if self.labels == "public":
+            return {POSITIVE: (corners.greater(tie),), NEGATIVE: (corners.less(tie),)}
+        # Rows by label of the person at the corner, columns by the other's: half of each order.
+        positive = np.array([[0.0, 0.0], [0.5, 0.0]])
+        won = product(corners.greater(tie), positive) + product(corners.less(tie), positive.T)
+        there_are = product(np.ones_like(corners.below), positive + positive.T)
+        return {EVERYBODY: (won, there_are)}
 
     def finish(self, forms: NDArray[np.float64], sizes: Mapping[str, int]) -> Finished:
         """The form itself, or pairs won over pairs there are."""

@@ -22,6 +22,7 @@ from ..axes import Axis, Grid
 from ..data import Table
 from ..domains import Categories, Domain, Levels
 from ..errors import BadParameter, NotEnoughData
+from .linear import Linearizer
 
 EVERYBODY = "everybody"
 """The name of the only stratum of statistics without public classes."""
@@ -101,6 +102,10 @@ class Statistic(ABC):
     def check_grid(self, grid: Grid, kernel: str) -> None:  # noqa: B027 - most have nothing to refuse
         """Refuse cells for which the statistic has no forms."""
 
+    def cell_domains(self, domains: tuple[Domain, ...]) -> tuple[Domain, ...]:
+        """The domain of every private column."""
+        return domains
+
     def grid(self, axes: tuple[Axis, ...]) -> Grid:
         """The cells of one person's private columns."""
         return Grid(axes)
@@ -120,6 +125,22 @@ class Statistic(ABC):
     @abstractmethod
     def forms(self, grid: Grid, kernel: str) -> tuple[Form, ...]:
         """The forms on the cells of ``grid`` with the "average" or the "midpoint" kernel."""
+
+    @abstractmethod
+    def against(self, grid: Grid) -> dict[str, tuple[NDArray[np.float64], ...]]:
+        """For each stratum, each form's average kernel between a person at a corner and one in a cell.
+
+        Rows are the corners of ``grid`` (see `corners`), columns the cells of the other stratum, or of
+        the same where there is only one.
+        """
+
+    def linearizer(self, grid: Grid) -> Linearizer:
+        """What the `projection` protocol asks: derivatives at distributions on the cells of ``grid``."""
+        return Linearizer(self, grid)
+
+    def described(self) -> Statistic:
+        """The statistic without anything that only its forms need: what a second round carries."""
+        return self
 
     def finish(self, forms: NDArray[np.float64], sizes: Mapping[str, int]) -> Finished:
         """The statistic from the forms' values and the strata's sizes: the form itself by default."""

@@ -28,8 +28,8 @@ def order(axis: Axis) -> Matrix:
 
 def product(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
     """A kernel between cells of a pair of axes, from kernels between the bins of each."""
-    cells = a.shape[0] * b.shape[0]
-    paired: NDArray[Any] = (a[:, None, :, None] * b[None, :, None, :]).reshape(cells, cells)
+    rows, columns = a.shape[0] * b.shape[0], a.shape[1] * b.shape[1]
+    paired: NDArray[Any] = (a[:, None, :, None] * b[None, :, None, :]).reshape(rows, columns)
     return paired
 
 
@@ -67,17 +67,24 @@ def distance(axis: Axis, kernel: str) -> Form:
     return Form(matrix, spread)
 
 
+def inside_variance(axis: Axis) -> NDArray[np.float64]:
+    """The variance of each bin's values."""
+    low, high, points = axis.geometry
+    # Variance of p points spread over a width: width^2 (p + 1) / (12 (p - 1)); 1/12 when p is infinite.
+    width = high - low
+    return np.where(several(axis), width**2 / 12 * (1 + 2 / np.maximum(points - 1, 1)), 0.0)
+
+
 def half_square(axis: Axis, kernel: str) -> Form:
     """(x - y)^2 / 2."""
-    low, high, points = axis.geometry
+    low, high, _ = axis.geometry
     width = high - low
     apart = np.abs(axis.centres[:, None] - axis.centres[None, :])
     reach = (width[:, None] + width[None, :]) / 2
     farthest = (apart + reach) ** 2 / 2
     nearest = np.maximum(apart - reach, 0.0) ** 2 / 2
     if kernel == "average":
-        # Variance of p points spread over a width: width^2 (p + 1) / (12 (p - 1)); 1/12 when p is infinite.
-        inside = np.where(several(axis), width**2 / 12 * (1 + 2 / np.maximum(points - 1, 1)), 0.0)
+        inside = inside_variance(axis)
         matrix = (apart**2 + inside[:, None] + inside[None, :]) / 2
     else:
         matrix = (farthest + nearest) / 2

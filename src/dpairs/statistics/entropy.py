@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 from ..axes import Grid
 from ..data import Table
 from ..errors import NotEstimable
-from .base import ErrorOf, Finished, Form, Statistic, need_two
+from .base import EVERYBODY, ErrorOf, Finished, Form, Statistic, need_two
 from .binned import equal
+from .corners import Corners
 from .kendall import tied_pairs
 
 
@@ -40,6 +41,10 @@ class CollisionEntropy(Statistic):
     def forms(self, grid: Grid, kernel: str) -> tuple[Form, ...]:
         """Whether two people agree."""
         return (equal(grid.axes[0], kernel),)
+
+    def against(self, grid: Grid) -> dict[str, tuple[NDArray[np.float64], ...]]:
+        """Whether somebody agrees with a person's value."""
+        return {EVERYBODY: (Corners(grid.axes[0]).same,)}
 
     def finish(self, forms: NDArray[np.float64], sizes: Mapping[str, int]) -> Finished:
         """Minus the logarithm of the collision probability."""

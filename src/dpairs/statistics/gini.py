@@ -13,8 +13,9 @@ from ..axes import Grid
 from ..data import Table
 from ..domains import Domain
 from ..errors import BadParameter, BadValue, NotEnoughData, NotEstimable
-from .base import ErrorOf, Finished, Form, Statistic, ends, extent, need_two
+from .base import EVERYBODY, ErrorOf, Finished, Form, Statistic, ends, extent, need_two
 from .binned import distance, mean
+from .corners import Corners
 
 
 def mean_difference(values: NDArray[Any]) -> float:
@@ -42,6 +43,10 @@ class GiniMeanDifference(Statistic):
     def forms(self, grid: Grid, kernel: str) -> tuple[Form, ...]:
         """The distance between two people's values."""
         return (distance(grid.axes[0], kernel),)
+
+    def against(self, grid: Grid) -> dict[str, tuple[NDArray[np.float64], ...]]:
+        """The distance from a person's value."""
+        return {EVERYBODY: (Corners(grid.axes[0]).distance(),)}
 
     def range(self, domains: tuple[Domain, ...]) -> tuple[float, float]:
         """0 to the domain's extent."""
@@ -78,6 +83,11 @@ class GiniCoefficient(GiniMeanDifference):
     def forms(self, grid: Grid, kernel: str) -> tuple[Form, ...]:
         """The distance, and the mean."""
         return (distance(grid.axes[0], kernel), mean(grid.axes[0]))
+
+    def against(self, grid: Grid) -> dict[str, tuple[NDArray[np.float64], ...]]:
+        """The distance from a person's value, and the mean."""
+        corners = Corners(grid.axes[0])
+        return {EVERYBODY: (corners.distance(), corners.mean())}
 
     def finish(self, forms: NDArray[np.float64], sizes: Mapping[str, int]) -> Finished:
         """Half the relative mean difference."""

@@ -15,8 +15,9 @@ from ..checks import choice
 from ..data import Table
 from ..domains import Domain
 from ..errors import NotEnoughData, NotEstimable
-from .base import ErrorOf, Finished, Form, Statistic, need_two
+from .base import EVERYBODY, ErrorOf, Finished, Form, Statistic, need_two
 from .binned import equal, order, product, several
+from .corners import Corners
 
 
 def tied_pairs(values: NDArray[Any]) -> int:
@@ -84,6 +85,15 @@ class KendallTau(Statistic):
             forms.append(Form(product(same_x.matrix, all_y), product(same_x.spread, all_y)))
             forms.append(Form(product(all_x, same_y.matrix), product(all_x, same_y.spread)))
         return tuple(forms)
+
+    def against(self, grid: Grid) -> dict[str, tuple[NDArray[np.float64], ...]]:
+        """Concordance; for tau-b also the two shares of tied pairs."""
+        x, y = map(Corners, grid.axes)
+        matrices = [product(x.order(), y.order())]
+        if self.variant == "b":
+            matrices.append(product(x.same, np.ones_like(y.same)))
+            matrices.append(product(np.ones_like(x.same), y.same))
+        return {EVERYBODY: tuple(matrices)}
 
     def finish(self, forms: NDArray[np.float64], sizes: Mapping[str, int]) -> Finished:
         """tau-a, or tau-a over the geometric mean of the shares of untied pairs."""

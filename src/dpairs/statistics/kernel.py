@@ -20,8 +20,9 @@ from ..data import Table
 from ..domains import Domain, as_domains
 from ..errors import BadParameter
 from .base import Form, Statistic, need_two
+from .named import COLUMNS, kernel_range
 from .quadrature import average_nodes, cell_nodes, extreme_nodes, orders
-from .tabulated import COLUMNS, TabulatedKernel, kernel_range
+from .tabulated import TabulatedKernel
 
 BLOCK = 2**21
 """Kernel values held at once when the exact statistic or a table is computed."""
@@ -134,6 +135,10 @@ class Kernel(Statistic):
             (matrix,) = self._reduce(first[0], second[0], "average", first[1], second[1])
         self._check(matrix, low, high)
         return (Form((matrix + matrix.T) / 2, (high - low) / 2),)
+
+    def against(self, grid: Grid) -> dict[str, tuple[NDArray[np.float64], ...]]:
+        """Those of its table on the same cells."""
+        return self.tabulate(grid, "average").against(grid)
 
     def _check(
         self, matrix: NDArray[np.float64], low: NDArray[np.float64], high: NDArray[np.float64]

@@ -15,10 +15,9 @@ from ..checks import choice, fields, real, required, text
 from ..data import Table
 from ..domains import Domain
 from ..errors import BadFile, BadParameter
-from .base import KERNELS, Form, Statistic
-
-COLUMNS = {1: ("value",), 2: ("x", "y")}
-"""The columns of a kernel of one value, and of a pair of values."""
+from .base import EVERYBODY, KERNELS, Form, Statistic
+from .corners import Corners
+from .named import COLUMNS, NamedKernel, dimensions, kernel_range
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,6 +70,17 @@ class TabulatedKernel(Statistic):
         """The table."""
         return (Form(self.matrix, self.spread),)
 
+    def against(self, grid: Grid) -> dict[str, tuple[NDArray[np.float64], ...]]:
+        """The row of the corner's cell: a table knows nothing finer."""
+        cells = np.zeros(1, dtype=np.int64)
+        for axis in grid.axes:
+            cells = (cells[:, None] * axis.bins + Corners(axis).bins[None, :]).reshape(-1)
+        return {EVERYBODY: (self.matrix[cells],)}
+
+    def described(self) -> NamedKernel:
+        """Its name and range, without the table."""
+        return NamedKernel(self.label, self.dimensions, self.range_)
+
     def range(self, domains: tuple[Domain, ...]) -> tuple[float, float]:
         """As given."""
         return self.range_
@@ -85,9 +95,6 @@ class TabulatedKernel(Statistic):
         names = ("name", "label", "kernel", "columns", "range", "lipschitz", "matrix", "spread")
         fields("statistic 'kernel'", spec, names)
         required("statistic 'kernel'", spec, names)
-        dimensions = next((size for size, names in COLUMNS.items() if spec["columns"] == list(names)), None)
-        if dimensions is None:
-            raise BadFile(f"statistic 'kernel' cannot have the columns {spec['columns']!r}")
         matrix, spread = _square(spec["matrix"]), _square(spec["spread"])
         if matrix.shape != spread.shape or spread.min() < 0:
             raise BadFile("a kernel's spread must be as large as its matrix and nowhere below 0")
@@ -95,24 +102,12 @@ class TabulatedKernel(Statistic):
         return cls(
             text("label", spec["label"]),
             choice("kernel", spec["kernel"], KERNELS),
-            dimensions,
+            dimensions(spec["columns"]),
             kernel_range(spec["range"]),
             None if slope is None else real("lipschitz", slope),
             matrix,
             spread,
         )
-
-
-def kernel_range(given: Any) -> tuple[float, float]:
-    """Two finite numbers, the lower first."""
-    try:
-        low, high = given
-    except (TypeError, ValueError):
-        raise BadParameter(f"range must be two numbers (low, high), not {given!r}") from None
-    low, high = real("range low", low), real("range high", high)
-    if not low < high:
-        raise BadParameter(f"range must have low < high, not {given!r}")
-    return low, high
 
 
 def _square(lower: Any) -> NDArray[np.float64]:

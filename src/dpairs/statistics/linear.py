@@ -1,0 +1,80 @@
+"""A statistic seen from a rough distribution: its value there, and a function of one person's value.
+
+For a statistic theta of the distribution h and any other distribution g,
+
+    theta(h) = theta(g) + <psi, h> - <psi, g> + second order in h - g,
+
+where psi is theta's derivative at g: for a form with the symmetric kernel f, psi(x) = 2 E f(x, X) with X
+from g; for a form between two strata, psi of one stratum is E f(x, Y) with Y from the other's g; and a
+smooth function of forms adds their psi along its gradient. That is all a person needs to know of the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..axes import Grid
+
+if TYPE_CHECKING:
+    from .base import Statistic
+
+Vector = NDArray[np.float64]
+Masses = Mapping[str, Vector]
+"""Each stratum's share of people in every cell."""
+
+
+@dataclass(frozen=True, eq=False)
+class Linear:
+    """The forms at g, the value in the unit of psi, and psi at the corners of the cells by stratum.
+
+    With one form the unit is that form's, and `Statistic.finish` comes after; with several it is the
+    finished statistic's.
+    """
+
+    forms: Vector
+    value: float
+    functions: dict[str, Vector]
+
+
+@dataclass(frozen=True, eq=False)
+class Linearizer:
+    """Derivatives of a statistic at distributions on the cells of one grid."""
+
+    statistic: Statistic
+    grid: Grid
+
+    @cached_property
+    def _forms(self) -> list[NDArray[np.float64]]:
+        return [form.matrix for form in self.statistic.forms(self.grid, "average")]
+
+    @cached_property
+    def _against(self) -> dict[str, tuple[NDArray[np.float64], ...]]:
+        return self.statistic.against(self.grid)
+
+    def at(self, masses: Masses, sizes: Mapping[str, int]) -> Linear:
+        """The derivative at ``masses``; ``sizes`` matter only to statistics that count people."""
+        first, *others = (masses[stratum] for stratum in self.statistic.strata)
+        second = others[0] if others else first
+        forms = np.array([first @ matrix @ second for matrix in self._forms])
+        value, gradient = float(forms[0]), np.ones(1)
+        if forms.size > 1:
+            finished = self.statistic.finish(forms, sizes)
+            value, gradient = finished.value, finished.gradient
+        # A person of one stratum meets the other; where there is only one, both sides of a pair.
+        partners = [second, first] if others else [2 * first]
+        functions = {
+            stratum: np.asarray(
+                sum(
+                    weight * (matrix @ partner)
+                    for weight, matrix in zip(gradient, self._against[stratum], strict=True)
+                )
+            )
+            for stratum, partner in zip(self.statistic.strata, partners, strict=True)
+        }
+        return Linear(forms, value, functions)
