@@ -9,6 +9,7 @@
     ├── NotEnoughData         too few people, or an empty class
     ├── NotEstimable          the noise leaves no answer (a logarithm of a negative number)
     ├── AlreadyAnswered       a participant asked to report twice
+    ├── NotAsked              a participant whose turn is another round
     ├── LimitExceeded         a study asks for more epsilon than the participant allows
     └── TapeExhausted         a given tape of random bits is too short
 
@@ -53,6 +54,10 @@ class NotEstimable(DpairsError):
 
 class AlreadyAnswered(DpairsError):
     """A participant answers a study once; a second answer would leak more."""
+
+
+class NotAsked(DpairsError):
+    """A participant acts in one round of a study, and this is another."""
 
 
 class LimitExceeded(DpairsError):

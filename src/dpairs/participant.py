@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from .checks import choice, integer, positive
 from .errors import AlreadyAnswered, BadParameter, BadValue, LimitExceeded
 from .randomness import Randomness, SystemRandomness
-from .report import MAX_INDEX, Report
+from .report import MAX_INDEX, Report, check_asked
 from .statistics.labels import positives
 from .study import Study
 
@@ -51,6 +51,7 @@ class Participant:
         self._study = study
         self._stratum = choice("stratum", stratum, study.strata)
         self._index = integer("index", index, 0, MAX_INDEX)
+        check_asked(study, self._stratum, self._index)
         self._bits = SystemRandomness() if bits is None else bits
         self._answered = False
 

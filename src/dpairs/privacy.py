@@ -34,15 +34,23 @@ class PrivacyClaim:
 
 
 def local_claim(
-    epsilon: float, epsilon_asked: float, delta: float, columns: tuple[str, ...], theorem: str
+    epsilon: float,
+    epsilon_asked: float,
+    delta: float,
+    columns: tuple[str, ...],
+    theorem: str,
+    rounds: int = 1,
 ) -> PrivacyClaim:
-    """The claim of a protocol in which each person's device randomizes once and trusts nobody."""
+    """The claim of a protocol in which each person's device randomizes once and trusts nobody.
+
+    With several rounds, each person acts in one of them.
+    """
     return PrivacyClaim(
         epsilon=epsilon,
         epsilon_asked=epsilon_asked,
         delta=delta,
         neighbours=f"any change of one person's {' and '.join(columns)}",
-        rounds=1,
+        rounds=rounds,
         trust="nobody is trusted: each person's device randomizes before anything leaves it",
         theorem=theorem,
         not_promised=(

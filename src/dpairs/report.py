@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .checks import choice, fields, integer, required
-from .errors import BadValue, WrongStudy
+from .errors import BadValue, NotAsked, WrongStudy
 from .study import Study
 
 WIRE_VERSION = 1
@@ -33,6 +33,7 @@ class Report:
         object.__setattr__(self, "index", integer("index", self.index, 0, MAX_INDEX))
         symbol = integer("symbol", self.symbol, 0, self.study.protocol.symbols - 1)
         object.__setattr__(self, "symbol", symbol)
+        check_asked(self.study, self.stratum, self.index)
 
     def __bytes__(self) -> bytes:
         """The wire form: 18 bytes of head and as few bytes as the study's symbols need."""
@@ -74,6 +75,15 @@ class Report:
                 f"this report belongs to study {str(spec['study'])[:16]}..., not to {study.id[:16]}..."
             )
         return cls(study, spec["stratum"], spec["index"], spec["symbol"])
+
+
+def check_asked(study: Study, stratum: str, index: int) -> None:
+    """Refuse a participant who acts in another round."""
+    if not study.asks(stratum, index):
+        raise NotAsked(
+            f"participant {index} of {stratum!r} acts in another round than that of study "
+            f"{study.id[:16]}...: in a study of two rounds each person is asked in one"
+        )
 
 
 def _symbol_size(study: Study) -> int:

@@ -6,7 +6,7 @@ that one already has. Data streams through in small slices, so memory does not g
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -33,10 +33,10 @@ def simulate(
     """Run ``study`` on ``data``, every participant and every round, and estimate.
 
     ``data`` is a mapping of column names to arrays, a frame, an Arrow table, or an iterable of those.
-    Without a ``seed`` the randomness is the operating system's, as on real devices. ``progress`` is
-    called with the number of people after each slice. The same seed gives the same estimate for the same
-    data in the same chunks; how a population with public classes is cut into chunks changes who gets
-    which noise.
+    A study of two rounds reads it twice, so it cannot be an iterator then. Without a ``seed`` the
+    randomness is the operating system's, as on real devices. ``progress`` is called with the number of
+    people after each slice of each round. The same seed gives the same estimate for the same data in the
+    same chunks; how a population with public classes is cut into chunks changes who gets which noise.
 
     >>> import numpy as np
     >>> from dpairs import Levels
@@ -51,9 +51,27 @@ def simulate(
 def simulate_tally(
     study: Study, data: Any, seed: int | None = None, *, progress: Callable[[int], None] | None = None
 ) -> Tally:
-    """The tally that `simulate` estimates from."""
-    tally, bits = Tally(study), source(seed)
+    """The tally that `simulate` estimates from: the last round's."""
+    bits = source(seed)
     indices = {stratum: _first_index(study, bits) for stratum in study.strata}
+    left = study.protocol.rounds - study.protocol.round
+    if left > 0 and isinstance(data, Iterator):
+        raise BadValue("a study of two rounds reads the data twice: give a list of chunks, not an iterator")
+    tally = _round(study, data, bits, indices, progress)
+    for _ in range(left):
+        tally = _round(tally.study.next(tally), data, bits, indices, progress)
+    return tally
+
+
+def _round(
+    study: Study,
+    data: Any,
+    bits: Randomness,
+    first: Mapping[str, int],
+    progress: Callable[[int], None] | None,
+) -> Tally:
+    """One round's tally."""
+    tally, indices = Tally(study), dict(first)
     for number, table in enumerate(tables(data, study.statistic.columns)):
         try:
             _run(study, table, tally, bits, indices, progress)
@@ -82,10 +100,16 @@ def _run(
     for start in range(0, people, SLICE):
         part = {name: values[start : start + SLICE] for name, values in table.items()}
         for stratum, columns in study.statistic.split(part):
-            first, place = indices[stratum], study.strata.index(stratum)
+            first, place, count = indices[stratum], study.strata.index(stratum), len(columns[0])
+            indices[stratum] += count
+            asked = study.protocol.asked(study.coins, place, first, count)
+            if asked is not None:
+                if not asked.any():
+                    continue
+                first += int(np.argmax(asked))
+                columns = tuple(column[asked] for column in columns)
             symbols = study.protocol.randomize(study.coins, place, first, columns, bits)
             tally.add_symbols(stratum, symbols, first)
-            indices[stratum] += symbols.size
         if progress is not None:
             progress(min(SLICE, people - start))
 

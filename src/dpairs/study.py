@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import typing
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,7 +15,7 @@ from .checks import choice, fields, integer, positive, required
 from .coins import Coins
 from .counts import Counts
 from .domains import Domain, as_domains, domain_from_json
-from .errors import BadFile, BadParameter, InvalidInput
+from .errors import BadFile, BadParameter, InvalidInput, WrongStudy
 from .privacy import PrivacyClaim
 from .protocols import PROTOCOLS, Protocol
 from .randomness import public_seed
@@ -25,6 +26,19 @@ FORMAT = "dpairs-study"
 VERSION = 1
 MAX_SEED = 2**128 - 1
 _FIELDS = ("format", "version", "id", "statistic", "domain", "protocol", "epsilon", "delta", "seed")
+
+
+class Counted(typing.Protocol):
+    """What a round's tally has to offer to the next."""
+
+    @property
+    def study(self) -> Study:
+        """The study that was counted."""
+        ...
+
+    def counts(self, stratum: str) -> Counts:
+        """One stratum's counts."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -61,7 +75,7 @@ class Study:
         Other keywords are the statistic's (``ties``, ``labels``, ``variant``) and the protocol's
         (``histogram``: ``bins``, ``mechanism``, ``kernel``, ``rounding``, and ``n``, the expected number
         of people, from which missing bins are chosen; ``tree``: ``bins``, ``splitting``, ``rows``,
-        ``answer``, ``delta``).
+        ``answer``, ``delta``; ``projection``: ``pilot_fraction``, ``pilot``, ``bins``, ``n``).
         """
         loss = positive("epsilon", epsilon)
         kind = PROTOCOLS[choice("protocol", protocol, PROTOCOLS)]
@@ -90,6 +104,24 @@ class Study:
     def empty_counts(self, stratum: str) -> Counts:
         """Counts of one stratum with no report in them."""
         return self.protocol.empty_counts(self.coins, self.strata.index(stratum))
+
+    def asks(self, stratum: str, index: int) -> bool:
+        """Whether the participant of that stratum and index is asked in this round."""
+        asked = self.protocol.asked(self.coins, self.strata.index(stratum), index, 1)
+        return asked is None or bool(asked[0])
+
+    def next(self, tally: Counted) -> Study:
+        """The round that follows: a study of its own, with what this round's tally showed inside.
+
+        The same tally gives the same study, so anybody who has it can check the next round.
+        """
+        if tally.study != self:
+            raise WrongStudy(
+                f"this tally belongs to study {tally.study.id[:16]}..., not to {self.id[:16]}..."
+            )
+        counts = {stratum: tally.counts(stratum) for stratum in self.strata}
+        way = self.protocol.next_round(self.id, self.coins, counts, self.epsilon)
+        return Study(way.statistic, self.domains, way, self.epsilon, way.delta, self.seed)
 
     @property
     def privacy(self) -> PrivacyClaim:

@@ -104,12 +104,13 @@ class Tally:
             else choice("estimator", estimator, protocol.estimators)
         )
         answer = protocol.estimate(self._counts, chosen)
+        earlier = protocol.earlier
         return Estimate(
             statistic=self._study.statistic.name,
             value=answer.value,
             standard_error=answer.standard_error,
             sample_standard_error=answer.sample_standard_error,
-            strata=self.sizes,
+            strata={name: people + earlier.get(name, 0) for name, people in self.sizes.items()},
             privacy=self._study.privacy,
             protocol=protocol.name,
             estimator=chosen,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,7 +15,7 @@ from ..data import whole
 from ..errors import BadParameter
 from ..estimate import Estimate
 from ..simulate import simulate as run_study
-from ..statistics import TabulatedKernel, exact
+from ..statistics import NamedKernel, TabulatedKernel, exact
 from ..study import Study
 from .columns import batches, column_names
 from .plots import plot_runs
@@ -40,21 +42,21 @@ def simulate(
     ] = True,
     as_json: Annotated[bool, typer.Option("--json", help="Print results as JSON.")] = False,
 ) -> None:
-    """Run every participant of a study on a file of data, and estimate.
+    """Run every participant and every round of a study on a file of data, and estimate.
 
     Nobody is protected by a simulation: whoever runs it has the data.
     """
     integer("runs", runs, 1, 1_000_000)
     study = Study.load(study_file)
     names = column_names(study, column or [])
-    tabulated = isinstance(study.statistic, TabulatedKernel)
+    tabulated = isinstance(study.statistic, (TabulatedKernel, NamedKernel))
     truth: float | None = None
     if with_exact or runs > 1:
         table: Any = whole(batches(study, data, names), study.statistic.columns)
         if with_exact and not tabulated:
             truth = exact(study.statistic, table, domain=study.domains)
     else:
-        table = batches(study, data, names)
+        table = _Stream(study, data, names)
     estimates: list[Estimate] = []
     with progress("simulating", runs) as advance:
         for run in range(runs):
@@ -78,6 +80,18 @@ def simulate(
         )
     if plot is not None:
         output.print(f"picture written to {plot}", highlight=False)
+
+
+@dataclass(frozen=True)
+class _Stream:
+    """A file that is read anew in every round."""
+
+    study: Study
+    data: Path
+    names: dict[str, str]
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(batches(self.study, self.data, self.names))
 
 
 def summarize(estimates: list[Estimate], truth: float | None, level: float) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from ..domains import Categories, Domain, Integers, Interval, Levels
 from ..errors import BadParameter
 from ..statistics import STATISTICS
 from ..study import Study
+from ..tally import Tally
 from .show import number, output, print_json, print_table
 
 app = typer.Typer(help="Make and read study files.", no_args_is_help=True)
@@ -74,8 +75,15 @@ def create(
     ] = None,
     variant: Annotated[str | None, typer.Option(help="Kendall's tau: a (default) or b.")] = None,
     protocol: Annotated[
-        str, typer.Option(help="How it is computed: histogram, or tree for AUC.")
+        str,
+        typer.Option(help="How it is computed: histogram; tree for AUC; projection, in two rounds."),
     ] = "histogram",
+    pilot_fraction: Annotated[
+        float | None, typer.Option(help="Projection: the share of people in the first round.")
+    ] = None,
+    pilot: Annotated[
+        str | None, typer.Option(help="Projection: histogram or tree in the first round.")
+    ] = None,
     splitting: Annotated[
         str | None,
         typer.Option(
@@ -104,6 +112,8 @@ def create(
         "rows": rows,
         "answer": answer,
         "delta": delta,
+        "pilot_fraction": pilot_fraction,
+        "pilot": pilot,
     }
     study = Study.create(
         statistic,
@@ -113,6 +123,24 @@ def create(
         seed=seed,
         **{name: value for name, value in given.items() if value is not None},
     )
+    study.save(out)
+    if as_json:
+        print_json(describe(study))
+    else:
+        _print(study)
+        output.print(f"written to {out}", highlight=False)
+
+
+@app.command("next")
+def next_round(
+    file: Annotated[Path, typer.Argument(metavar="STUDY", help="The study file of the first round.")],
+    tally_file: Annotated[Path, typer.Argument(metavar="TALLY", help="The tally file of the first round.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="The study file of the second round, to write.")],
+    as_json: Annotated[bool, typer.Option("--json", help="Print the study as JSON.")] = False,
+) -> None:
+    """Close the first round of a projection study: make the study of the second from its tally."""
+    first = Study.load(file)
+    study = first.next(Tally.load(tally_file, first))
     study.save(out)
     if as_json:
         print_json(describe(study))
@@ -144,6 +172,8 @@ def describe(study: Study) -> dict[str, Any]:
         "strata": list(study.strata),
         "domain": [each.to_json() for each in study.domains],
         "protocol": protocol.name,
+        "round": protocol.round,
+        "rounds": protocol.rounds,
         "symbols": protocol.symbols,
         "bits": max(1, (protocol.symbols - 1).bit_length()),
         "privacy": study.privacy.to_json(),
@@ -152,12 +182,13 @@ def describe(study: Study) -> dict[str, Any]:
 
 def _print(study: Study) -> None:
     facts = describe(study)
+    several = facts["rounds"] > 1
     rows = [
         ("id", study.id),
         ("statistic", f"{study.statistic.name} of {', '.join(study.statistic.columns)}"),
         ("domain", ", ".join(map(repr, study.domains))),
         ("people in", ", ".join(study.strata)),
-        ("protocol", study.protocol.name),
+        ("protocol", study.protocol.name + (f", round {facts['round']} of {facts['rounds']}" * several)),
         (
             "a person sends",
             f"one of {facts['symbols']} symbols ({facts['bits']} bit{'s' if facts['bits'] > 1 else ''})",

@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from ..errors import BadFile, InvalidInput, WrongStudy
+from ..errors import BadFile, InvalidInput, NotAsked, WrongStudy
 from ..report import Report
 from ..study import Study
 from ..tally import Tally
@@ -30,8 +30,9 @@ def tally(
 ) -> None:
     """Count the reports of a study by symbol.
 
-    Reports that cannot be counted are left out and counted by reason: of another study, damaged, or of
-    a participant who has answered already (the first answer stays).
+    Reports that cannot be counted are left out and counted by reason: of another study, of a
+    participant whose turn is another round, damaged, or of a participant who has answered already (the
+    first answer stays).
     """
     study = Study.load(study_file)
     total = Tally(study)
@@ -72,6 +73,9 @@ def read_reports(
             report = Report.from_json(spec, study)
         except WrongStudy:
             yield None, "of another study"
+            continue
+        except NotAsked:
+            yield None, "of another round"
             continue
         except (InvalidInput, ValueError, TypeError, RecursionError):
             yield None, "damaged"

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from .base import Answer, Protocol
 from .histogram import Histogram
+from .projection import Projection
+from .projection_bits import BitRound
 from .tree import Tree
 
-__all__ = ["PROTOCOLS", "Answer", "Histogram", "Protocol", "Tree"]
+__all__ = ["PROTOCOLS", "Answer", "BitRound", "Histogram", "Projection", "Protocol", "Tree"]
 
-PROTOCOLS: dict[str, type[Protocol]] = {Histogram.name: Histogram, Tree.name: Tree}
+PROTOCOLS: dict[str, type[Protocol]] = {each.name: each for each in (Histogram, Tree, Projection)}
 """Every protocol, by name."""

@@ -7,11 +7,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
+import numpy as np
 from numpy.typing import NDArray
 
 from ..coins import Coins
 from ..counts import Counts
 from ..domains import Domain
+from ..errors import BadParameter
 from ..estimate import Quantization
 from ..explanation import Explanation
 from ..privacy import PrivacyClaim
@@ -41,6 +43,9 @@ class Protocol(ABC):
     """The names of the estimators, the default first."""
     uses_coins: ClassVar[bool]
     """Whether a report depends on the participant's public coins, and so on the index."""
+    round: ClassVar[int] = 1
+    rounds: ClassVar[int] = 1
+    """Which round this is, and of how many; each person acts in one of them."""
     statistic: Statistic
     domains: tuple[Domain, ...]
     delta: float = 0.0
@@ -72,11 +77,27 @@ class Protocol(ABC):
     def epsilon(self) -> float:
         """The exact privacy loss of one report."""
 
+    @property
+    def earlier(self) -> Mapping[str, int]:
+        """How many people of each stratum took part in earlier rounds."""
+        return {}
+
+    def asked(self, coins: Coins, stratum: int, first: int, count: int) -> NDArray[np.bool_] | None:
+        """Which of ``count`` consecutive indices are asked in this round; None means everybody."""
+        return None
+
+    def next_round(self, study_id: str, coins: Coins, counts: Mapping[str, Any], epsilon: float) -> Protocol:
+        """The protocol of the round that follows this one's counts."""
+        raise BadParameter(f"a {self.name} study ends with this round: there is no next one")
+
     @abstractmethod
     def randomize(
         self, coins: Coins, stratum: int, first_index: int, columns: Sequence[Any], bits: Randomness
     ) -> NDArray[Any]:
-        """The symbols of consecutive participants of one stratum, the first being ``first_index``."""
+        """The symbols of consecutive participants of one stratum, the first being ``first_index``.
+
+        Consecutive among those who are asked in this round.
+        """
 
     @abstractmethod
     def empty_counts(self, coins: Coins, stratum: int) -> Counts:

@@ -148,15 +148,9 @@ class Histogram(Protocol):
         vectors = [count.array.astype(np.float64) for count in counts.values()]
         values = np.array([average.mean(vectors) for average, *_ in self._averages])
         finished = self.statistic.finish(values, sizes)
-
-        def spread_along(gradient: NDArray[np.float64]) -> Spread:
-            # The delta method: along its gradient a smooth function of forms is one form.
-            matrices = np.array([form.matrix for form in self._forms])
-            return self._average(np.tensordot(gradient, matrices, axes=1)).spread(vectors)
-
-        spread = spread_along(finished.gradient)
+        spread = self._spread_along(finished.gradient, vectors)
         details = self.statistic.details(
-            values, sizes, lambda gradient: math.sqrt(spread_along(gradient).population)
+            values, sizes, lambda gradient: math.sqrt(self._spread_along(gradient, vectors).population)
         )
         return Answer(
             finished.value,
@@ -165,6 +159,20 @@ class Histogram(Protocol):
             self._quantization(vectors, finished.gradient),
             details,
         )
+
+    def in_unit(self, counts: Mapping[str, DenseCounts], sizes: Mapping[str, int]) -> tuple[float, float]:
+        """The estimate and its variance: of the form, where there is one, or of the finished statistic."""
+        vectors = [count.array.astype(np.float64) for count in counts.values()]
+        values = np.array([average.mean(vectors) for average, *_ in self._averages])
+        if values.size == 1:
+            return float(values[0]), self._averages[0][0].spread(vectors).population
+        finished = self.statistic.finish(values, sizes)
+        return finished.value, self._spread_along(finished.gradient, vectors).population
+
+    def _spread_along(self, gradient: NDArray[np.float64], vectors: list[NDArray[np.float64]]) -> Spread:
+        # The delta method: along its gradient a smooth function of forms is one form.
+        matrices = np.array([form.matrix for form in self._forms])
+        return self._average(np.tensordot(gradient, matrices, axes=1)).spread(vectors)
 
     @cached_property
     def _forms(self) -> tuple[Form, ...]:

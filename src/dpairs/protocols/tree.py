@@ -41,6 +41,7 @@ from .tree_coins import (
 )
 from .tree_counts import TreeCounts
 from .tree_estimate import ESTIMATORS, Evidence, estimate
+from .tree_leaves import bits_of, leaf_codes
 from .tree_parities import MAX_PARITIES, best_parities, packed, spanned
 
 MAX_DEPTH = 64
@@ -76,11 +77,10 @@ class Tree(Protocol):
 
     def __post_init__(self) -> None:
         """Check that the parts fit together."""
-        _check_statistic(self.statistic)
         self.statistic.check_domains(self.domains)
+        self.check_shape()
         choice("splitting", self.splitting, SPLITTINGS)
         choice("rows", self.rows, ROWS)
-        _check_depth(self.depth, self.domains[0])
         if [response.inputs for response in self.responses] != [2 << step for step in range(self.parities)]:
             raise BadParameter("a tree's responses have 2, 4, 8, ... inputs")
         integer("parities", self.parities, 1, min(MAX_PARITIES, self.depth))
@@ -90,6 +90,11 @@ class Tree(Protocol):
             check_delta(self.delta)
         elif self.delta != 0:
             raise BadParameter(f"splitting {self.splitting!r} is pure: it has no delta, not {self.delta!r}")
+
+    def check_shape(self) -> None:
+        """Refuse a statistic or a depth that the tree cannot have."""
+        _check_statistic(self.statistic)
+        _check_depth(self.depth, self.domains[0])
 
     @classmethod
     def create(
@@ -130,14 +135,9 @@ class Tree(Protocol):
         names = ("depth", "splitting", "rows", "floors", "delta")
         fields(f"protocol {cls.name!r}", spec, ("name", *names))
         required(f"protocol {cls.name!r}", spec, names)
-        floors = spec["floors"]
-        if not isinstance(floors, list) or not all(_is_threshold(floor) for floor in floors):
-            raise BadFile(f"protocol {cls.name!r} needs floors that are whole numbers, not {floors!r}")
         depth = integer("depth", spec["depth"], 1, MAX_DEPTH)
         delta = real("delta", spec["delta"])
-        responses = tuple(
-            KaryResponse(2 << step, int(floor)) for step, floor in enumerate(floors[:MAX_PARITIES])
-        )
+        responses = responses_from_json(cls.name, spec["floors"])
         return cls(statistic, domains, depth, spec["splitting"], spec["rows"], responses, delta)
 
     def to_json(self) -> dict[str, Any]:
@@ -188,22 +188,17 @@ class Tree(Protocol):
 
     def leaves(self, values: Any) -> NDArray[np.uint64]:
         """The leaf of each value."""
-        domain = self.domains[0]
-        if isinstance(domain, Interval):
-            position = domain.check(values, "score") - domain.low
-            position /= domain.high - domain.low
-            position *= 2.0**self.depth
-            return np.minimum(position, 2.0**self.depth - 1).astype(np.uint64)
-        if isinstance(domain, Integers):
-            spare = _bits(domain.size) - self.depth
-            return domain.offsets(values, "score") >> np.uint64(spare)
-        return domain.codes(values, "score").view(np.uint64)
+        return leaf_codes(self.domains[0], self.depth, values, "score")
+
+    def people(self, columns: Sequence[Any]) -> NDArray[np.uint64]:
+        """The leaf of each person."""
+        return self.leaves(columns[0])
 
     def randomize(
         self, coins: Coins, stratum: int, first_index: int, columns: Sequence[Any], bits: Randomness
     ) -> NDArray[Any]:
         """The randomized signs of public rows at the person's node: 0 for +1, 1 for -1."""
-        leaf = self.leaves(columns[0])
+        leaf = self.people(columns)
         if not self.everybody_everywhere:
             levels, rows = self._assigned(coins, stratum, first_index, leaf.size)
             node = leaf >> (self.depth - levels).astype(np.uint64)
@@ -283,6 +278,13 @@ class Tree(Protocol):
         return local_claim(self.epsilon, epsilon_asked, self.delta, self.statistic.private_columns, theorem)
 
 
+def responses_from_json(name: str, floors: Any) -> tuple[KaryResponse, ...]:
+    """The responses of one parity, two parities, and so on, from their floors."""
+    if not isinstance(floors, list) or not all(_is_threshold(floor) for floor in floors):
+        raise BadFile(f"protocol {name!r} needs floors that are whole numbers, not {floors!r}")
+    return tuple(KaryResponse(2 << step, int(floor)) for step, floor in enumerate(floors[:MAX_PARITIES]))
+
+
 def _is_threshold(text: Any) -> bool:
     return isinstance(text, str) and text.isascii() and text.isdigit() and len(text) <= 20
 
@@ -294,13 +296,9 @@ def _check_statistic(statistic: Statistic) -> None:
         )
 
 
-def _bits(size: int) -> int:
-    return max(1, (size - 1).bit_length())
-
-
 def _depth(bins: Any, domain: Domain) -> int:
     if bins is None:
-        return _bits(DEFAULT_BINS if isinstance(domain, Interval) else domain.size)
+        return bits_of(DEFAULT_BINS if isinstance(domain, Interval) else domain.size)
     count = integer("bins", bins, 2, 2**MAX_DEPTH)
     if count & (count - 1):
         raise BadParameter(f"bins of a tree must be a power of 2, not {bins}")
@@ -313,7 +311,7 @@ def _check_depth(depth: int, domain: Domain) -> None:
         if depth > 52:
             raise BadParameter(f"an Interval has at most 2^52 bins, not 2^{depth}; use Integers for more")
     elif isinstance(domain, Integers):
-        if depth > _bits(domain.size):
-            raise BadParameter(f"bins must be at most 2^{_bits(domain.size)} for {domain!r}, not 2^{depth}")
-    elif depth != _bits(domain.size):
-        raise BadParameter(f"bins must be 2^{_bits(domain.size)} for {domain.size} levels, not 2^{depth}")
+        if depth > bits_of(domain.size):
+            raise BadParameter(f"bins must be at most 2^{bits_of(domain.size)} for {domain!r}, not 2^{depth}")
+    elif depth != bits_of(domain.size):
+        raise BadParameter(f"bins must be 2^{bits_of(domain.size)} for {domain.size} levels, not 2^{depth}")

@@ -56,12 +56,9 @@ class Evidence:
         return self.counts[0].people, self.counts[1].people
 
     @cached_property
-    def oracles(self) -> tuple[list[Oracle], list[Oracle]]:
-        """The frequency oracles of both classes, the first level's first."""
-        first, second = (
-            [self._oracle(level, counts.people) for level in counts.levels] for counts in self.counts
-        )
-        return first, second
+    def oracles(self) -> tuple[list[Oracle], ...]:
+        """The frequency oracles of each class, the first level's first."""
+        return tuple([self._oracle(level, each.people) for level in each.levels] for each in self.counts)
 
     def _oracle(self, counts: LevelCounts, people: int) -> Oracle:
         parities = min(counts.level, len(self.responses))

@@ -1,0 +1,394 @@
+"""The `projection` protocol, second round: everybody else sends one randomized bit of a function.
+
+A person evaluates the pilot's function at the exact value, maps its range to [0, 1] and sends a bit
+whose mean is that number; where several symbols are better than one bit, a symbol. The mean over people,
+less the function's mean over the pilot, corrects the pilot's value to second order.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..axes import Axis, CutAxis, Grid
+from ..canonical import big_integer, read_integer
+from ..checks import fields, integer, real, required, text
+from ..coins import Coins
+from ..counts import MAX_COUNT, DenseCounts
+from ..domains import Categories, Domain, Interval, Levels
+from ..errors import BadFile, NotEnoughData, NotEstimable
+from ..estimate import Quantization
+from ..mechanisms import ScalarResponse, scalar_from_json, scalar_response
+from ..privacy import PrivacyClaim, local_claim
+from ..randomness import Randomness
+from ..statistics import Linear, Statistic, TabulatedKernel
+from ..statistics.corners import cell_means
+from ..surface import Surface
+from .base import Answer, Protocol
+from .pilot import Masses, Pilot
+from .rounds import BLOCK, asked_first
+
+UNEVEN = 0.15
+"""How far pairs within one part are from even, as a share of the most: measured on normal populations."""
+SMOOTH = 15.0
+"""How much more than imagined the rest varies when the pilot is poor: measured likewise."""
+_FIELDS = (
+    "round",
+    "first",
+    "mechanism",
+    "edges",
+    "functions",
+    "forms",
+    "value",
+    "means",
+    "spreads",
+    "rest",
+    "doubt",
+)
+
+
+@dataclass(frozen=True)
+class Earlier:
+    """The first round: which study, who was asked, how many answered, and its own estimate, if any."""
+
+    study_id: str
+    share: int
+    people: dict[str, int]
+    alone: tuple[float, float] | None
+    """Value and variance, in the unit of the second round."""
+
+
+@dataclass(frozen=True)
+class Rest:
+    """The second-order rest: what it is on average, and its variance."""
+
+    mean: float
+    variance: float
+
+
+@dataclass(frozen=True, eq=False)
+class BitRound(Protocol):
+    """The second round of a study."""
+
+    statistic: Statistic
+    domains: tuple[Domain, ...]
+    earlier_round: Earlier
+    mechanism: ScalarResponse
+    surfaces: dict[str, Surface]
+    forms: tuple[float, ...]
+    """The forms at the pilot."""
+    value: float
+    """The statistic at the pilot, in the unit of the functions."""
+    means: dict[str, float]
+    """Each function's mean over the pilot, as a share of its range."""
+    spreads: dict[str, float]
+    """Each function's variance over the pilot, likewise."""
+    rest: Rest
+    doubt: float
+    """How far a kernel that is known only on cells can lie from its table, averaged over the pilot."""
+    name: ClassVar[str] = "projection"
+    round: ClassVar[int] = 2
+    rounds: ClassVar[int] = 2
+    uses_coins: ClassVar[bool] = True
+    options: ClassVar[tuple[str, ...]] = ()
+    estimators: ClassVar[tuple[str, ...]] = ("combined", "second-round")
+
+    @classmethod
+    def create(cls, *given: Any, **options: Any) -> Protocol:
+        """A second round follows a first: see `Study.next`."""
+        raise TypeError("a second round is made by Study.next")
+
+    @classmethod
+    def of(
+        cls,
+        statistic: Statistic,
+        domains: tuple[Domain, ...],
+        pilot: Pilot,
+        earlier: Earlier,
+        epsilon: float,
+    ) -> BitRound:
+        """Linearize the statistic at the pilot, and imagine how far that may be off."""
+        linearizer = statistic.linearizer(pilot.grid)
+        linear = linearizer.at(pilot.masses, earlier.people)
+        surfaces = {name: Surface.of(pilot.grid, values) for name, values in linear.functions.items()}
+        cells = {name: surface.cells for name, surface in surfaces.items()}
+        means = {name: float(cells[name] @ masses) for name, masses in pilot.masses.items()}
+        spreads = {
+            name: max(float(cells[name] ** 2 @ masses) - means[name] ** 2, 0.0)
+            for name, masses in pilot.masses.items()
+        }
+        # Strata count by what they add to the variance: the square of their range over their people.
+        scales = {name: (each.high - each.low) ** 2 / earlier.people[name] for name, each in surfaces.items()}
+        total = sum(scales.values()) or 1.0
+        weights = np.concatenate([pilot.masses[name] * (scales[name] / total) for name in surfaces])
+        mechanism = scalar_response(epsilon, np.concatenate(list(cells.values())), weights)
+        imagined = []
+        for masses in pilot.imagined:
+            try:
+                imagined.append(_rest(linear, pilot, linearizer.at(masses, earlier.people), masses))
+            except NotEstimable:
+                # An imagined pilot at which a ratio has no value tells only that the pilot is poor.
+                continue
+        if len(imagined) < len(pilot.imagined) / 2:
+            raise NotEstimable("the first round is too noisy for a pilot: more people are needed in it")
+        extent = max(each.high - each.low for each in surfaces.values()) / (2 if len(surfaces) == 1 else 1)
+        rest = _allowed(statistic, pilot, imagined, extent / 2)
+        return cls(
+            statistic.described(),
+            domains,
+            earlier,
+            mechanism,
+            surfaces,
+            tuple(linear.forms.tolist()),
+            linear.value,
+            means,
+            spreads,
+            rest,
+            _doubt(statistic, pilot),
+        )
+
+    @classmethod
+    def from_json(
+        cls, statistic: Statistic, domains: tuple[Domain, ...], spec: Mapping[str, Any]
+    ) -> BitRound:
+        """Read the parameters back."""
+        what = "a second round"
+        fields(what, spec, ("name", *_FIELDS))
+        required(what, spec, _FIELDS)
+        grid = _read_grid(statistic, domains, spec["edges"])
+        functions, means, spreads = (
+            _by_stratum(statistic, each, spec[each]) for each in ("functions", "means", "spreads")
+        )
+        if not isinstance(spec["forms"], list) or not spec["forms"]:
+            raise BadFile(f"{what} needs the forms at the pilot")
+        rest = spec["rest"]
+        if not isinstance(rest, list) or len(rest) != 2:
+            raise BadFile(f"{what} needs the mean and the variance of the rest")
+        return cls(
+            statistic,
+            domains,
+            _read_earlier(statistic, spec["first"]),
+            scalar_from_json(spec["mechanism"]),
+            {name: Surface.from_json(grid, each) for name, each in functions.items()},
+            tuple(real("form", each) for each in spec["forms"]),
+            real("value", spec["value"]),
+            {name: real("mean", each) for name, each in means.items()},
+            {name: _variance("spread", each) for name, each in spreads.items()},
+            Rest(real("rest", rest[0]), _variance("rest's variance", rest[1])),
+            _variance("doubt", spec["doubt"]),
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """The parameters."""
+        first = self.earlier_round
+        return {
+            "name": self.name,
+            "round": 2,
+            "first": {
+                "study": first.study_id,
+                "share": first.share,
+                "people": first.people,
+                "alone": None if first.alone is None else list(first.alone),
+            },
+            "mechanism": self.mechanism.to_json(),
+            "edges": [
+                [big_integer(edge) if isinstance(edge, int) else edge for edge in axis.edges]
+                if isinstance(axis, CutAxis)
+                else None
+                for axis in self._grid.axes
+            ],
+            "functions": {name: surface.to_json() for name, surface in self.surfaces.items()},
+            "forms": list(self.forms),
+            "value": self.value,
+            "means": self.means,
+            "spreads": self.spreads,
+            "rest": [self.rest.mean, self.rest.variance],
+            "doubt": self.doubt,
+        }
+
+    @property
+    def _grid(self) -> Grid:
+        return next(iter(self.surfaces.values())).grid
+
+    @property
+    def symbols(self) -> int:
+        """The mechanism's."""
+        return self.mechanism.symbols
+
+    @property
+    def epsilon(self) -> float:
+        """The mechanism's."""
+        return self.mechanism.epsilon
+
+    @property
+    def earlier(self) -> Mapping[str, int]:
+        """The people of the first round."""
+        return self.earlier_round.people
+
+    @cached_property
+    def _first_coins(self) -> Coins:
+        return Coins.of(self.earlier_round.study_id)
+
+    def asked(self, coins: Coins, stratum: int, first: int, count: int) -> NDArray[np.bool_]:
+        """Everybody whom the first round did not ask."""
+        return ~asked_first(self._first_coins, stratum, first, count, self.earlier_round.share)
+
+    def randomize(
+        self, coins: Coins, stratum: int, first_index: int, columns: Sequence[Any], bits: Randomness
+    ) -> NDArray[np.int64]:
+        """The function at each person's value, as a randomized symbol."""
+        surface = self.surfaces[self.statistic.strata[stratum]]
+        return self.mechanism.randomize(surface(columns, self.statistic.private_columns), bits)
+
+    def empty_counts(self, coins: Coins, stratum: int) -> DenseCounts:
+        """A count for each symbol."""
+        return DenseCounts(self.symbols)
+
+    def estimate(self, counts: Mapping[str, DenseCounts], estimator: str) -> Answer:
+        """The pilot's value, corrected by the mean of the functions."""
+        value, variance, sampling = self.value + self.rest.mean, self.rest.variance, 0.0
+        decode = self.mechanism.decode
+        for stratum, each in counts.items():
+            people = each.people
+            if people < 2:
+                whose = "" if len(counts) == 1 else f" of the {stratum} class"
+                raise NotEnoughData(f"fewer than 2 people{whose} answered in the second round")
+            surface = self.surfaces[stratum]
+            extent = surface.high - surface.low
+            shares = each.array / people
+            mean = float(shares @ decode)
+            value += extent * (mean - self.means[stratum])
+            variance += extent**2 * max(float(shares @ decode**2) - mean**2, 0.0) / (people - 1)
+            # Of the people who took part in either round, their own choice is known, not random.
+            sampling += extent**2 * self.spreads[stratum] / (people + self.earlier[stratum])
+        alone = self.earlier_round.alone
+        if alone is not None and estimator == "combined":
+            weight = variance / (variance + alone[1])
+            value += weight * (alone[0] - value)
+            variance *= 1 - weight
+        return self._finished(value, variance, max(variance - sampling, 0.0), counts)
+
+    def _finished(
+        self, value: float, population: float, sample: float, counts: Mapping[str, DenseCounts]
+    ) -> Answer:
+        """From the unit of the functions to the statistic's own."""
+        sizes = {stratum: each.people + self.earlier[stratum] for stratum, each in counts.items()}
+        details: dict[str, float] = {}
+        if len(self.forms) == 1:
+            forms = np.array([value])
+            finished = self.statistic.finish(forms, sizes)
+            final, scale = finished.value, abs(float(finished.gradient[0]))
+            details = self.statistic.details(
+                forms, sizes, lambda gradient: abs(float(gradient[0])) * math.sqrt(population)
+            )
+        else:
+            # People enter a ratio only as a common factor of value and gradient.
+            forms = np.array(self.forms)
+            here, there = (self.statistic.finish(forms, each) for each in (sizes, self.earlier))
+            largest = int(np.argmax(np.abs(there.gradient)))
+            scale = abs(float(here.gradient[largest] / there.gradient[largest]))
+            final = here.value + scale * (value - self.value)
+        return Answer(
+            final,
+            scale * math.sqrt(population),
+            scale * math.sqrt(sample),
+            Quantization(None if self.doubt else 0.0, self.doubt, self.doubt**2),
+            details,
+        )
+
+    def privacy(self, epsilon_asked: float) -> PrivacyClaim:
+        """Pure epsilon-LDP in two rounds, of which each person acts in one."""
+        theorem = f"exact ratio of the {self.mechanism.name} probabilities, integers out of 2^64"
+        columns = self.statistic.private_columns
+        return local_claim(self.epsilon, epsilon_asked, 0.0, columns, theorem, self.rounds)
+
+
+def _rest(linear: Linear, pilot: Pilot, other: Linear, masses: Masses) -> float:
+    """What the derivative at another pilot misses, if this pilot is the truth."""
+    seen = other.value
+    for stratum, function in other.functions.items():
+        means = cell_means(pilot.grid, function)
+        seen += float(means @ (pilot.masses[stratum] - masses[stratum]))
+    return linear.value - seen
+
+
+def _allowed(statistic: Statistic, pilot: Pilot, imagined: list[float], half_range: float) -> Rest:
+    """The rest that imagined rounds show, with allowances for what they do not show."""
+    mean, variance = float(np.mean(imagined)), float(np.var(imagined, ddof=1))
+    if len(statistic.domain_columns) > 1 and half_range > 0:
+        # Imagined rounds start from a pilot that is smoother than the truth, which matters in the plane.
+        variance *= 1 + SMOOTH * math.sqrt(variance) / half_range
+    if statistic.needs != "numeric":
+        # A kernel that jumps may do anything to a pair within one part.
+        variance += (UNEVEN * pilot.uneven * half_range) ** 2
+    return Rest(mean, variance)
+
+
+def _doubt(statistic: Statistic, pilot: Pilot) -> float:
+    if not isinstance(statistic, TabulatedKernel):
+        return 0.0
+    (masses,) = pilot.masses.values()
+    return float(masses @ statistic.spread @ masses)
+
+
+def _variance(name: str, value: Any) -> float:
+    number = real(name, value)
+    if number < 0:
+        raise BadFile(f"a {name} cannot be negative, as {number:g} is")
+    return number
+
+
+def _by_stratum(statistic: Statistic, what: str, given: Any) -> dict[str, Any]:
+    if not isinstance(given, Mapping) or set(given) != set(statistic.strata):
+        raise BadFile(f"a second round needs {what} for {', '.join(statistic.strata)}")
+    return {stratum: given[stratum] for stratum in statistic.strata}
+
+
+def _read_earlier(statistic: Statistic, spec: Any) -> Earlier:
+    if not isinstance(spec, Mapping):
+        raise BadFile("a second round needs what its first round was")
+    names = ("study", "share", "people", "alone")
+    fields("a first round", spec, names)
+    required("a first round", spec, names)
+    study = text("first study", spec["study"])
+    if len(study) != 64 or not set(study) <= set("0123456789abcdef"):
+        raise BadFile("a first round is named by the 64 hexadecimal digits of its study's id")
+    people = {
+        name: integer("people of the first round", each, 1, MAX_COUNT)
+        for name, each in _by_stratum(statistic, "people", spec["people"]).items()
+    }
+    alone = spec["alone"]
+    if alone is not None:
+        if not isinstance(alone, list) or len(alone) != 2:
+            raise BadFile("a first round's own estimate is a value and a variance")
+        alone = real("estimate", alone[0]), _variance("estimate's variance", alone[1])
+    return Earlier(study, integer("share", spec["share"], 1, BLOCK - 1), people, alone)
+
+
+def _read_grid(statistic: Statistic, domains: tuple[Domain, ...], spec: Any) -> Grid:
+    columns = statistic.cell_domains(domains)
+    if not isinstance(spec, list) or len(spec) != len(columns):
+        raise BadFile(f"a second round needs edges for {len(columns)} column(s)")
+    axes: list[Axis] = []
+    for domain, edges in zip(columns, spec, strict=True):
+        if isinstance(domain, (Levels, Categories)):
+            if edges is not None:
+                raise BadFile(f"{domain!r} has no edges")
+            axes.append(Axis(domain, domain.size))
+            continue
+        if not isinstance(edges, list) or len(edges) > 4097:
+            raise BadFile(f"a second round needs a list of edges on {domain!r}")
+        kind = float if isinstance(domain, Interval) else int
+        # A whole number is written alike whether it is a float or an int.
+        numbers = [float(edge) if kind is float and type(edge) is int else edge for edge in edges]
+        numbers = list(map(read_integer, numbers))
+        if not all(type(edge) is kind for edge in numbers):
+            raise BadFile(f"edges on {domain!r} must be numbers")
+        axes.append(CutAxis.at(domain, numbers))
+    return Grid(tuple(axes))

@@ -1,0 +1,37 @@
+"""Who is asked in which round: public coins, drawn so that every block of people splits alike.
+
+Of each 64 consecutive indices of a stratum, ``share`` are asked in the first round and the others in the
+second. Nobody is asked in both, and everybody can check it.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..coins import WORDS_IN_BLOCK, Coins
+
+ROUND = 4
+"""The purpose of these coins; the tree's are 0 to 3."""
+BLOCK = 64
+
+
+def asked_first(coins: Coins, stratum: int, first: int, count: int, share: int) -> NDArray[np.bool_]:
+    """Whether each of ``count`` consecutive indices is asked in the first round.
+
+    In a block, these are the ``share`` indices with the smallest public words.
+    """
+    start, end = first // BLOCK, -(-(first + count) // BLOCK)
+    words_each = BLOCK // WORDS_IN_BLOCK
+    words = coins.words(ROUND, stratum, start * words_each, (end - start) * words_each)
+    order = np.argsort(words.reshape(end - start, BLOCK), axis=1, kind="stable")
+    asked = np.zeros((end - start, BLOCK), dtype=bool)
+    np.put_along_axis(asked, order[:, :share], True, axis=1)
+    return asked.reshape(-1)[first - start * BLOCK :][:count]
+
+
+def place_in_first(coins: Coins, stratum: int, index: int, share: int) -> int:
+    """How many smaller indices are asked in the first round: a number without gaps for those who are."""
+    start = index // BLOCK * BLOCK
+    before = asked_first(coins, stratum, start, index - start, share) if index > start else np.zeros(0)
+    return start // BLOCK * share + int(before.sum())
