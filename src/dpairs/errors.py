@@ -5,7 +5,13 @@
     │   ├── BadParameter      an argument of a study, mechanism or statistic
     │   ├── BadValue          a person's value, or a column of data
     │   ├── BadFile           a file that is missing, damaged or of another kind
-    │   └── WrongStudy        a report or tally that belongs to another study
+    │   ├── BadMessage        a message of a pair that is cut, damaged or of another version
+    │   │   ├── WrongPartner  it belongs to another pair of the study
+    │   │   ├── Replayed      it was used before, or belongs to another exchange of the pair
+    │   │   ├── OutOfOrder    it comes too early, too late or from the wrong side
+    │   │   ├── TrailingBytes it goes on after its end
+    │   │   └── ForgedOutput  an output label that the garbled circuit cannot have given
+    │   └── WrongStudy        a report, tally or message that belongs to another study
     ├── NotEnoughData         too few people, or an empty class
     ├── NotEstimable          the noise leaves no answer (a logarithm of a negative number)
     ├── AlreadyAnswered       a participant asked to report twice
@@ -40,8 +46,32 @@ class BadFile(InvalidInput):
     """A file is missing, damaged, too large or of another kind."""
 
 
+class BadMessage(InvalidInput):
+    """A message between the two of a pair, or from them to the collector, cannot be used."""
+
+
+class WrongPartner(BadMessage):
+    """A message belongs to another pair of the same study."""
+
+
+class Replayed(BadMessage):
+    """A message was used before, or belongs to another exchange of the same pair."""
+
+
+class OutOfOrder(BadMessage):
+    """A message comes too early, too late, or from the wrong side."""
+
+
+class TrailingBytes(BadMessage):
+    """A message goes on after its end."""
+
+
+class ForgedOutput(BadMessage):
+    """An output label is neither of the two that the garbler made."""
+
+
 class WrongStudy(InvalidInput):
-    """A report or a tally belongs to another study."""
+    """A report, a tally or a message belongs to another study."""
 
 
 class NotEnoughData(DpairsError):

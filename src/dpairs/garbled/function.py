@@ -1,0 +1,99 @@
+"""What a pair computes: a kernel with its noise, as one circuit, and directly ("ideal")."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..checks import integer
+from ..errors import BadParameter, BadValue
+from ..randomness import Randomness
+from .arithmetic import Space
+from .bits import Bits, Words, bits_of, tape_bits, tape_words
+from .circuit import EVALUATOR, GARBLER, Circuit
+from .kernels import PairKernel
+from .noise import Noise
+
+
+@dataclass(frozen=True)
+class PairFunction:
+    """symbol = noise(kernel(x, y)), with x the garbler's values and y the evaluator's.
+
+    Each party's inputs are its values, bit by bit, and then one bit for each coin; a coin of the circuit is
+    the XOR of the two parties' bits.
+    """
+
+    kernel: PairKernel
+    noise: Noise
+
+    def __post_init__(self) -> None:
+        """Refuse noise made for other levels."""
+        if self.noise.top != self.kernel.top:
+            raise BadParameter(
+                f"the noise is made for levels up to {self.noise.top}, the kernel's go up to {self.kernel.top}"
+            )
+
+    @cached_property
+    def circuit(self) -> Circuit:
+        """The compiled circuit."""
+        space, kernel = Space(), self.kernel
+        x = [space.number(GARBLER, kernel.largest) for _ in range(kernel.columns)]
+        y = [space.number(EVALUATOR, kernel.largest) for _ in range(kernel.columns)]
+        coins = [space.coin() for _ in range(self.coins)]
+        level = kernel.build(x, y, coins[: kernel.coins])
+        return space.compile(self.noise.build(level, coins[kernel.coins :]))
+
+    @property
+    def coins(self) -> int:
+        """Random bits that each party contributes."""
+        return self.kernel.coins + self.noise.coins
+
+    @property
+    def width(self) -> int:
+        """Bits of one value."""
+        return self.kernel.largest.bit_length()
+
+    @property
+    def words(self) -> int:
+        """Words of tape that one party's coins take for one pair."""
+        return tape_words(self.coins)
+
+    @property
+    def symbols(self) -> int:
+        """How many outputs there are."""
+        return self.noise.symbols
+
+    @cached_property
+    def decode(self) -> NDArray[np.float64]:
+        """The real kernel value that each symbol stands for."""
+        return float(self.kernel.offset) + float(self.kernel.step) * self.noise.decode
+
+    def tape(self, pairs: int, bits: Randomness) -> Words:
+        """Fresh coins of one party for several pairs: a row of words each."""
+        return bits.words(pairs * self.words).reshape(pairs, self.words)
+
+    def values(self, values: Sequence[int] | NDArray[np.uint64]) -> Words:
+        """Encoded values as a table: a row for each pair, a column for each of the kernel's."""
+        table = np.asarray(values)
+        table = table.reshape(-1, 1) if table.ndim == 1 and self.kernel.columns == 1 else np.atleast_2d(table)
+        if table.ndim != 2 or table.shape[1] != self.kernel.columns:
+            raise BadValue(f"this kernel takes {self.kernel.columns} encoded values of each person")
+        if table.size:
+            for end in (table.min(), table.max()):
+                integer("an encoded value", end, 0, self.kernel.largest)
+        return table.astype(np.uint64)
+
+    def inputs(self, values: Words, tape: Words) -> Bits:
+        """One party's input bits: a row for each wire, a column for each pair."""
+        rows = [bits_of(values[:, column], self.width) for column in range(self.kernel.columns)]
+        return np.concatenate([*rows, tape_bits(tape, self.coins)])
+
+    def ideal(self, x: Words, y: Words, tape: Words) -> NDArray[np.int64]:
+        """The symbols when the XOR of both parties' coins is ``tape``, without a circuit."""
+        coins = tape_bits(tape, self.coins)
+        levels = self.kernel.plain(x, y, coins[: self.kernel.coins])
+        return self.noise.ideal(levels, coins[self.kernel.coins :])

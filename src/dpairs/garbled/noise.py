@@ -1,0 +1,285 @@
+"""Noise made inside the circuit, from random bits that neither party knows.
+
+Every random bit is the XOR of one bit of each party, so it is uniform as long as one of the two is honest
+about its own. A biased bit compares a number of ``precision`` random bits with a public threshold, which
+costs one AND per bit but one. All probabilities are integers out of a power of two: `pmf` is exact, epsilon
+is derived from it and rounded up.
+
+Noise turns a *level* (0 .. top, see `kernels`) into a *symbol* (0 .. symbols - 1). `worth` decodes a symbol
+into an estimate of the level.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..checks import integer
+from ..errors import BadParameter
+from ..mechanisms.thresholds import exp_below, largest_ratio, log_above
+from .arithmetic import MAX_BITS, Bit, Number
+from .bits import Bits, Words, from_bits
+
+MAX_TOP = 2**MAX_BITS - 1
+MAX_KARY = 16
+MIN_PRECISION, MAX_PRECISION = 2, 64
+
+
+class Noise(ABC):
+    """From a kernel's level to a symbol, with an exact distribution.
+
+    For any two levels and every symbol y, P(y | level) <= e^epsilon P(y | other level) + delta.
+    """
+
+    name: ClassVar[str]
+    delta: ClassVar[float] = 0.0
+    top: int
+    precision: int
+
+    @property
+    @abstractmethod
+    def coins(self) -> int:
+        """Random bits that the circuit needs; each costs one transfer of the evaluator's bit."""
+
+    @property
+    @abstractmethod
+    def symbols(self) -> int:
+        """How many outputs there are."""
+
+    @property
+    @abstractmethod
+    def epsilon(self) -> float:
+        """The exact privacy loss, rounded up to a float."""
+
+    @abstractmethod
+    def build(self, level: Number, coins: Sequence[Bit]) -> Number:
+        """The symbol as a circuit of the level and of ``self.coins`` random bits."""
+
+    @abstractmethod
+    def ideal(self, levels: Words, coins: Bits) -> NDArray[np.int64]:
+        """The very symbols that the circuit gives for these coins (a row each), computed directly."""
+
+    @abstractmethod
+    def pmf(self, level: int) -> list[Fraction]:
+        """The exact probabilities of all symbols."""
+
+    @abstractmethod
+    def worth(self, symbol: int) -> Fraction:
+        """The level that a symbol stands for, on average."""
+
+    @cached_property
+    def decode(self) -> NDArray[np.float64]:
+        """`worth` of every symbol."""
+        return np.array([float(self.worth(symbol)) for symbol in range(self.symbols)])
+
+    def bias(self, level: int) -> Fraction:
+        """How far the decoded symbol's mean lies from the level, exactly."""
+        mean = sum((p * self.worth(symbol) for symbol, p in enumerate(self.pmf(level))), Fraction(0))
+        return mean - level
+
+    def variance(self, level: int) -> float:
+        """The variance of the decoded symbol, in squared levels."""
+        chances = np.array([float(p) for p in self.pmf(level)])
+        mean = float(chances @ self.decode)
+        return float(chances @ (self.decode - mean) ** 2)
+
+    @abstractmethod
+    def to_json(self) -> dict[str, Any]:
+        """The JSON form, integer thresholds included."""
+
+
+def below(coins: Sequence[Bit], threshold: int) -> Bit:
+    """Whether the number made of ``coins`` is below a public threshold: P = threshold / 2^coins."""
+    return coins[0].space.uniform(coins) < threshold
+
+
+@dataclass(frozen=True)
+class BitNoise(Noise):
+    """One bit: stochastic rounding of the level, then randomized response.
+
+    With g bits so that top <= 2^g, u uniform below 2^g and r uniform below 2^t, the symbol is
+    (u < level) XOR (r < A): P(1 | v) = A/2^t + (v / 2^g) (1 - 2 A / 2^t), affine in v, so decoding is
+    unbiased. A level of one bit needs no u: plain randomized response, t - 1 ANDs. Else g more.
+    """
+
+    top: int
+    floor: int
+    precision: int = 16
+    name: ClassVar[str] = "response"
+
+    def __post_init__(self) -> None:
+        """Refuse thresholds that are no probabilities."""
+        integer("noise top", self.top, 1, MAX_TOP)
+        integer("noise precision", self.precision, MIN_PRECISION, MAX_PRECISION)
+        integer("noise floor", self.floor, 1, 2 ** (self.precision - 1) - 1)
+
+    @classmethod
+    def for_epsilon(cls, top: int, epsilon: float, precision: int = 16) -> BitNoise:
+        """The most accurate threshold that keeps ``epsilon``."""
+        integer("noise precision", precision, MIN_PRECISION, MAX_PRECISION)
+        share = Fraction(top, 2 ** (integer("noise top", top, 1, MAX_TOP) - 1).bit_length())
+        floor = math.ceil(2**precision * share / (exp_below(epsilon) - 1 + 2 * share))
+        return cls(top, _fitting(floor, 2 ** (precision - 1) - 1, epsilon, precision), precision)
+
+    @property
+    def rounding(self) -> int:
+        """g: random bits that round the level to one bit."""
+        return (self.top - 1).bit_length()
+
+    @property
+    def coins(self) -> int:
+        """t for the response and g for the rounding."""
+        return self.precision + self.rounding
+
+    @property
+    def symbols(self) -> int:
+        """Two."""
+        return 2
+
+    @cached_property
+    def epsilon(self) -> float:
+        """From the two extreme levels: the probabilities of all others lie between theirs."""
+        return log_above(largest_ratio([self.pmf(0), self.pmf(self.top)]))
+
+    def build(self, level: Number, coins: Sequence[Bit]) -> Number:
+        """Two comparisons and an XOR."""
+        flipped = below(coins[: self.precision], self.floor)
+        if self.top == 1:
+            return (Bit(level.space, level.bits[0]) ^ flipped).number()
+        rounded = level.space.uniform(coins[self.precision :]) < level
+        return (rounded ^ flipped).number()
+
+    def ideal(self, levels: Words, coins: Bits) -> NDArray[np.int64]:
+        """As the circuit does."""
+        flipped = from_bits(coins[: self.precision]) < np.uint64(self.floor)
+        rounded = levels == 1 if self.top == 1 else from_bits(coins[self.precision :]) < levels
+        return (rounded ^ flipped).astype(np.int64)
+
+    def pmf(self, level: int) -> list[Fraction]:
+        """Exact probabilities of 0 and 1."""
+        flip = Fraction(self.floor, 2**self.precision)
+        one = flip + Fraction(level, 2**self.rounding) * (1 - 2 * flip)
+        return [1 - one, one]
+
+    def worth(self, symbol: int) -> Fraction:
+        """(symbol - A/2^t) 2^g / (1 - 2 A/2^t): unbiased."""
+        flip = Fraction(self.floor, 2**self.precision)
+        return (symbol - flip) * 2**self.rounding / (1 - 2 * flip)
+
+    def to_json(self) -> dict[str, Any]:
+        """The JSON form."""
+        return {"name": self.name, "top": str(self.top), "floor": str(self.floor), "precision": self.precision}
+
+
+@dataclass(frozen=True)
+class KaryNoise(Noise):
+    """k-ary randomized response for k = top + 1 levels: the truth, or one of the others.
+
+    Write k - 1 = 2^j o with o odd. A number r of t random bits is compared with F, 2F, .. oF. At oF and
+    above the symbol is the level; else r's stretch and j fair coins choose which of the k - 1 others.
+    So P(other) = F / 2^(t + j) each and P(truth) = 1 - o F / 2^t. About o (t - 1) ANDs: 14 for k = 3 at
+    t = 15, where j = 1 spares a comparison.
+    """
+
+    top: int
+    floor: int
+    precision: int = 16
+    name: ClassVar[str] = "kary"
+
+    def __post_init__(self) -> None:
+        """Refuse thresholds that are no probabilities."""
+        integer("noise top", self.top, 1, MAX_KARY - 1)
+        integer("noise precision", self.precision, MIN_PRECISION, MAX_PRECISION)
+        integer("noise floor", self.floor, 1, (2**self.precision - 1) // self.stretches)
+        if self.pmf(0)[0] <= self.pmf(0)[1]:
+            raise BadParameter("noise that favours a wrong level over the true one cannot be decoded")
+
+    @classmethod
+    def for_epsilon(cls, top: int, epsilon: float, precision: int = 16) -> KaryNoise:
+        """The most accurate threshold that keeps ``epsilon``."""
+        integer("noise precision", precision, MIN_PRECISION, MAX_PRECISION)
+        fair, stretches = _odd_part(integer("noise top", top, 1, MAX_KARY - 1))
+        floor = math.ceil(2 ** (precision + fair) / (exp_below(epsilon) + top))
+        most = math.ceil(Fraction(2 ** (precision + fair), top + 1)) - 1
+        return cls(top, _fitting(floor, min(most, 2**precision // stretches), epsilon, precision), precision)
+
+    @property
+    def fair(self) -> int:
+        """j: fair coins that choose within a stretch."""
+        return _odd_part(self.top)[0]
+
+    @property
+    def stretches(self) -> int:
+        """o: stretches of r that give another level."""
+        return _odd_part(self.top)[1]
+
+    @property
+    def coins(self) -> int:
+        """t + j."""
+        return self.precision + self.fair
+
+    @property
+    def symbols(self) -> int:
+        """As many as levels."""
+        return self.top + 1
+
+    @cached_property
+    def epsilon(self) -> float:
+        """ln(P(truth) / P(other))."""
+        return log_above(largest_ratio([self.pmf(level) for level in range(self.top + 1)]))
+
+    def build(self, level: Number, coins: Sequence[Bit]) -> Number:
+        """Add a shift modulo k."""
+        space = level.space
+        r = space.uniform(coins[: self.precision])
+        under = [r < place * self.floor for place in range(1, self.stretches + 1)]
+        stretch = sum(((~bit).number() for bit in under[:-1]), space.constant(0))
+        other = (stretch << self.fair) + 1
+        if self.fair:
+            other = space.uniform(coins[self.precision :]) + other
+        moved = level + under[-1].choose(other, space.constant(0))
+        wrapped = (moved >= self.symbols).choose(moved - self.symbols, moved)
+        return Number(space, wrapped.bits, 0, self.top)
+
+    def ideal(self, levels: Words, coins: Bits) -> NDArray[np.int64]:
+        """As the circuit does."""
+        r = from_bits(coins[: self.precision])
+        chosen = from_bits(coins[self.precision :]) if self.fair else np.zeros_like(r)
+        other = (r // np.uint64(self.floor) << np.uint64(self.fair)) + chosen + np.uint64(1)
+        shift = np.where(r < np.uint64(self.floor * self.stretches), other, np.uint64(0))
+        return ((levels + shift) % np.uint64(self.symbols)).astype(np.int64)
+
+    def pmf(self, level: int) -> list[Fraction]:
+        """Exact probabilities."""
+        other = Fraction(self.floor, 2 ** (self.precision + self.fair))
+        truth = 1 - self.top * other
+        return [truth if symbol == level else other for symbol in range(self.symbols)]
+
+    def worth(self, symbol: int) -> Fraction:
+        """(symbol - P(other) (0 + 1 + .. + top)) / (P(truth) - P(other)): unbiased."""
+        truth, other = self.pmf(0)[:2]
+        return (symbol - other * self.top * self.symbols / 2) / (truth - other)
+
+    def to_json(self) -> dict[str, Any]:
+        """The JSON form."""
+        return {"name": self.name, "top": self.top, "floor": str(self.floor), "precision": self.precision}
+
+
+def _odd_part(number: int) -> tuple[int, int]:
+    """(j, o) with number = 2^j o and o odd."""
+    twos = (number & -number).bit_length() - 1
+    return twos, number >> twos
+
+
+def _fitting(floor: int, most: int, epsilon: float, precision: int) -> int:
+    if floor > most:
+        raise BadParameter(f"epsilon {epsilon!r} is too small for probabilities of {precision} bits")
+    return floor
