@@ -83,7 +83,7 @@ def test_the_drawing_has_the_shape_of_the_tree():
             parents[depth] = found[1]
             if depth > 4:
                 assert ERRORS[found[1]].__bases__[0].__name__ == parents[depth - 4]
-    assert len(parents) == 3
+    assert len(parents) == 4
 
 
 # ---------------------------------------------------------------- examples

@@ -6,7 +6,7 @@ Bytes in, bytes out: nothing here reads a file, a socket or a clock. `function`,
     circuit, arithmetic   Boolean circuits, and numbers made of their bits
     encoding              a value as an unsigned integer
     kernels, custom       what is computed
-    noise, laplace        what is added to it, from random bits of both
+    noise, kary, laplace  what is added to it, from random bits of both
     choosing              which noise
     function              kernel and noise as one circuit; the same without one ("ideal")
     blocks, garbling      half-gates, many instances at once

@@ -109,7 +109,7 @@ class Number:
         return self.space.constant(value) if isinstance(value, int) else value
 
     def _sum(self, other: Number, flip: int, carry: Literal, low: int, high: int) -> Number:
-        """self + (other XOR flip) + carry, modulo 2^width."""
+        """Add (other XOR flip) and a carry, modulo 2^width."""
         width, builder = _width(low, high), self.space.builder
         bits = []
         for place, (a, b) in enumerate(zip(self.extended(width), other.extended(width), strict=True)):
@@ -136,7 +136,7 @@ class Number:
         return 0 - self
 
     def less(self, value: Number | int, tie: Bit | None = None) -> Bit:
-        """self < value; a tie gives ``tie`` (0 by default), at no further cost."""
+        """Whether self < value; a tie gives ``tie`` (0 by default), at no further cost."""
         other = self._other(value)
         signed = min(self.low, other.low) < 0
         width = max(len(self.bits) + (self.low >= 0), len(other.bits) + (other.low >= 0)) - (not signed)
@@ -223,7 +223,7 @@ class Number:
         return Number(self.space, self.bits[places:] + last, self.low >> places, self.high >> places)
 
     def __lshift__(self, places: int) -> Number:
-        """self times 2^places; free."""
+        """2^places times the number; free."""
         return Number(self.space, [FALSE] * places + self.bits, self.low << places, self.high << places)
 
     def clamp(self, low: int, high: int) -> Number:

@@ -17,30 +17,26 @@ In a batch, many instances in one process share a key: its bound counts the hash
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from typing import TypeAlias
 
 import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from numpy.typing import NDArray
 
-from .bits import Words
-
 Labels: TypeAlias = NDArray[np.uint64]
 """128-bit blocks: the last axis has the lower and the upper word."""
-KEY_BYTES = 16
 BLOCK = 16
+COLOUR = np.uint64(1 << 63)
+"""The bit of a block's upper word that tells the two labels of a wire apart."""
 
 
-class Permutation:
-    """AES under one key, on whole arrays."""
-
-    def __init__(self, key: bytes) -> None:
-        self._cipher = Cipher(algorithms.AES(key), modes.ECB()).encryptor()  # noqa: S305 - the bare permutation
-
-    def apply(self, blocks: Labels, out: Buffer) -> Labels:
-        """E of each block, into ``out``."""
-        self._cipher.update_into(blocks.data.cast("B"), out.room(blocks.nbytes))
-        return out.like(blocks)
+def permutation(key: bytes) -> Callable[[memoryview, memoryview], int]:
+    """AES under one key, from memory to memory; the target needs room for one block more."""
+    # The bare permutation, block by block: nothing is hidden by it, so this is no mode of encryption.
+    cipher = Cipher(algorithms.AES(key), modes.ECB()).encryptor()  # noqa: S305
+    return cipher.update_into
 
 
 class Buffer:
@@ -48,23 +44,16 @@ class Buffer:
 
     def __init__(self, blocks: int) -> None:
         # OpenSSL's binding wants room for a block more, since other modes may write one.
-        self._words = np.empty(2 * (blocks + 1), dtype=np.uint64)
-        self._bytes = memoryview(self._words).cast("B")
+        self._words: Labels = np.empty(2 * (blocks + 1), dtype=np.uint64)
+        self._bytes = self._words.data.cast("B")
 
     def room(self, size: int) -> memoryview:
         """The first ``size`` bytes and the spare block."""
         return self._bytes[: size + BLOCK]
 
-    def like(self, blocks: Labels) -> Labels:
-        """The buffer's start in the shape of ``blocks``."""
-        return self._words[: blocks.size].reshape(blocks.shape)
-
     def shaped(self, *shape: int) -> Labels:
         """The buffer's start as an array of blocks."""
-        size = 2
-        for side in shape:
-            size *= side
-        return self._words[:size].reshape(*shape, 2)
+        return self._words[: 2 * math.prod(shape)].reshape(*shape, 2)
 
 
 def expand(seed: bytes, blocks: int) -> Labels:
@@ -82,8 +71,3 @@ def to_bytes(labels: Labels) -> bytes:
 def from_bytes(data: bytes, *shape: int) -> Labels:
     """Blocks from bytes."""
     return np.frombuffer(data, dtype="<u8").astype(np.uint64, copy=False).reshape(*shape, 2)
-
-
-def seed_bytes(words: Words) -> bytes:
-    """Two random words as a key."""
-    return words.astype("<u8", copy=False).tobytes()

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 from ..checks import choice
 from ..errors import BadParameter
+from .kary import MAX_KARY, KaryNoise
 from .laplace import LaplaceNoise
-from .noise import MAX_KARY, BitNoise, KaryNoise, Noise
+from .noise import BitNoise, Noise
 
 NAMES = ("response", "kary", "laplace")
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TypeAlias
 
 import numpy as np
@@ -49,6 +50,17 @@ class Gates:
     def size(self) -> int:
         """How many gates."""
         return self.left.size
+
+    @cached_property
+    def pairs(self) -> list[tuple[int, int]]:
+        """Each gate's operands."""
+        return list(zip(self.left.tolist(), self.right.tolist(), strict=True))
+
+    @cached_property
+    def flips(self) -> list[list[bool]]:
+        """For each gate, which of its operands are inverted."""
+        inverted: list[list[bool]] = self.flip.T.tolist()
+        return inverted
 
 
 @dataclass(frozen=True, eq=False)

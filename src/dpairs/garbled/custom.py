@@ -56,7 +56,7 @@ class Table(PairKernel):
         return len(self.table) - 1
 
     @cached_property
-    def top(self) -> int:  # type: ignore[override]
+    def top(self) -> int:
         """The largest entry."""
         return max(max(row) for row in self.table)
 

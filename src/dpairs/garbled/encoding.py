@@ -68,4 +68,7 @@ class FixedPoint:
             return np.round(share * self.largest).astype(np.uint64)
         # A float has no more than 53 bits; repeating the first of them fills the rest, up to the largest.
         steps = np.round(share * (2**_MANTISSA - 1)).astype(np.uint64)
-        return steps << np.uint64(bits - _MANTISSA) | steps >> np.uint64(2 * _MANTISSA - bits)
+        filled: NDArray[np.uint64] = steps << np.uint64(bits - _MANTISSA) | steps >> np.uint64(
+            2 * _MANTISSA - bits
+        )
+        return filled

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -34,7 +35,7 @@ class PairFunction:
         """Refuse noise made for other levels."""
         if self.noise.top != self.kernel.top:
             raise BadParameter(
-                f"the noise is made for levels up to {self.noise.top}, the kernel's go up to {self.kernel.top}"
+                f"noise made for levels up to {self.noise.top} does not fit a kernel with {self.kernel.top}"
             )
 
     @cached_property
@@ -46,6 +47,18 @@ class PairFunction:
         coins = [space.coin() for _ in range(self.coins)]
         level = kernel.build(x, y, coins[: kernel.coins])
         return space.compile(self.noise.build(level, coins[kernel.coins :]))
+
+    @cached_property
+    def digest(self) -> bytes:
+        """A hash of the circuit: two who disagree about it notice with the first message."""
+        circuit = self.circuit
+        sizes = (circuit.garbler, circuit.evaluator, circuit.wires, self.symbols)
+        summary = hashlib.sha256(np.array(sizes, dtype="<i8").tobytes())
+        for gates in circuit.levels:
+            wires = np.array([gates.left, gates.right], dtype="<i8")
+            summary.update(gates.kind.encode() + wires.tobytes() + gates.flip.tobytes())
+        summary.update(circuit.outputs.astype("<i8").tobytes() + circuit.flip.tobytes())
+        return summary.digest()
 
     @property
     def coins(self) -> int:

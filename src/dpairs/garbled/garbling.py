@@ -5,61 +5,137 @@ gates", EUROCRYPT 2015: two blocks per AND, with free XOR and point-and-permute.
 bits for 0 and that label XOR delta for 1; the highest bit of delta is 1, so the highest bit of a label (its
 colour) tells the two apart without telling which is which. NOT swaps the two labels: free.
 
-Arrays have an axis for the wires or gates, one for the instances, and one for the two words of a block.
-Gates of a level are taken together when instances are few, and one by one when there are many, so that one
-pair and a hundred thousand run the same arithmetic.
+Arrays have an axis for the wires or gates, one for the instances, and one for the two words of a block. One
+pair and a hundred thousand run the same arithmetic; only how operands are fetched depends on the shape:
+wires of a wide level of few instances are gathered by index, all others are copied row by row.
 """
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
+from collections.abc import Sequence
 
-from .blocks import Buffer, Labels, Permutation
+import numpy as np
+
+from .blocks import Buffer, Labels, permutation
 from .circuit import Circuit, Gates
 
 BLOCKS_AT_ONCE = 2048
 """AND gates times instances that are hashed together: the work stays in the processor's second cache."""
 FEW = 32
-"""Up to so many instances a level's wires are gathered by index, above row by row."""
-COLOUR = np.uint64(1 << 63)
+"""Up to so many instances, a level of more than `NARROW` gates is gathered by index."""
+NARROW = 4
 _SIGN = np.int64(63)
 
 
-class Hash:
-    """H(x, i) of `blocks` on arrays (halves, values, gates, instances), with its working memory."""
+class Desk:
+    """Working memory for a number of gates of one level, with every part of it at hand.
 
-    def __init__(self, key: bytes, instances: int) -> None:
-        self.instances = instances
-        self.gates = max(1, BLOCKS_AT_ONCE // instances)
-        self._permutation = Permutation(key)
+    The axes are (left or right operand, value 0 or 1, gate, instance, word); an evaluator holds one value.
+    """
+
+    def __init__(self, memory: Sequence[Buffer], values: int, gates: int, instances: int) -> None:
+        shape = (2, values, gates, instances)
+        self.blocks, self.inner, self.outer = (each.shaped(*shape) for each in memory[:3])
+        self.raw_blocks, self.raw_outer = self.blocks.data.cast("B"), self.outer.data.cast("B")
+        self.room_inner, self.room_outer = (each.room(self.blocks.nbytes) for each in memory[1:3])
+        self.held, self.other = self.blocks[:, 0], self.blocks[:, -1]
+        self.hashed, self.hashed_other = self.inner[:, 0], self.inner[:, -1]
+        colours = memory[3].shaped(2, gates, instances)
+        self.left, self.right = colours
+        self.signs = self.held[..., 1].view(np.int64)
+        self.low, self.high = (colours[..., word].view(np.int64) for word in (0, 1))
+        self.term = memory[4].shaped(gates, instances)
+
+    def colour(self) -> None:
+        """Set ``left`` and ``right`` to all ones where the held operand's colour is 1, else to zeros."""
+        np.right_shift(self.signs, _SIGN, self.high)
+        np.copyto(self.low, self.high)
+
+
+class Hash:
+    """H(x, i) of `blocks` for the operands of some gates, with its working memory."""
+
+    def __init__(self, key: bytes, circuit: Circuit, instances: int, values: int) -> None:
+        self._instances, self._values = instances, values
+        widest = max((gates.size for gates in circuit.levels if gates.kind == "and"), default=1)
+        self.gates = min(widest, max(1, BLOCKS_AT_ONCE // instances))
         size = self.gates * instances
-        self._inner, self._outer = Buffer(4 * size), Buffer(4 * size)
-        self._tweaks = np.empty((2, self.gates, instances, 2), dtype=np.uint64)
+        self._memory = [Buffer(2 * values * size) for _ in range(3)] + [Buffer(2 * size), Buffer(size)]
+        self._desks: dict[int, Desk] = {}
+        self._encrypt = permutation(key)
+        # Few instances: every gate's tweak at once. Many: the lower words are written when they are needed.
+        self._all = instances <= FEW
+        kept = circuit.ands if self._all else self.gates
+        self._tweaks = np.empty((2, 1, kept, instances, 2), dtype=np.uint64)
         # The upper word is the instance, so that instances of one key never share a tweak.
         self._tweaks[..., 1] = np.arange(instances, dtype=np.uint64)
+        if self._all:
+            self._number(0, self._tweaks)
 
     def __repr__(self) -> str:
-        return f"Hash(instances={self.instances})"
+        return f"Hash(instances={self._instances})"
 
-    def apply(self, blocks: Labels, first: int) -> Labels:
-        """Hash the left and right operands of the gates from ``first`` on; overwritten by the next call."""
-        count = blocks.shape[2]
-        numbers = np.arange(2 * first, 2 * (first + count), dtype=np.uint64).reshape(count, 2)
-        tweaks = self._tweaks[:, :count]
-        tweaks[..., 0] = numbers.T[:, :, None]
-        inner = self._permutation.apply(blocks, self._inner)
-        mixed = np.bitwise_xor(inner, tweaks[:, None], out=self._outer.like(blocks))
+    def desk(self, gates: int) -> Desk:
+        """Where so many gates are worked on."""
+        if gates not in self._desks:
+            self._desks[gates] = Desk(self._memory, self._values, gates, self._instances)
+        return self._desks[gates]
+
+    def _number(self, first: int, tweaks: Labels) -> None:
+        """The lower word is twice the gate's number, plus one for the right operand."""
+        numbers = np.arange(2 * first, 2 * (first + tweaks.shape[2]), dtype=np.uint64)
+        tweaks[..., 0] = numbers.reshape(-1, 2).T[:, None, :, None]
+
+    def apply(self, desk: Desk, first: int, count: int) -> None:
+        """Hash the desk's blocks, which belong to the gates from ``first`` on, into ``desk.inner``."""
+        start = first if self._all else 0
+        tweaks = self._tweaks[:, :, start : start + count]
+        if not self._all:
+            self._number(first, tweaks)
+        self._encrypt(desk.raw_blocks, desk.room_inner)
+        np.bitwise_xor(desk.inner, tweaks, desk.outer)
         # In place: ECB reads each block before it writes it.
-        outer = self._permutation.apply(mixed, self._outer)
-        return np.bitwise_xor(outer, inner, out=inner)
+        self._encrypt(desk.raw_outer, desk.room_outer)
+        np.bitwise_xor(desk.outer, desk.inner, desk.inner)
 
 
-def masks(blocks: Labels, out: Labels) -> Labels:
-    """All ones where a block's colour is 1, else zeros."""
-    np.right_shift(blocks[..., 1].view(np.int64), _SIGN, out=out[..., 1].view(np.int64))
-    out[..., 0] = out[..., 1]
-    return out
+class State:
+    """The labels of all wires, while a circuit is garbled or evaluated."""
+
+    def __init__(self, circuit: Circuit, inputs: Labels) -> None:
+        self.labels = np.empty((circuit.wires, *inputs.shape[1:]), dtype=np.uint64)
+        self.labels[: circuit.inputs] = inputs
+        self._rows = list(self.labels)
+        self._few = inputs.shape[1] <= FEW
+
+    def __repr__(self) -> str:
+        return f"State(wires={len(self._rows)})"
+
+    def xor(self, gates: Gates) -> None:
+        """The free gates."""
+        if self._few and gates.size > NARROW:
+            left, right = self.labels[gates.left], self.labels[gates.right]
+            np.bitwise_xor(left, right, out=self.labels[gates.out : gates.out + gates.size])
+            return
+        rows = self._rows
+        for out, (one, other) in enumerate(gates.pairs, gates.out):
+            np.bitwise_xor(rows[one], rows[other], rows[out])
+
+    def operands(self, gates: Gates, start: int, stop: int, delta: Labels | None, out: Labels) -> None:
+        """The labels of both operands; those that are inverted have their two labels swapped by ``delta``."""
+        if self._few and stop - start > NARROW:
+            np.take(self.labels, gates.left[start:stop], axis=0, out=out[0], mode="clip")
+            np.take(self.labels, gates.right[start:stop], axis=0, out=out[1], mode="clip")
+            if delta is not None:
+                out ^= np.where(gates.flip[:, start:stop, None, None], delta, np.uint64(0))
+            return
+        rows = self._rows
+        for place in range(start, stop):
+            for side, (wire, flip) in enumerate(zip(gates.pairs[place], gates.flips[place], strict=True)):
+                if flip and delta is not None:
+                    np.bitwise_xor(rows[wire], delta, out[side, place - start])
+                else:
+                    out[side, place - start] = rows[wire]
 
 
 def garble(circuit: Circuit, zero: Labels, delta: Labels, key: bytes) -> tuple[Labels, Labels]:
@@ -68,37 +144,32 @@ def garble(circuit: Circuit, zero: Labels, delta: Labels, key: bytes) -> tuple[L
     ``zero`` has the zero labels of all inputs; ``delta`` one block per instance, its colour 1.
     """
     instances = delta.shape[0]
-    state = np.empty((circuit.wires, instances, 2), dtype=np.uint64)
-    state[: circuit.inputs] = zero
-    tables = np.empty((circuit.ands, 2, instances, 2), dtype=np.uint64)
-    hashing = Hash(key, instances)
-    room = hashing.gates * instances
-    operands, colours, product = Buffer(4 * room), Buffer(2 * room), Buffer(room)
+    state, hashing = State(circuit, zero), Hash(key, circuit, instances, values=2)
+    tables = np.empty((2, circuit.ands, instances, 2), dtype=np.uint64)
+    xor, conjunction = np.bitwise_xor, np.bitwise_and
     for gates in circuit.levels:
         if gates.kind == "xor":
-            _xor(state, gates)
+            state.xor(gates)
             continue
         for start in range(0, gates.size, hashing.gates):
-            part = slice(start, min(start + hashing.gates, gates.size))
-            count, first = part.stop - start, gates.first + start
-            blocks = operands.shaped(2, 2, count, instances)
-            _gather(state, gates.left[part], gates.flip[0, part], delta, blocks[0, 0])
-            _gather(state, gates.right[part], gates.flip[1, part], delta, blocks[1, 0])
-            np.bitwise_xor(blocks[:, 0], delta, out=blocks[:, 1])
-            hashed = hashing.apply(blocks, first)
-            left, right = masks(blocks[:, 0], colours.shaped(2, count, instances))
-            term = product.shaped(count, instances)
-            rows = tables[first : first + count].transpose(1, 0, 2, 3)
-            np.bitwise_xor(hashed[:, 0], hashed[:, 1], out=rows)
-            out = state[gates.out + start : gates.out + part.stop]
-            np.bitwise_xor(hashed[0, 0], hashed[1, 0], out=out)
+            stop = min(start + hashing.gates, gates.size)
+            first, desk = gates.first + start, hashing.desk(stop - start)
+            state.operands(gates, start, stop, delta, desk.held)
+            xor(desk.held, delta, desk.other)
+            hashing.apply(desk, first, stop - start)
+            desk.colour()
+            term, out = desk.term, state.labels[gates.out + start : gates.out + stop]
+            rows = tables[:, first : first + stop - start]
+            xor(desk.hashed, desk.hashed_other, rows)
+            garbler, evaluator = rows
+            xor(desk.hashed[0], desk.hashed[1], out)
             # The evaluator's half: its table is still without the left label, as the zero label wants it.
-            out ^= np.bitwise_and(rows[1], right, out=term)
-            rows[1] ^= blocks[0, 0]
+            xor(out, conjunction(evaluator, desk.right, term), out)
+            xor(evaluator, desk.held[0], evaluator)
             # The garbler's half.
-            rows[0] ^= np.bitwise_and(delta, right, out=term)
-            out ^= np.bitwise_and(rows[0], left, out=term)
-    ends = state[circuit.outputs]
+            xor(garbler, conjunction(delta, desk.right, term), garbler)
+            xor(out, conjunction(garbler, desk.left, term), out)
+    ends = state.labels[circuit.outputs]
     ends[circuit.flip] ^= delta
     return tables, ends
 
@@ -106,57 +177,23 @@ def garble(circuit: Circuit, zero: Labels, delta: Labels, key: bytes) -> tuple[L
 def evaluate(circuit: Circuit, active: Labels, tables: Labels, key: bytes) -> Labels:
     """The active labels of the outputs from those of all inputs."""
     instances = active.shape[1]
-    state = np.empty((circuit.wires, instances, 2), dtype=np.uint64)
-    state[: circuit.inputs] = active
-    hashing = Hash(key, instances)
-    room = hashing.gates * instances
-    operands, colours, product = Buffer(2 * room), Buffer(2 * room), Buffer(room)
+    state, hashing = State(circuit, active), Hash(key, circuit, instances, values=1)
+    xor, conjunction = np.bitwise_xor, np.bitwise_and
     for gates in circuit.levels:
         if gates.kind == "xor":
-            _xor(state, gates)
+            state.xor(gates)
             continue
         for start in range(0, gates.size, hashing.gates):
-            part = slice(start, min(start + hashing.gates, gates.size))
-            count, first = part.stop - start, gates.first + start
-            blocks = operands.shaped(2, 1, count, instances)
-            _gather(state, gates.left[part], None, None, blocks[0, 0])
-            _gather(state, gates.right[part], None, None, blocks[1, 0])
-            hashed = hashing.apply(blocks, first)
-            left, right = masks(blocks[:, 0], colours.shaped(2, count, instances))
-            term = product.shaped(count, instances)
-            rows = tables[first : first + count].transpose(1, 0, 2, 3)
-            out = state[gates.out + start : gates.out + part.stop]
-            np.bitwise_xor(hashed[0, 0], hashed[1, 0], out=out)
-            out ^= np.bitwise_and(rows[0], left, out=term)
-            np.bitwise_xor(rows[1], blocks[0, 0], out=term)
-            out ^= np.bitwise_and(term, right, out=term)
-    ends: Labels = state[circuit.outputs]
+            stop = min(start + hashing.gates, gates.size)
+            first, desk = gates.first + start, hashing.desk(stop - start)
+            state.operands(gates, start, stop, None, desk.held)
+            hashing.apply(desk, first, stop - start)
+            desk.colour()
+            term, out = desk.term, state.labels[gates.out + start : gates.out + stop]
+            garbler, evaluator = tables[:, first : first + stop - start]
+            xor(desk.hashed[0], desk.hashed[1], out)
+            xor(out, conjunction(garbler, desk.left, term), out)
+            xor(evaluator, desk.held[0], term)
+            xor(out, conjunction(term, desk.right, term), out)
+    ends: Labels = state.labels[circuit.outputs]
     return ends
-
-
-def _xor(state: Labels, gates: Gates) -> None:
-    if state.shape[1] <= FEW:
-        np.bitwise_xor(state[gates.left], state[gates.right], out=state[gates.out : gates.out + gates.size])
-        return
-    for place, (left, right) in enumerate(zip(gates.left.tolist(), gates.right.tolist(), strict=True)):
-        np.bitwise_xor(state[left], state[right], out=state[gates.out + place])
-
-
-def _gather(
-    state: Labels,
-    wires: NDArray[np.intp],
-    flip: NDArray[np.bool_] | None,
-    delta: Labels | None,
-    out: Labels,
-) -> None:
-    """The labels of some wires; where an operand is inverted, its two labels swap."""
-    if state.shape[1] <= FEW:
-        np.take(state, wires, axis=0, out=out, mode="clip")
-        if flip is not None and flip.any():
-            out[flip] ^= delta
-        return
-    for place, wire in enumerate(wires.tolist()):
-        if flip is not None and delta is not None and flip[place]:
-            np.bitwise_xor(state[wire], delta, out=out[place])
-        else:
-            out[place] = state[wire]

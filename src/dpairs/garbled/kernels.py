@@ -48,7 +48,7 @@ class PairKernel(ABC):
 
     @abstractmethod
     def plain(self, x: Words, y: Words, coins: Bits) -> Words:
-        """The level of each row; ``x``, ``y`` have a column for each of the kernel's, ``coins`` a row each."""
+        """The level of each pair: a row of ``x`` and ``y``, a column of ``coins``."""
 
     def value(self, level: float) -> float:
         """The kernel's real value at a level."""
@@ -95,7 +95,7 @@ class LessThan(PairKernel):
 
 @dataclass(frozen=True)
 class Equal(PairKernel):
-    """The collision kernel: whether all columns are the same."""
+    """The collision kernel: whether the two values are the same."""
 
     largest: int
 
@@ -110,7 +110,8 @@ class Equal(PairKernel):
 
     def plain(self, x: Words, y: Words, coins: Bits) -> Words:
         """As the circuit does."""
-        return (x[:, 0] == y[:, 0]).astype(np.uint64)
+        same: Words = (x[:, 0] == y[:, 0]).astype(np.uint64)
+        return same
 
 
 @dataclass(frozen=True)
@@ -157,8 +158,9 @@ class SquaredDistance(PairKernel):
 
     def plain(self, x: Words, y: Words, coins: Bits) -> Words:
         """As the circuit does."""
-        distance = np.maximum(x[:, 0], y[:, 0]) - np.minimum(x[:, 0], y[:, 0])
-        return distance * distance
+        distance: Words = np.maximum(x[:, 0], y[:, 0]) - np.minimum(x[:, 0], y[:, 0])
+        squared: Words = distance * distance
+        return squared
 
 
 @dataclass(frozen=True)
@@ -183,4 +185,5 @@ class Concordance(PairKernel):
     def plain(self, x: Words, y: Words, coins: Bits) -> Words:
         """As the circuit does."""
         above, below = (x > y).astype(np.int64), (x < y).astype(np.int64)
-        return (1 + (above - below).prod(axis=1)).astype(np.uint64)
+        levels: Words = (1 + (above - below).prod(axis=1)).astype(np.uint64)
+        return levels

@@ -64,9 +64,7 @@ class LaplaceNoise(Noise):
             integer("noise threshold", threshold, 1, 2**self.precision - 1)
 
     @classmethod
-    def for_epsilon(
-        cls, top: int, epsilon: float, precision: int = 40, resolution: int = 10
-    ) -> LaplaceNoise:
+    def for_epsilon(cls, top: int, epsilon: float, precision: int = 40, resolution: int = 10) -> LaplaceNoise:
         """Noise that keeps ``epsilon``, for levels rounded to at most 2^resolution steps.
 
         Rounding at random adds at most a quarter of a squared step to a noise of 2 (2^resolution /
@@ -97,7 +95,7 @@ class LaplaceNoise(Noise):
 
     @property
     def coins(self) -> int:
-        """t for each digit and for the overflow, one for the sign, and those that round."""
+        """The digits and the overflow take t each, the sign one, the rounding ``shift``."""
         return self.precision * (self.digits + 1) + 1 + self.shift
 
     @property
@@ -126,7 +124,7 @@ class LaplaceNoise(Noise):
 
     @property
     def _whole(self) -> int:
-        return 2 ** (self.precision * (self.digits + 1))
+        return 1 << self.precision * (self.digits + 1)
 
     @cached_property
     def _ratio(self) -> Fraction:
@@ -204,7 +202,7 @@ class LaplaceNoise(Noise):
         return Fraction(within + last * (2 * self.steps + 1) - self._whole, 2 * (self._whole - last))
 
     def worth(self, symbol: int) -> Fraction:
-        """symbol - 1/2 in steps; the ends lie further out by the mean overshoot.
+        """In steps, symbol - 1/2; the ends lie further out by the mean overshoot.
 
         The bias would be 0 for a geometric variable, which has no memory. With thresholds of t bits it is
         below M 2^(1 - t) steps, and `bias` computes it.
@@ -214,7 +212,7 @@ class LaplaceNoise(Noise):
             centre -= self._overshoot
         if symbol == self.steps + 1:
             centre += self._overshoot
-        return centre * 2**self.shift
+        return centre * (1 << self.shift)
 
     def to_json(self) -> dict[str, Any]:
         """The JSON form."""

@@ -29,7 +29,6 @@ from .arithmetic import MAX_BITS, Bit, Number
 from .bits import Bits, Words, from_bits
 
 MAX_TOP = 2**MAX_BITS - 1
-MAX_KARY = 16
 MIN_PRECISION, MAX_PRECISION = 2, 64
 
 
@@ -127,7 +126,7 @@ class BitNoise(Noise):
         integer("noise precision", precision, MIN_PRECISION, MAX_PRECISION)
         share = Fraction(top, 2 ** (integer("noise top", top, 1, MAX_TOP) - 1).bit_length())
         floor = math.ceil(2**precision * share / (exp_below(epsilon) - 1 + 2 * share))
-        return cls(top, _fitting(floor, 2 ** (precision - 1) - 1, epsilon, precision), precision)
+        return cls(top, fitting(floor, 2 ** (precision - 1) - 1, epsilon, precision), precision)
 
     @property
     def rounding(self) -> int:
@@ -136,7 +135,7 @@ class BitNoise(Noise):
 
     @property
     def coins(self) -> int:
-        """t for the response and g for the rounding."""
+        """The response takes t, the rounding g."""
         return self.precision + self.rounding
 
     @property
@@ -172,114 +171,20 @@ class BitNoise(Noise):
     def worth(self, symbol: int) -> Fraction:
         """(symbol - A/2^t) 2^g / (1 - 2 A/2^t): unbiased."""
         flip = Fraction(self.floor, 2**self.precision)
-        return (symbol - flip) * 2**self.rounding / (1 - 2 * flip)
+        return (symbol - flip) * (1 << self.rounding) / (1 - 2 * flip)
 
     def to_json(self) -> dict[str, Any]:
         """The JSON form."""
-        return {"name": self.name, "top": str(self.top), "floor": str(self.floor), "precision": self.precision}
+        return {
+            "name": self.name,
+            "top": str(self.top),
+            "floor": str(self.floor),
+            "precision": self.precision,
+        }
 
 
-@dataclass(frozen=True)
-class KaryNoise(Noise):
-    """k-ary randomized response for k = top + 1 levels: the truth, or one of the others.
-
-    Write k - 1 = 2^j o with o odd. A number r of t random bits is compared with F, 2F, .. oF. At oF and
-    above the symbol is the level; else r's stretch and j fair coins choose which of the k - 1 others.
-    So P(other) = F / 2^(t + j) each and P(truth) = 1 - o F / 2^t. About o (t - 1) ANDs: 14 for k = 3 at
-    t = 15, where j = 1 spares a comparison.
-    """
-
-    top: int
-    floor: int
-    precision: int = 16
-    name: ClassVar[str] = "kary"
-
-    def __post_init__(self) -> None:
-        """Refuse thresholds that are no probabilities."""
-        integer("noise top", self.top, 1, MAX_KARY - 1)
-        integer("noise precision", self.precision, MIN_PRECISION, MAX_PRECISION)
-        integer("noise floor", self.floor, 1, (2**self.precision - 1) // self.stretches)
-        if self.pmf(0)[0] <= self.pmf(0)[1]:
-            raise BadParameter("noise that favours a wrong level over the true one cannot be decoded")
-
-    @classmethod
-    def for_epsilon(cls, top: int, epsilon: float, precision: int = 16) -> KaryNoise:
-        """The most accurate threshold that keeps ``epsilon``."""
-        integer("noise precision", precision, MIN_PRECISION, MAX_PRECISION)
-        fair, stretches = _odd_part(integer("noise top", top, 1, MAX_KARY - 1))
-        floor = math.ceil(2 ** (precision + fair) / (exp_below(epsilon) + top))
-        most = math.ceil(Fraction(2 ** (precision + fair), top + 1)) - 1
-        return cls(top, _fitting(floor, min(most, 2**precision // stretches), epsilon, precision), precision)
-
-    @property
-    def fair(self) -> int:
-        """j: fair coins that choose within a stretch."""
-        return _odd_part(self.top)[0]
-
-    @property
-    def stretches(self) -> int:
-        """o: stretches of r that give another level."""
-        return _odd_part(self.top)[1]
-
-    @property
-    def coins(self) -> int:
-        """t + j."""
-        return self.precision + self.fair
-
-    @property
-    def symbols(self) -> int:
-        """As many as levels."""
-        return self.top + 1
-
-    @cached_property
-    def epsilon(self) -> float:
-        """ln(P(truth) / P(other))."""
-        return log_above(largest_ratio([self.pmf(level) for level in range(self.top + 1)]))
-
-    def build(self, level: Number, coins: Sequence[Bit]) -> Number:
-        """Add a shift modulo k."""
-        space = level.space
-        r = space.uniform(coins[: self.precision])
-        under = [r < place * self.floor for place in range(1, self.stretches + 1)]
-        stretch = sum(((~bit).number() for bit in under[:-1]), space.constant(0))
-        other = (stretch << self.fair) + 1
-        if self.fair:
-            other = space.uniform(coins[self.precision :]) + other
-        moved = level + under[-1].choose(other, space.constant(0))
-        wrapped = (moved >= self.symbols).choose(moved - self.symbols, moved)
-        return Number(space, wrapped.bits, 0, self.top)
-
-    def ideal(self, levels: Words, coins: Bits) -> NDArray[np.int64]:
-        """As the circuit does."""
-        r = from_bits(coins[: self.precision])
-        chosen = from_bits(coins[self.precision :]) if self.fair else np.zeros_like(r)
-        other = (r // np.uint64(self.floor) << np.uint64(self.fair)) + chosen + np.uint64(1)
-        shift = np.where(r < np.uint64(self.floor * self.stretches), other, np.uint64(0))
-        return ((levels + shift) % np.uint64(self.symbols)).astype(np.int64)
-
-    def pmf(self, level: int) -> list[Fraction]:
-        """Exact probabilities."""
-        other = Fraction(self.floor, 2 ** (self.precision + self.fair))
-        truth = 1 - self.top * other
-        return [truth if symbol == level else other for symbol in range(self.symbols)]
-
-    def worth(self, symbol: int) -> Fraction:
-        """(symbol - P(other) (0 + 1 + .. + top)) / (P(truth) - P(other)): unbiased."""
-        truth, other = self.pmf(0)[:2]
-        return (symbol - other * self.top * self.symbols / 2) / (truth - other)
-
-    def to_json(self) -> dict[str, Any]:
-        """The JSON form."""
-        return {"name": self.name, "top": self.top, "floor": str(self.floor), "precision": self.precision}
-
-
-def _odd_part(number: int) -> tuple[int, int]:
-    """(j, o) with number = 2^j o and o odd."""
-    twos = (number & -number).bit_length() - 1
-    return twos, number >> twos
-
-
-def _fitting(floor: int, most: int, epsilon: float, precision: int) -> int:
+def fitting(floor: int, most: int, epsilon: float, precision: int) -> int:
+    """The threshold, unless rounding it to the safe side leaves nothing to tell."""
     if floor > most:
         raise BadParameter(f"epsilon {epsilon!r} is too small for probabilities of {precision} bits")
     return floor

@@ -1,0 +1,239 @@
+"""One pair, step by step: who may send which message when. Bytes in, bytes out.
+
+    garbler                          evaluator                       collector
+    offer()      -- OFFER -->        choose(offer)
+    answer(choice)   <-- CHOICE --
+                 -- CIRCUIT -->      evaluate(circuit)
+    table()      -- TABLE ------------------------------------->     decode(table, labels)
+                                                  -- LABELS --->
+
+Three one-way messages between the two, so they need not be online together. The evaluator cannot read the
+output: it holds labels, and only the garbler's table says what they mean, which goes to the collector. The
+collector cannot see more than the output, and a label that the garbled circuit did not give is refused.
+
+Semi-honest: each side is protected from the other's curiosity, not from its deviation. The messages between
+the two should travel encrypted (TLS); whoever reads them all still learns neither value nor noise.
+"""
+
+from __future__ import annotations
+
+import hmac
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import BadMessage, ForgedOutput, OutOfOrder, Replayed
+from ..randomness import Randomness, SystemRandomness
+from .blocks import BLOCK, Labels, expand, from_bytes, to_bytes
+from .extension import Receiver, receiver, sender, sizes
+from .function import PairFunction
+from .garbling import evaluate, garble
+from .wire import Kind, Pair, derive, follow, seal, unseal
+
+HASH = 16
+"""Bytes of an output label's hash in the decoding table."""
+
+
+@dataclass(frozen=True)
+class View:
+    """All that one party ever had: its own input bits, and the messages that it sent and received."""
+
+    role: str
+    inputs: NDArray[np.uint8] = field(repr=False)
+    sent: tuple[bytes, ...] = field(repr=False)
+    received: tuple[bytes, ...] = field(repr=False)
+
+
+class _Party:
+    """What the two share: the circuit, the chain of messages, and what was done so far."""
+
+    def __init__(
+        self, role: str, function: PairFunction, pair: Pair, values: Sequence[int], bits: Randomness | None
+    ) -> None:
+        self.function, self.pair = function, pair
+        self._role = role
+        self._bits: Randomness = SystemRandomness() if bits is None else bits
+        table = function.values(np.asarray(values).reshape(1, -1))
+        # The coins come first, so that a tape of coins alone decides the symbol.
+        self._inputs = function.inputs(table, function.tape(1, self._bits))[:, 0]
+        self._link = pair.context(function.digest)
+        self._done: set[Kind] = set()
+        self._sent: list[bytes] = []
+        self._received: list[bytes] = []
+
+    def __repr__(self) -> str:
+        done = ", ".join(kind.name.lower() for kind in sorted(self._done)) or "nothing yet"
+        return f"{type(self).__name__}(garbler={self.pair.garbler}, evaluator={self.pair.evaluator}: {done})"
+
+    @property
+    def view(self) -> View:
+        """What this party has seen."""
+        return View(self._role, self._inputs, tuple(self._sent), tuple(self._received))
+
+    def _send(self, kind: Kind, payload: bytes) -> bytes:
+        wire = seal(kind, self.pair, self._link, payload)
+        self._link = follow(self._link, payload)
+        self._done.add(kind)
+        self._sent.append(wire)
+        return wire
+
+    def _open(self, kind: Kind, wire: bytes, size: int, after: Kind | None) -> bytes:
+        """Check a message that must come after we sent ``after`` and not come twice."""
+        unseal(wire, kind, self.pair, None, size, self._done)
+        if kind in self._done:
+            raise Replayed(f"a message of kind {kind.name} was used before")
+        if after is not None and after not in self._done:
+            raise OutOfOrder(f"a message of kind {kind.name} comes before {after.name} was sent")
+        return unseal(wire, kind, self.pair, self._link, size)[0]
+
+    def _accept(self, kind: Kind, wire: bytes, payload: bytes) -> None:
+        """Only now is the message part of the exchange: a bad one leaves everything as it was."""
+        self._link = follow(self._link, payload)
+        self._done.add(kind)
+        self._received.append(wire)
+
+    def _once(self, kind: Kind, after: Kind | None) -> None:
+        if kind in self._done:
+            raise OutOfOrder(f"the message of kind {kind.name} was made before")
+        if after is not None and after not in self._done:
+            raise OutOfOrder(f"the message of kind {kind.name} comes after {after.name}")
+
+
+class Garbler(_Party):
+    """The one who garbles: ``offer``, then ``answer``, then ``table``.
+
+    ``values`` are encoded (see `encoding`), one for each column of the kernel.
+    """
+
+    def __init__(
+        self, function: PairFunction, pair: Pair, values: Sequence[int], bits: Randomness | None = None
+    ) -> None:
+        super().__init__("garbler", function, pair, values, bits)
+        self._transfer = sender(self._link, function.circuit.evaluator, self._bits)
+        self._ends: tuple[Labels, Labels] | None = None
+
+    def offer(self) -> bytes:
+        """The first message, to the evaluator."""
+        self._once(Kind.OFFER, None)
+        return self._send(Kind.OFFER, self._transfer.offer)
+
+    def answer(self, choice: bytes) -> bytes:
+        """The garbled circuit, to the evaluator. Never twice: two answers would give two labels of a bit."""
+        circuit = self.function.circuit
+        payload = self._open(Kind.CHOICE, choice, sizes(circuit.evaluator)[1], Kind.OFFER)
+        theirs, delta, masked = self._transfer.finish(payload)
+        self._accept(Kind.CHOICE, choice, payload)
+        # The labels of the garbler's own bits are no secret, so both derive the active ones from the chain.
+        active = own_labels(self._link, circuit.garbler)
+        mine = active ^ np.where(self._inputs[:, None] == 1, delta, np.uint64(0))
+        zero = np.concatenate([mine, theirs])[:, None]
+        tables, ends = garble(circuit, zero, delta[None], gate_key(self._link))
+        self._ends = ends[:, 0], delta
+        return self._send(Kind.CIRCUIT, masked + to_bytes(tables))
+
+    def table(self) -> bytes:
+        """The decoding table, to the collector: a hash of each output's two labels."""
+        self._once(Kind.TABLE, Kind.CIRCUIT)
+        if self._ends is None:
+            raise OutOfOrder("the circuit was not garbled yet")
+        zero, delta = self._ends
+        rows = zip(to_blocks(zero), to_blocks(zero ^ delta), strict=True)
+        hashes = [output_hash(self._link, place, label) for place, both in enumerate(rows) for label in both]
+        self._ends = None
+        return self._send(Kind.TABLE, b"".join(hashes))
+
+
+class Evaluator(_Party):
+    """The one who evaluates: ``choose``, then ``evaluate``."""
+
+    def __init__(
+        self, function: PairFunction, pair: Pair, values: Sequence[int], bits: Randomness | None = None
+    ) -> None:
+        super().__init__("evaluator", function, pair, values, bits)
+        self._transfer: Receiver | None = None
+
+    def choose(self, offer: bytes) -> bytes:
+        """The answer to the garbler's offer: this party's bits, hidden."""
+        circuit, context = self.function.circuit, self._link
+        payload = self._open(Kind.OFFER, offer, sizes(circuit.evaluator)[0], None)
+        self._transfer = receiver(context, self._inputs, payload, self._bits)
+        self._accept(Kind.OFFER, offer, payload)
+        return self._send(Kind.CHOICE, self._transfer.reply)
+
+    def evaluate(self, circuit: bytes) -> bytes:
+        """Evaluate the garbled circuit; the output's labels, to the collector."""
+        shape = self.function.circuit
+        hidden = sizes(shape.evaluator)[2]
+        payload = self._open(Kind.CIRCUIT, circuit, hidden + 2 * BLOCK * shape.ands, Kind.CHOICE)
+        if self._transfer is None:
+            raise OutOfOrder("no transfer was begun")
+        theirs = own_labels(self._link, shape.garbler)
+        mine = self._transfer.finish(payload[:hidden])
+        tables = from_bytes(payload[hidden:], 2, shape.ands, 1)
+        ends = evaluate(shape, np.concatenate([theirs, mine])[:, None], tables, gate_key(self._link))
+        self._accept(Kind.CIRCUIT, circuit, payload)
+        self._transfer = None
+        return self._send(Kind.LABELS, to_bytes(ends))
+
+
+class Collector:
+    """The one who decodes, for one pair, once."""
+
+    def __init__(self, function: PairFunction, pair: Pair) -> None:
+        self.function, self.pair = function, pair
+        self._received: tuple[bytes, ...] = ()
+
+    def __repr__(self) -> str:
+        state = "decoded" if self._received else "nothing yet"
+        return f"Collector(garbler={self.pair.garbler}, evaluator={self.pair.evaluator}: {state})"
+
+    @property
+    def view(self) -> View:
+        """What the collector has seen."""
+        return View("collector", np.empty(0, dtype=np.uint8), (), self._received)
+
+    def decode(self, table: bytes, labels: bytes) -> int:
+        """The symbol. Refuses labels that the garbled circuit cannot have given."""
+        if self._received:
+            raise Replayed("this pair was decoded before")
+        count = self.function.circuit.outputs.size
+        hashes, link = unseal(table, Kind.TABLE, self.pair, None, 2 * HASH * count)
+        payload, other = unseal(labels, Kind.LABELS, self.pair, None, BLOCK * count)
+        if not hmac.compare_digest(link, other):
+            raise Replayed("the two messages of this pair belong to different exchanges")
+        symbol = 0
+        for place in range(count):
+            label = payload[BLOCK * place : BLOCK * (place + 1)]
+            found = output_hash(link, place, label)
+            zero, one = (hashes[HASH * each : HASH * (each + 1)] for each in (2 * place, 2 * place + 1))
+            is_zero, is_one = hmac.compare_digest(found, zero), hmac.compare_digest(found, one)
+            if is_zero == is_one:
+                raise ForgedOutput(f"output {place} of this pair has a label that the circuit did not give")
+            symbol |= is_one << place
+        if symbol >= self.function.symbols:
+            raise BadMessage(f"this pair decodes to symbol {symbol}; there are {self.function.symbols}")
+        self._received = (table, labels)
+        return symbol
+
+
+def own_labels(link: bytes, count: int) -> Labels:
+    """The active labels of the garbler's inputs, which the evaluator may know."""
+    return expand(derive(b"inputs", link)[:16], count)
+
+
+def gate_key(link: bytes) -> bytes:
+    """The pair's own key of the gates' hash; it depends on what both contributed."""
+    return derive(b"gates", link)[:16]
+
+
+def output_hash(link: bytes, place: int, label: bytes) -> bytes:
+    """What the collector compares an output label with."""
+    return derive(b"output", link[:16] + place.to_bytes(4, "big") + label)[:HASH]
+
+
+def to_blocks(labels: Labels) -> list[bytes]:
+    """Each label as bytes."""
+    stream = to_bytes(labels)
+    return [stream[place : place + BLOCK] for place in range(0, len(stream), BLOCK)]
