@@ -13,6 +13,9 @@ SCALES = {
     "people/s": ((1e6, "M/s"), (1e3, "k/s"), (1, "/s")),
     "MB": ((1, "MB"),),
     "packages": ((1, ""),),
+    "gates": ((1, "AND"),),
+    "B": ((1e3, "KB"), (1, "B")),
+    "AND/s": ((1e6, "M AND/s"), (1, "AND/s")),
 }
 
 HEAD = """\

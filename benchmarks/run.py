@@ -15,7 +15,7 @@ from typing import Any
 
 from environment import HERE, machine, one_core
 
-NAMES = ("exact", "randomize", "memory", "participant", "estimate", "tree")
+NAMES = ("exact", "randomize", "memory", "participant", "estimate", "tree", "garbled")
 RESULTS = HERE / "results.json"
 WIDTH = 140
 PAGE = HERE.parent / "docs" / "benchmarks.md"

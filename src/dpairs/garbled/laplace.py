@@ -205,7 +205,7 @@ class LaplaceNoise(Noise):
         """In steps, symbol - 1/2; the ends lie further out by the mean overshoot.
 
         The bias would be 0 for a geometric variable, which has no memory. With thresholds of t bits it is
-        below M 2^(1 - t) steps, and `bias` computes it.
+        of the order of M 2^-t / min(1, epsilon) steps, and `bias` computes it.
         """
         centre = Fraction(2 * symbol - 1, 2)
         if symbol == 0:

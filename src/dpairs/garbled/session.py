@@ -9,7 +9,8 @@
 
 Three one-way messages between the two, so they need not be online together. The evaluator cannot read the
 output: it holds labels, and only the garbler's table says what they mean, which goes to the collector. The
-collector cannot see more than the output, and a label that the garbled circuit did not give is refused.
+collector cannot see more than the output. A label that the garbled circuit did not give is refused, and so
+is a table other than the one that the garbler committed to towards the evaluator.
 
 Semi-honest: each side is protected from the other's curiosity, not from its deviation. The messages between
 the two should travel encrypted (TLS); whoever reads them all still learns neither value nor noise.
@@ -58,7 +59,7 @@ class _Party:
         table = function.values(np.asarray(values).reshape(1, -1))
         # The coins come first, so that a tape of coins alone decides the symbol.
         self._inputs = function.inputs(table, function.tape(1, self._bits))[:, 0]
-        self._link = pair.context(function.digest)
+        self._context = self._link = pair.context(function.digest)
         self._done: set[Kind] = set()
         self._sent: list[bytes] = []
         self._received: list[bytes] = []
@@ -111,8 +112,8 @@ class Garbler(_Party):
         self, function: PairFunction, pair: Pair, values: Sequence[int], bits: Randomness | None = None
     ) -> None:
         super().__init__("garbler", function, pair, values, bits)
-        self._transfer = sender(self._link, function.circuit.evaluator, self._bits)
-        self._ends: tuple[Labels, Labels] | None = None
+        self._transfer = sender(self._context, function.circuit.evaluator, self._bits)
+        self._table = b""
 
     def offer(self) -> bytes:
         """The first message, to the evaluator."""
@@ -130,19 +131,13 @@ class Garbler(_Party):
         mine = active ^ np.where(self._inputs[:, None] == 1, delta, np.uint64(0))
         zero = np.concatenate([mine, theirs])[:, None]
         tables, ends = garble(circuit, zero, delta[None], gate_key(self._link))
-        self._ends = ends[:, 0], delta
-        return self._send(Kind.CIRCUIT, masked + to_bytes(tables))
+        self._table = decoding_table(self._context, ends[:, 0], delta)
+        return self._send(Kind.CIRCUIT, commitment(self._table) + masked + to_bytes(tables))
 
     def table(self) -> bytes:
         """The decoding table, to the collector: a hash of each output's two labels."""
         self._once(Kind.TABLE, Kind.CIRCUIT)
-        if self._ends is None:
-            raise OutOfOrder("the circuit was not garbled yet")
-        zero, delta = self._ends
-        rows = zip(to_blocks(zero), to_blocks(zero ^ delta), strict=True)
-        hashes = [output_hash(self._link, place, label) for place, both in enumerate(rows) for label in both]
-        self._ends = None
-        return self._send(Kind.TABLE, b"".join(hashes))
+        return self._send(Kind.TABLE, self._table)
 
 
 class Evaluator(_Party):
@@ -156,26 +151,25 @@ class Evaluator(_Party):
 
     def choose(self, offer: bytes) -> bytes:
         """The answer to the garbler's offer: this party's bits, hidden."""
-        circuit, context = self.function.circuit, self._link
-        payload = self._open(Kind.OFFER, offer, sizes(circuit.evaluator)[0], None)
-        self._transfer = receiver(context, self._inputs, payload, self._bits)
+        payload = self._open(Kind.OFFER, offer, sizes(self.function.circuit.evaluator)[0], None)
+        self._transfer = receiver(self._context, self._inputs, payload, self._bits)
         self._accept(Kind.OFFER, offer, payload)
         return self._send(Kind.CHOICE, self._transfer.reply)
 
     def evaluate(self, circuit: bytes) -> bytes:
         """Evaluate the garbled circuit; the output's labels, to the collector."""
         shape = self.function.circuit
-        hidden = sizes(shape.evaluator)[2]
-        payload = self._open(Kind.CIRCUIT, circuit, hidden + 2 * BLOCK * shape.ands, Kind.CHOICE)
+        start = HASH + sizes(shape.evaluator)[2]
+        payload = self._open(Kind.CIRCUIT, circuit, start + 2 * BLOCK * shape.ands, Kind.CHOICE)
         if self._transfer is None:
             raise OutOfOrder("no transfer was begun")
         theirs = own_labels(self._link, shape.garbler)
-        mine = self._transfer.finish(payload[:hidden])
-        tables = from_bytes(payload[hidden:], 2, shape.ands, 1)
+        mine = self._transfer.finish(payload[HASH:start])
+        tables = from_bytes(payload[start:], 2, shape.ands, 1)
         ends = evaluate(shape, np.concatenate([theirs, mine])[:, None], tables, gate_key(self._link))
         self._accept(Kind.CIRCUIT, circuit, payload)
         self._transfer = None
-        return self._send(Kind.LABELS, to_bytes(ends))
+        return self._send(Kind.LABELS, payload[:HASH] + to_bytes(ends))
 
 
 class Collector:
@@ -195,18 +189,20 @@ class Collector:
         return View("collector", np.empty(0, dtype=np.uint8), (), self._received)
 
     def decode(self, table: bytes, labels: bytes) -> int:
-        """The symbol. Refuses labels that the garbled circuit cannot have given."""
+        """The symbol. Refuses labels that the garbled circuit cannot have given, and a changed table."""
         if self._received:
             raise Replayed("this pair was decoded before")
         count = self.function.circuit.outputs.size
         hashes, link = unseal(table, Kind.TABLE, self.pair, None, 2 * HASH * count)
-        payload, other = unseal(labels, Kind.LABELS, self.pair, None, BLOCK * count)
+        payload, other = unseal(labels, Kind.LABELS, self.pair, None, HASH + BLOCK * count)
         if not hmac.compare_digest(link, other):
             raise Replayed("the two messages of this pair belong to different exchanges")
-        symbol = 0
+        if not hmac.compare_digest(commitment(hashes), payload[:HASH]):
+            raise ForgedOutput("this is not the decoding table that the evaluator was told of")
+        context, symbol = self.pair.context(self.function.digest), 0
         for place in range(count):
-            label = payload[BLOCK * place : BLOCK * (place + 1)]
-            found = output_hash(link, place, label)
+            label = payload[HASH + BLOCK * place : HASH + BLOCK * (place + 1)]
+            found = output_hash(context, place, label)
             zero, one = (hashes[HASH * each : HASH * (each + 1)] for each in (2 * place, 2 * place + 1))
             is_zero, is_one = hmac.compare_digest(found, zero), hmac.compare_digest(found, one)
             if is_zero == is_one:
@@ -228,12 +224,18 @@ def gate_key(link: bytes) -> bytes:
     return derive(b"gates", link)[:16]
 
 
-def output_hash(link: bytes, place: int, label: bytes) -> bytes:
+def output_hash(context: bytes, place: int, label: bytes) -> bytes:
     """What the collector compares an output label with."""
-    return derive(b"output", link[:16] + place.to_bytes(4, "big") + label)[:HASH]
+    return derive(b"output", context + place.to_bytes(4, "big") + label)[:HASH]
 
 
-def to_blocks(labels: Labels) -> list[bytes]:
-    """Each label as bytes."""
-    stream = to_bytes(labels)
-    return [stream[place : place + BLOCK] for place in range(0, len(stream), BLOCK)]
+def decoding_table(context: bytes, zero: Labels, delta: Labels) -> bytes:
+    """The hashes of each output's two labels, that of 0 first."""
+    stream = to_bytes(np.stack([zero, zero ^ delta], axis=1))
+    labels = (stream[place : place + BLOCK] for place in range(0, len(stream), BLOCK))
+    return b"".join(output_hash(context, number // 2, label) for number, label in enumerate(labels))
+
+
+def commitment(table: bytes) -> bytes:
+    """What the garbler tells the evaluator of its table, and the evaluator the collector."""
+    return derive(b"table", table)[:HASH]

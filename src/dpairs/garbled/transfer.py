@@ -35,20 +35,36 @@ POINT = 32
 KEY = 32
 CHOICES = 4
 IDENTITY = bytes(POINT)
+_NO_POINT = "a transfer holds bytes that are no point of the group"
 MASKED = 3 * KEY
 """Bytes for two bits in the sender's last message: the labels of choice 0 are its key and need none."""
 
 
 def checked(point: bytes) -> bytes:
     """The point, if it is one and not the neutral element."""
-    if point == IDENTITY or not rbcl.crypto_core_ristretto255_is_valid_point(point):
-        raise BadMessage("a transfer holds bytes that are no point of the group")
+    if point == IDENTITY or _high(point) or not rbcl.crypto_core_ristretto255_is_valid_point(point):
+        raise BadMessage(_NO_POINT)
     return point
 
 
+def times(secret: bytes, point: bytes) -> bytes:
+    """A multiple of a point that came from outside, checked like `checked`: libsodium does most of it."""
+    if _high(point):
+        raise BadMessage(_NO_POINT)
+    try:
+        return bytes(rbcl.crypto_scalarmult_ristretto255(secret, point))
+    except RuntimeError:
+        raise BadMessage(_NO_POINT) from None
+
+
+def _high(point: bytes) -> bool:
+    """Whether the highest bit is set, which RFC 9496 refuses and some versions of libsodium overlook."""
+    return point[-1] >= 0x80
+
+
 def points(data: bytes) -> list[bytes]:
-    """Split into points and check each."""
-    return [checked(data[place : place + POINT]) for place in range(0, len(data), POINT)]
+    """Split into points, not yet checked."""
+    return [data[place : place + POINT] for place in range(0, len(data), POINT)]
 
 
 def scalar(bits: Randomness) -> bytes:
@@ -76,10 +92,13 @@ class KeySender:
         self._secret = scalar(bits)
         self.public: bytes = rbcl.crypto_scalarmult_ristretto255_base(self._secret)
 
-    def keys(self, chosen: Sequence[bytes], anchors: Sequence[bytes]) -> Labels:
-        """Four keys of two blocks for each of the receiver's points."""
-        times, minus = rbcl.crypto_scalarmult_ristretto255, rbcl.crypto_core_ristretto255_sub
-        offsets = [times(self._secret, anchor) for anchor in anchors[1:]]
+    def keys(self, chosen: Sequence[bytes], anchors: Sequence[bytes] | None = None) -> Labels:
+        """Four keys of two blocks for each of the receiver's points; by default the anchors are jA."""
+        minus = rbcl.crypto_core_ristretto255_sub
+        if anchors is None:
+            offsets = multiples(times(self._secret, self.public))[1:]
+        else:
+            offsets = [times(self._secret, anchor) for anchor in anchors[1:]]
         keys = []
         for place, point in enumerate(chosen):
             first = times(self._secret, point)
@@ -101,7 +120,6 @@ class KeyReceiver:
 
     def keys(self, context: bytes, public: bytes) -> Labels:
         """The chosen key of each transfer."""
-        times = rbcl.crypto_scalarmult_ristretto255
         pairs = enumerate(zip(self._secrets, self.points, strict=True))
         stream = b"".join(
             _key(context, public, point, place, times(secret, public)) for place, (secret, point) in pairs
@@ -141,7 +159,7 @@ class DirectSender:
 
     def finish(self, reply: bytes) -> tuple[Labels, Labels, bytes]:
         """Zero labels of the receiver's bits, delta, and the masked labels to send."""
-        keys = self._keys.keys(points(reply), multiples(self.offer))
+        keys = self._keys.keys(points(reply))
         zero = keys[:, 0]
         masked = keys[:, 1:] ^ zero[:, None] ^ _pattern(self._delta)
         return zero.reshape(-1, 2)[: self._count], self._delta, to_bytes(masked)
