@@ -122,13 +122,18 @@ def test_constant_outputs_have_labels_too():
 
 
 def test_levels_run_in_order():
+    """No gate reads a place that its own level writes, and no two of a level write the same."""
     made = Formulated(lambda x, y: abs(x - y) * (x + y), 255)
-    ready = made.circuit.inputs
+    written = set(range(made.circuit.inputs))
     for gates in made.circuit.levels:
-        assert gates.out == ready
-        assert max(gates.left.max(), gates.right.max()) < ready
-        ready += gates.size
-    assert ready == made.circuit.wires
+        out = set(gates.out.tolist())
+        read = {*gates.left.tolist(), *gates.right.tolist()}
+        assert read <= written
+        assert len(out) == gates.size
+        assert not out & read
+        written |= out
+    assert written == set(range(made.circuit.wires))
+    assert made.circuit.wires < made.circuit.inputs + sum(gates.size for gates in made.circuit.levels) // 3
 
 
 def test_a_circuit_shows_its_size():

@@ -3,6 +3,7 @@
 import copy
 import random
 import tracemalloc
+from typing import Any
 
 import pytest
 
@@ -31,7 +32,7 @@ class Exchange:
         self.function = function
         garbler = Garbler(function, PAIR, [3], SeededRandomness(1))
         evaluator = Evaluator(function, PAIR, [9], SeededRandomness(2))
-        self.states = {"offer": copy.deepcopy(evaluator)}
+        self.states: dict[str, Any] = {"offer": copy.deepcopy(evaluator)}
         offer = garbler.offer()
         self.states["choice"] = copy.deepcopy(garbler)
         choice = evaluator.choose(offer)

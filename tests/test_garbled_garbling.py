@@ -14,6 +14,7 @@ from dpairs.garbled.garbling import evaluate, garble
 from dpairs.garbled.kernels import Concordance, Distance, LessThan
 from dpairs.garbled.laplace import LaplaceNoise
 from dpairs.garbled.noise import BitNoise
+from dpairs.garbled.single import evaluate_one, garble_one
 from dpairs.randomness import SeededRandomness, SystemRandomness
 from tests.pairs import Formulated, some_pairs
 
@@ -80,6 +81,22 @@ def test_the_number_of_instances_changes_no_label(function, instances, monkeypat
         symbols = batch.decode(labels, ends, delta)
         bits = circuit.run(inputs)
         np.testing.assert_array_equal(symbols, (bits.T.astype(int) << np.arange(len(bits))).sum(axis=1))
+
+
+@pytest.mark.parametrize("function", [AUC, GINI, KENDALL], ids=["auc", "gini", "kendall"])
+def test_integers_give_the_same_labels_as_arrays(function):
+    circuit = function.circuit
+    zero, delta = secrets(circuit, 3)
+    for instance in range(3):
+        alone = zero[:, instance : instance + 1]
+        tables, ends = garble(circuit, alone, delta[instance : instance + 1], KEY)
+        stream, same_ends = garble_one(circuit, alone[:, 0], delta[instance], KEY)
+        assert stream == to_bytes(tables)
+        np.testing.assert_array_equal(same_ends, ends[:, 0])
+        inputs = np.random.default_rng(instance).integers(0, 2, size=(circuit.inputs, 1), dtype=np.uint8)
+        labels = batch.active(alone, delta[instance : instance + 1], inputs)
+        expected = evaluate(circuit, labels, tables, KEY)[:, 0]
+        np.testing.assert_array_equal(evaluate_one(circuit, labels[:, 0], stream, KEY), expected)
 
 
 def test_instances_and_gates_never_share_a_tweak():

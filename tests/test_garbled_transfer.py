@@ -1,6 +1,7 @@
 """Oblivious transfer: the receiver gets the labels of its bits and no others, by points or by extension."""
 
 import hashlib
+from typing import Any
 
 import numpy as np
 import pytest
@@ -23,7 +24,10 @@ from dpairs.garbled.transfer import (
 from dpairs.randomness import SeededRandomness
 
 CONTEXT = hashlib.sha256(b"a study and a pair").digest()
-KINDS = {"direct": (DirectSender, DirectReceiver), "extension": (ExtensionSender, ExtensionReceiver)}
+KINDS: dict[str, Any] = {
+    "direct": (DirectSender, DirectReceiver),
+    "extension": (ExtensionSender, ExtensionReceiver),
+}
 
 
 def bits(count, seed=1):

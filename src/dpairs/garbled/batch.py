@@ -19,11 +19,11 @@ from .garbling import evaluate, garble
 
 CHUNK_BYTES = 3 * 2**23
 """Memory for the labels of one chunk: small enough that the allocator keeps it between chunks."""
-MOST = 4096
+MOST = 8192
 
 
 def chunk_size(circuit: Circuit) -> int:
-    """Pairs that are garbled together: 4,096, or fewer when the circuit is large."""
+    """Pairs that are garbled together: 8,192, or fewer when the circuit is large."""
     return max(1, min(MOST, CHUNK_BYTES // (BLOCK * circuit.wires)))
 
 

@@ -33,7 +33,7 @@ MAX_NODES = 2**20
 
 @dataclass(frozen=True, eq=False)
 class Gates:
-    """Gates of one kind that do not depend on each other; their outputs are consecutive wires.
+    """Gates of one kind that do not depend on each other: wires ``left``, ``right`` give wires ``out``.
 
     ``flip`` says which operands of an AND are inverted first: two rows, for ``left`` and ``right``.
     ``first`` counts the ANDs before these.
@@ -42,7 +42,7 @@ class Gates:
     kind: str
     left: NDArray[np.intp]
     right: NDArray[np.intp]
-    out: int
+    out: NDArray[np.intp]
     flip: NDArray[np.bool_]
     first: int = 0
 
@@ -52,23 +52,19 @@ class Gates:
         return self.left.size
 
     @cached_property
-    def pairs(self) -> list[tuple[int, int]]:
-        """Each gate's operands."""
-        return list(zip(self.left.tolist(), self.right.tolist(), strict=True))
-
-    @cached_property
-    def flips(self) -> list[list[bool]]:
-        """For each gate, which of its operands are inverted."""
-        inverted: list[list[bool]] = self.flip.T.tolist()
-        return inverted
+    def rows(self) -> list[tuple[int, int, int, bool, bool]]:
+        """Each gate: its output, its operands, and which of them are inverted."""
+        columns = (self.out, self.left, self.right, self.flip[0], self.flip[1])
+        return list(zip(*(column.tolist() for column in columns), strict=True))
 
 
 @dataclass(frozen=True, eq=False)
 class Circuit:
     """A compiled circuit: inputs of the garbler, then of the evaluator, then gates level by level.
 
-    ``outputs`` are wires, ``flip`` says which of them are inverted. ``depth`` counts ANDs on the longest
-    path: the number of rounds of hashing.
+    A wire is a place in memory, taken by another gate once its value is no longer needed; ``wires`` is how
+    many places there are. ``outputs`` are wires, ``flip`` says which of them are inverted. ``depth`` counts
+    ANDs on the longest path: the number of rounds of hashing.
     """
 
     garbler: int
@@ -95,12 +91,11 @@ class Circuit:
         state[: self.inputs] = np.packbits(inputs, axis=1)
         for gates in self.levels:
             left, right = state[gates.left], state[gates.right]
-            out = state[gates.out : gates.out + gates.size]
             if gates.kind == "xor":
-                np.bitwise_xor(left, right, out=out)
+                state[gates.out] = left ^ right
             else:
                 masks = np.where(gates.flip, np.uint8(255), np.uint8(0))[:, :, None]
-                np.bitwise_and(left ^ masks[0], right ^ masks[1], out=out)
+                state[gates.out] = (left ^ masks[0]) & (right ^ masks[1])
         bits = np.unpackbits(state[self.outputs], axis=1, count=instances)
         return bits ^ self.flip[:, None].astype(np.uint8)
 
@@ -156,18 +151,24 @@ class Builder:
                 if kind == party:
                     wire[node] = len(wire)
         inputs = len(wire)
-        levels, ands = [], 0
-        for place in sorted(places):
-            nodes = places[place]
+        groups = [places[place] for place in sorted(places)]
+        last = self._last_uses(groups, [literal >> 1 for literal in wanted])
+        levels, ands, wires = [], 0, inputs
+        free: list[int] = []
+        for number, nodes in enumerate(groups):
+            for node in nodes:
+                # The place freed last is the one still in the processor's cache.
+                wire[node] = free.pop() if free else wires
+                wires = max(wires, wire[node] + 1)
             gates = self._gates(nodes, wire, ands)
             ands += gates.size if gates.kind == "and" else 0
-            wire.update((node, gates.out + position) for position, node in enumerate(nodes))
             levels.append(gates)
+            free += [wire[node] for node in last[number]]
         garbler = sum(kind == GARBLER for kind, _, _ in self._operands)
         return Circuit(
             garbler=garbler,
             evaluator=inputs - garbler,
-            wires=len(wire),
+            wires=wires,
             ands=ands,
             depth=sum(gates.kind == "and" for gates in levels),
             levels=tuple(levels),
@@ -208,8 +209,22 @@ class Builder:
                 places.setdefault(after[node], []).append(node)
         return places
 
+    def _last_uses(self, groups: list[list[int]], kept: list[int]) -> list[list[int]]:
+        """For each group of gates, the nodes that nobody needs after it."""
+        last: dict[int, int] = {}
+        for number, nodes in enumerate(groups):
+            for node in nodes:
+                _, left, right = self._operands[node]
+                last[left >> 1] = last[right >> 1] = number
+        keep, ended = set(kept), [list[int]() for _ in groups]
+        for node, number in last.items():
+            if node not in keep:
+                ended[number].append(node)
+        return ended
+
     def _gates(self, nodes: list[int], wire: dict[int, int], ands: int) -> Gates:
         kind = self._operands[nodes[0]][0]
         pairs = np.array([self._operands[node][1:] for node in nodes], dtype=np.intp).T
         numbers = np.array([[wire[literal >> 1] for literal in row] for row in pairs.tolist()], dtype=np.intp)
-        return Gates(kind, numbers[0], numbers[1], len(wire), (pairs & 1).astype(np.bool_), ands)
+        out = np.array([wire[node] for node in nodes], dtype=np.intp)
+        return Gates(kind, numbers[0], numbers[1], out, (pairs & 1).astype(np.bool_), ands)

@@ -55,7 +55,7 @@ class PairFunction:
         sizes = (circuit.garbler, circuit.evaluator, circuit.wires, self.symbols)
         summary = hashlib.sha256(np.array(sizes, dtype="<i8").tobytes())
         for gates in circuit.levels:
-            wires = np.array([gates.left, gates.right], dtype="<i8")
+            wires = np.array([gates.left, gates.right, gates.out], dtype="<i8")
             summary.update(gates.kind.encode() + wires.tobytes() + gates.flip.tobytes())
         summary.update(circuit.outputs.astype("<i8").tobytes() + circuit.flip.tobytes())
         return summary.digest()

@@ -7,7 +7,8 @@ colour) tells the two apart without telling which is which. NOT swaps the two la
 
 Arrays have an axis for the wires or gates, one for the instances, and one for the two words of a block. One
 pair and a hundred thousand run the same arithmetic; only how operands are fetched depends on the shape:
-wires of a wide level of few instances are gathered by index, all others are copied row by row.
+wires of a wide level of few instances are gathered by index, all others are copied row by row. A session,
+which has one instance, uses `single`: the same garbling without arrays.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ class Desk:
         self.left, self.right = colours
         self.signs = self.held[..., 1].view(np.int64)
         self.low, self.high = (colours[..., word].view(np.int64) for word in (0, 1))
-        self.term = memory[4].shaped(gates, instances)
+        self.term, self.out = (each.shaped(gates, instances) for each in memory[4:])
 
     def colour(self) -> None:
         """Set ``left`` and ``right`` to all ones where the held operand's colour is 1, else to zeros."""
@@ -60,7 +61,7 @@ class Hash:
         widest = max((gates.size for gates in circuit.levels if gates.kind == "and"), default=1)
         self.gates = min(widest, max(1, BLOCKS_AT_ONCE // instances))
         size = self.gates * instances
-        self._memory = [Buffer(2 * values * size) for _ in range(3)] + [Buffer(2 * size), Buffer(size)]
+        self._memory = [Buffer(blocks * size) for blocks in (*[2 * values] * 3, 2, 1, 1)]
         self._desks: dict[int, Desk] = {}
         self._encrypt = permutation(key)
         # Few instances: every gate's tweak at once. Many: the lower words are written when they are needed.
@@ -114,12 +115,11 @@ class State:
     def xor(self, gates: Gates) -> None:
         """The free gates."""
         if self._few and gates.size > NARROW:
-            left, right = self.labels[gates.left], self.labels[gates.right]
-            np.bitwise_xor(left, right, out=self.labels[gates.out : gates.out + gates.size])
+            self.labels[gates.out] = self.labels[gates.left] ^ self.labels[gates.right]
             return
         rows = self._rows
-        for out, (one, other) in enumerate(gates.pairs, gates.out):
-            np.bitwise_xor(rows[one], rows[other], rows[out])
+        for out, left, right, _, _ in gates.rows:
+            np.bitwise_xor(rows[left], rows[right], rows[out])
 
     def operands(self, gates: Gates, start: int, stop: int, delta: Labels | None, out: Labels) -> None:
         """The labels of both operands; those that are inverted have their two labels swapped by ``delta``."""
@@ -130,12 +130,20 @@ class State:
                 out ^= np.where(gates.flip[:, start:stop, None, None], delta, np.uint64(0))
             return
         rows = self._rows
-        for place in range(start, stop):
-            for side, (wire, flip) in enumerate(zip(gates.pairs[place], gates.flips[place], strict=True)):
-                if flip and delta is not None:
-                    np.bitwise_xor(rows[wire], delta, out[side, place - start])
+        for place, (_, left, right, *flips) in enumerate(gates.rows[start:stop]):
+            for side, wire in enumerate((left, right)):
+                if delta is not None and flips[side]:
+                    np.bitwise_xor(rows[wire], delta, out[side, place])
                 else:
-                    out[side, place - start] = rows[wire]
+                    out[side, place] = rows[wire]
+
+    def store(self, gates: Gates, start: int, stop: int, labels: Labels) -> None:
+        """The labels of the gates' outputs."""
+        if self._few and stop - start > NARROW:
+            self.labels[gates.out[start:stop]] = labels
+            return
+        for place, row in enumerate(gates.rows[start:stop]):
+            self._rows[row[0]][...] = labels[place]
 
 
 def garble(circuit: Circuit, zero: Labels, delta: Labels, key: bytes) -> tuple[Labels, Labels]:
@@ -158,7 +166,7 @@ def garble(circuit: Circuit, zero: Labels, delta: Labels, key: bytes) -> tuple[L
             xor(desk.held, delta, desk.other)
             hashing.apply(desk, first, stop - start)
             desk.colour()
-            term, out = desk.term, state.labels[gates.out + start : gates.out + stop]
+            term, out = desk.term, desk.out
             rows = tables[:, first : first + stop - start]
             xor(desk.hashed, desk.hashed_other, rows)
             garbler, evaluator = rows
@@ -169,6 +177,7 @@ def garble(circuit: Circuit, zero: Labels, delta: Labels, key: bytes) -> tuple[L
             # The garbler's half.
             xor(garbler, conjunction(delta, desk.right, term), garbler)
             xor(out, conjunction(garbler, desk.left, term), out)
+            state.store(gates, start, stop, out)
     ends = state.labels[circuit.outputs]
     ends[circuit.flip] ^= delta
     return tables, ends
@@ -189,11 +198,12 @@ def evaluate(circuit: Circuit, active: Labels, tables: Labels, key: bytes) -> La
             state.operands(gates, start, stop, None, desk.held)
             hashing.apply(desk, first, stop - start)
             desk.colour()
-            term, out = desk.term, state.labels[gates.out + start : gates.out + stop]
+            term, out = desk.term, desk.out
             garbler, evaluator = tables[:, first : first + stop - start]
             xor(desk.hashed[0], desk.hashed[1], out)
             xor(out, conjunction(garbler, desk.left, term), out)
             xor(evaluator, desk.held[0], term)
             xor(out, conjunction(term, desk.right, term), out)
+            state.store(gates, start, stop, out)
     ends: Labels = state.labels[circuit.outputs]
     return ends

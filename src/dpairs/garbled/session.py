@@ -27,10 +27,10 @@ from numpy.typing import NDArray
 
 from ..errors import BadMessage, ForgedOutput, OutOfOrder, Replayed
 from ..randomness import Randomness, SystemRandomness
-from .blocks import BLOCK, Labels, expand, from_bytes, to_bytes
+from .blocks import BLOCK, Labels, expand, to_bytes
 from .extension import Receiver, receiver, sender, sizes
 from .function import PairFunction
-from .garbling import evaluate, garble
+from .single import evaluate_one, garble_one
 from .wire import Kind, Pair, derive, follow, seal, unseal
 
 HASH = 16
@@ -129,10 +129,10 @@ class Garbler(_Party):
         # The labels of the garbler's own bits are no secret, so both derive the active ones from the chain.
         active = own_labels(self._link, circuit.garbler)
         mine = active ^ np.where(self._inputs[:, None] == 1, delta, np.uint64(0))
-        zero = np.concatenate([mine, theirs])[:, None]
-        tables, ends = garble(circuit, zero, delta[None], gate_key(self._link))
-        self._table = decoding_table(self._context, ends[:, 0], delta)
-        return self._send(Kind.CIRCUIT, commitment(self._table) + masked + to_bytes(tables))
+        zero = np.concatenate([mine, theirs])
+        tables, ends = garble_one(circuit, zero, delta, gate_key(self._link))
+        self._table = decoding_table(self._context, ends, delta)
+        return self._send(Kind.CIRCUIT, commitment(self._table) + masked + tables)
 
     def table(self) -> bytes:
         """The decoding table, to the collector: a hash of each output's two labels."""
@@ -165,8 +165,8 @@ class Evaluator(_Party):
             raise OutOfOrder("no transfer was begun")
         theirs = own_labels(self._link, shape.garbler)
         mine = self._transfer.finish(payload[HASH:start])
-        tables = from_bytes(payload[start:], 2, shape.ands, 1)
-        ends = evaluate(shape, np.concatenate([theirs, mine])[:, None], tables, gate_key(self._link))
+        labels = np.concatenate([theirs, mine])
+        ends = evaluate_one(shape, labels, payload[start:], gate_key(self._link))
         self._accept(Kind.CIRCUIT, circuit, payload)
         self._transfer = None
         return self._send(Kind.LABELS, payload[:HASH] + to_bytes(ends))
