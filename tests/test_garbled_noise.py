@@ -1,17 +1,20 @@
 """Noise inside the circuit: its distribution is counted from the circuit, over all random bits."""
 
+import json
 import math
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
-from dpairs import BadParameter
+from dpairs import BadFile, BadParameter
 from dpairs.garbled.arithmetic import Bit, Space
 from dpairs.garbled.bits import bits_of, from_bits
-from dpairs.garbled.choosing import best_noise, candidates, noise
+from dpairs.garbled.choosing import best_noise, candidates, noise, noise_from_json
 from dpairs.garbled.circuit import EVALUATOR, GARBLER, Circuit
+from dpairs.garbled.function import PairFunction
 from dpairs.garbled.kary import KaryNoise
+from dpairs.garbled.kernels import Concordance, Distance, LessThan
 from dpairs.garbled.laplace import LaplaceNoise
 from dpairs.garbled.noise import BitNoise, Noise
 from dpairs.mechanisms import largest_ratio
@@ -231,15 +234,54 @@ def test_circuits_cost_what_the_documentation_says():
     assert compiled(laplace).ands <= 11 * 45 + 32
 
 
-def test_json_holds_the_integers():
-    assert BitNoise(2**40, 7).to_json() == {
-        "name": "response",
-        "top": "1099511627776",
-        "floor": "7",
-        "precision": 16,
-    }
-    assert KaryNoise(2, 7, 8).to_json()["floor"] == "7"
-    assert LaplaceNoise(3, 0, (7, 5, 3), 4).to_json()["thresholds"] == ["7", "5", "3"]
+@pytest.mark.parametrize("made", SMALL, ids=NAMES)
+def test_json_round_trip(made):
+    assert noise_from_json(json.loads(json.dumps(made.to_json()))) == made
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"name": "gauss"},
+        {"name": None},
+        {"floor": 3},
+        {"floor": "-3"},
+        {"floor": "9" * 30},
+        {"floor": None},
+        {"top": "1.5"},
+        {"precision": "4"},
+        {"precision": True},
+        {"more": 1},
+    ],
+)
+def test_damaged_json_is_refused(change):
+    spec = {**BitNoise(2, floor=3, precision=4).to_json(), **change}
+    with pytest.raises((BadFile, BadParameter)):
+        noise_from_json(spec)
+
+
+@pytest.mark.parametrize("thresholds", ["753", [7, 5, 3], ["7"] * 99, [["7"]], ["7", "5"], None])
+def test_damaged_thresholds_are_refused(thresholds):
+    spec = {**LaplaceNoise(3, 0, (7, 5, 3), 4).to_json(), "thresholds": thresholds}
+    with pytest.raises((BadFile, BadParameter)):
+        noise_from_json(spec)
+
+
+@pytest.mark.parametrize(("spec", "error"), [({"name": "response"}, "lacks"), ([], "JSON object")])
+def test_what_is_no_noise_is_refused(spec, error):
+    with pytest.raises(BadFile, match=error):
+        noise_from_json(spec)
+
+
+def test_the_decoded_symbol_is_the_kernels_value_on_average():
+    kernels = (Concordance(7), Distance(100, step=Fraction(1, 4)), LessThan(255))
+    for kernel in kernels:
+        for name in candidates(kernel.top, 1.0):
+            function = PairFunction(kernel, noise(name, kernel.top, 1.0))
+            assert function.symbols == function.decode.size
+            for level in spread(kernel.top):
+                chances = np.array([float(p) for p in function.noise.pmf(level)])
+                assert chances @ function.decode == pytest.approx(kernel.value(level), abs=1e-9)
 
 
 @pytest.mark.parametrize(

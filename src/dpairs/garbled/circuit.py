@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import TypeAlias
 
 import numpy as np
@@ -36,7 +35,8 @@ class Gates:
     """Gates of one kind that do not depend on each other: wires ``left``, ``right`` give wires ``out``.
 
     ``flip`` says which operands of an AND are inverted first: two rows, for ``left`` and ``right``.
-    ``first`` counts the ANDs before these.
+    ``first`` counts the ANDs before these. ``rows`` holds the same gate by gate: its output, its operands,
+    and which of them are inverted.
     """
 
     kind: str
@@ -44,18 +44,13 @@ class Gates:
     right: NDArray[np.intp]
     out: NDArray[np.intp]
     flip: NDArray[np.bool_]
-    first: int = 0
+    first: int
+    rows: list[tuple[int, int, int, bool, bool]]
 
     @property
     def size(self) -> int:
         """How many gates."""
         return self.left.size
-
-    @cached_property
-    def rows(self) -> list[tuple[int, int, int, bool, bool]]:
-        """Each gate: its output, its operands, and which of them are inverted."""
-        columns = (self.out, self.left, self.right, self.flip[0], self.flip[1])
-        return list(zip(*(column.tolist() for column in columns), strict=True))
 
 
 @dataclass(frozen=True, eq=False)
@@ -227,4 +222,7 @@ class Builder:
         pairs = np.array([self._operands[node][1:] for node in nodes], dtype=np.intp).T
         numbers = np.array([[wire[literal >> 1] for literal in row] for row in pairs.tolist()], dtype=np.intp)
         out = np.array([wire[node] for node in nodes], dtype=np.intp)
-        return Gates(kind, numbers[0], numbers[1], out, (pairs & 1).astype(np.bool_), ands)
+        flip = (pairs & 1).astype(np.bool_)
+        columns = (out, numbers[0], numbers[1], *flip)
+        rows = list(zip(*(column.tolist() for column in columns), strict=True))
+        return Gates(kind, numbers[0], numbers[1], out, flip, ands, rows)

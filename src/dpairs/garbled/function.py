@@ -19,6 +19,9 @@ from .circuit import EVALUATOR, GARBLER, Circuit
 from .kernels import PairKernel
 from .noise import Noise
 
+IDEAL_CHUNK = 2**14
+"""Pairs whose coins are held as bits at once."""
+
 
 @dataclass(frozen=True)
 class PairFunction:
@@ -107,6 +110,10 @@ class PairFunction:
 
     def ideal(self, x: Words, y: Words, tape: Words) -> NDArray[np.int64]:
         """The symbols when the XOR of both parties' coins is ``tape``, without a circuit."""
-        coins = tape_bits(tape, self.coins)
-        levels = self.kernel.plain(x, y, coins[: self.kernel.coins])
-        return self.noise.ideal(levels, coins[self.kernel.coins :])
+        symbols = np.empty(len(x), dtype=np.int64)
+        for start in range(0, len(x), IDEAL_CHUNK):
+            part = slice(start, start + IDEAL_CHUNK)
+            coins = tape_bits(tape[part], self.coins)
+            levels = self.kernel.plain(x[part], y[part], coins[: self.kernel.coins])
+            symbols[part] = self.noise.ideal(levels, coins[self.kernel.coins :])
+        return symbols

@@ -114,7 +114,12 @@ class KaryNoise(Noise):
 
     def to_json(self) -> dict[str, Any]:
         """The JSON form."""
-        return {"name": self.name, "top": self.top, "floor": str(self.floor), "precision": self.precision}
+        return {
+            "name": self.name,
+            "top": str(self.top),
+            "floor": str(self.floor),
+            "precision": self.precision,
+        }
 
 
 def _odd_part(number: int) -> tuple[int, int]:

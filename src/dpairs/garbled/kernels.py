@@ -2,7 +2,8 @@
 
 A kernel's result is a *level*, a whole number from 0 to ``top``; its real value is offset + step * level.
 Each kernel is written twice: `build` makes the circuit, `plain` computes the same levels in numpy. The
-garbler's values are x, the evaluator's are y.
+garbler's values are x, the evaluator's are y. ``largest`` is the largest encoded value (see `encoding`); a
+circuit trusts that both keep to it, as all of this trusts that both follow the protocol.
 
 | kernel | level | ANDs for w bits |
 | --- | --- | --- |
