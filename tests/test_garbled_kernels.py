@@ -126,6 +126,12 @@ def test_a_table_of_real_numbers_is_moved_to_the_nearest_levels():
     np.testing.assert_array_equal(values, matrix)
 
 
+def test_an_expression_of_several_columns():
+    kernel = Expression(lambda a, b: (a[0] < b[0]).number() + (a[1] == b[1]).number(), 15, columns=2)
+    x, y = some_pairs(15, 500, 2, seed=5)
+    check(kernel, lambda x, y, c: (x[:, 0] < y[:, 0]).astype(int) + (x[:, 1] == y[:, 1]), x, y)
+
+
 def test_gate_counts():
     assert compiled(LessThan(LARGE)).ands == compiled(LessThan(LARGE, "zero")).ands == 32
     assert compiled(Distance(LARGE)).ands == 63

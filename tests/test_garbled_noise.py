@@ -109,6 +109,25 @@ def test_one_party_whose_bits_are_ignored_is_noticed(made, ignored, monkeypatch)
     assert counted(circuit, made, 0, free, free) == made.pmf(0)
 
 
+@pytest.mark.parametrize("ties", ["half", "zero"])
+def test_a_tie_of_scores_is_tossed_exactly(ties):
+    """The whole function of a pair, kernel and noise, over every coin of one party and some of the other."""
+    function = PairFunction(LessThan(3, ties), BitNoise(1, floor=3, precision=4))
+    won, lost = function.noise.pmf(1), function.noise.pmf(0)
+    tied = [Fraction(1, 2)] * 2 if ties == "half" else lost
+    width, free = 2, every_coin(function.coins)
+    for x in range(4):
+        for y in range(4):
+            expected = won if x < y else lost if x > y else tied
+            sides = [bits_of(np.full(free.shape[1], value, dtype=np.uint64), width) for value in (x, y)]
+            for fixed in adversaries(function.coins):
+                constant = np.repeat(fixed[:, None], free.shape[1], axis=1)
+                for mine, theirs in ((free, constant), (constant, free)):
+                    inputs = np.concatenate([sides[0], mine, sides[1], theirs])
+                    ones = int(function.circuit.run(inputs).sum())
+                    assert Fraction(ones, free.shape[1]) == expected[1]
+
+
 @pytest.mark.parametrize("made", SMALL, ids=NAMES)
 def test_ideal_gives_what_the_circuit_gives(made):
     circuit, free = compiled(made), every_coin(made.coins)

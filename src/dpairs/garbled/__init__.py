@@ -4,6 +4,7 @@ Bytes in, bytes out: nothing here reads a file, a socket or a clock. `function`,
 `circuit` need numpy only; `blocks` and all that follows below need the extra ``pairs``.
 
     circuit, arithmetic   Boolean circuits, and numbers made of their bits
+    bits                  numbers as rows of bits and back
     encoding              a value as an unsigned integer
     kernels, custom       what is computed
     noise, kary, laplace  what is added to it, from random bits of both

@@ -40,7 +40,7 @@ COLUMNS = 128
 BASE = COLUMNS // 2
 """Base transfers: each carries the seeds of two columns."""
 BREAK_EVEN = 145
-"""Above so many bits the extension is cheaper than direct transfers."""
+"""Above so many bits the extension takes over: it saves time from about 136 bits on, bytes from about 170."""
 
 
 class ExtensionSender:
