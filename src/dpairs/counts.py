@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping
 from typing import Any, Protocol, Self
 
@@ -58,9 +59,9 @@ class DenseCounts:
             raise BadValue(f"symbols of this study are 0 to {self.array.size - 1}")
         self.array += np.bincount(symbols, minlength=self.array.size)
 
-    def plus(self, other: DenseCounts) -> DenseCounts:
+    def plus(self, other: Self) -> Self:
         """The counts of both."""
-        both = DenseCounts(self.array.size)
+        both = copy.copy(self)
         both.array = self.array + other.array
         if both.array.max() > MAX_COUNT:
             raise BadValue("a tally counts fewer than 2^53 reports of each symbol")

@@ -22,11 +22,13 @@ class PrivacyClaim:
     trust: str
     theorem: str
     not_promised: tuple[str, ...]
+    kind: str = "local"
+    """Whom it protects from: "local", everybody; "computational", everybody of limited computing power."""
 
     def __str__(self) -> str:
         """One sentence for people."""
         pure = f"{self.epsilon:.6g}-" if self.delta == 0 else f"({self.epsilon:.6g}, {self.delta:.3g})-"
-        return f"{pure}local differential privacy for {self.neighbours}; {self.trust}; {self.theorem}"
+        return f"{pure}{self.kind} differential privacy for {self.neighbours}; {self.trust}; {self.theorem}"
 
     def to_json(self) -> dict[str, Any]:
         """The claim as plain values."""

@@ -7,19 +7,25 @@ that one already has. Data streams through in small slices, so memory does not g
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
+from .checks import choice
 from .data import Table, tables
-from .errors import BadValue
+from .errors import BadParameter, BadValue
 from .estimate import Estimate
-from .randomness import Randomness, source
+from .garbled.function import PairFunction
+from .protocols.pair_counts import PairCounts
+from .protocols.pairwise import PAIRS, Pairwise
+from .randomness import Randomness, SystemRandomness, source
 from .study import Study
 from .tally import Tally
 
 SLICE = 2**16
 """People randomized at once: few enough for the processor's caches."""
+CRYPTO = ("ideal", "real")
 
 
 def simulate(
@@ -28,6 +34,7 @@ def simulate(
     seed: int | None = None,
     *,
     estimator: str | None = None,
+    crypto: str | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> Estimate:
     """Run ``study`` on ``data``, every participant and every round, and estimate.
@@ -38,6 +45,10 @@ def simulate(
     people after each slice of each round. The same seed gives the same estimate for the same data in the
     same chunks; how a population with public classes is cut into chunks changes who gets which noise.
 
+    ``crypto`` is for studies of pairs: "ideal" (the default) draws each pair's symbol from the circuit's
+    distribution without a circuit, "real" garbles and evaluates every pair. Both give the same symbols
+    for the same seed.
+
     >>> import numpy as np
     >>> from dpairs import Levels
     >>> study = Study.create("gini_mean_difference", epsilon=2.0, domain=Levels(range(4)), seed=1)
@@ -45,14 +56,24 @@ def simulate(
     >>> round(simulate(study, people, seed=1).value, 1)
     1.3
     """
-    return simulate_tally(study, data, seed, progress=progress).estimate(estimator)
+    return simulate_tally(study, data, seed, crypto=crypto, progress=progress).estimate(estimator)
 
 
 def simulate_tally(
-    study: Study, data: Any, seed: int | None = None, *, progress: Callable[[int], None] | None = None
+    study: Study,
+    data: Any,
+    seed: int | None = None,
+    *,
+    crypto: str | None = None,
+    progress: Callable[[int], None] | None = None,
 ) -> Tally:
     """The tally that `simulate` estimates from: the last round's."""
     bits = source(seed)
+    if isinstance(study.protocol, Pairwise):
+        way = "ideal" if crypto is None else choice("crypto", crypto, CRYPTO)
+        return _pairs(study, study.protocol, data, bits, way, progress)
+    if crypto is not None:
+        raise BadParameter(f"crypto is for studies of pairs; a {study.protocol.name} study has none")
     indices = {stratum: _first_index(study, bits) for stratum in study.strata}
     left = study.protocol.rounds - study.protocol.round
     if left > 0 and isinstance(data, Iterator):
@@ -78,6 +99,58 @@ def _round(
         except BadValue as error:
             raise _with_row(study, table, number, error) from None
     return tally
+
+
+def _pairs(
+    study: Study,
+    protocol: Pairwise,
+    data: Any,
+    bits: Randomness,
+    crypto: str,
+    progress: Callable[[int], None] | None,
+) -> Tally:
+    """The tally of all pairs: what two devices of each would compute together."""
+    names = study.statistic.private_columns
+    parts: dict[str, list[NDArray[np.uint64]]] = {stratum: [] for stratum in study.statistic.strata}
+    for number, table in enumerate(tables(data, study.statistic.columns)):
+        try:
+            for stratum, columns in study.statistic.split(table):
+                parts[stratum].append(protocol.code.encode(columns, names, bits))
+        except BadValue as error:
+            raise _with_row(study, table, number, error) from None
+    people = [np.concatenate(each) if each else np.empty((0, 1), dtype=np.uint64) for each in parts.values()]
+    sizes = {stratum: len(each) for stratum, each in zip(parts, people, strict=True)}
+    pairs, function = protocol.match(study.coins, sizes), protocol.function
+    tally = Tally(study)
+    counts = cast(PairCounts, tally.counts(PAIRS))
+    for start in range(0, len(pairs), SLICE):
+        part = slice(start, start + SLICE)
+        x, y = people[-1][pairs.garblers[part]], people[0][pairs.evaluators[part]]
+        # Each party's own coins; the circuit's are their XOR.
+        mine, theirs = function.tape(len(x), bits), function.tape(len(y), bits)
+        if crypto == "real":
+            symbols = _garbled(function, x, y, mine, theirs)
+        else:
+            symbols = function.ideal(x, y, mine ^ theirs)
+        counts.add_numbered(pairs.numbers[part], symbols)
+        if progress is not None:
+            progress(len(x))
+    return tally
+
+
+def _garbled(
+    function: PairFunction,
+    x: NDArray[np.uint64],
+    y: NDArray[np.uint64],
+    mine: NDArray[np.uint64],
+    theirs: NDArray[np.uint64],
+) -> NDArray[np.int64]:
+    try:
+        from .garbled.batch import real
+    except ImportError:
+        raise BadParameter("real pairs need more packages: install the extra 'pairs' of dpairs") from None
+    # Labels come from the operating system: they decide over no symbol.
+    return real(function, x, y, mine, theirs, SystemRandomness())
 
 
 def _first_index(study: Study, bits: Randomness) -> int:

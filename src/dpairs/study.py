@@ -75,7 +75,8 @@ class Study:
         Other keywords are the statistic's (``ties``, ``labels``, ``variant``) and the protocol's
         (``histogram``: ``bins``, ``mechanism``, ``kernel``, ``rounding``, and ``n``, the expected number
         of people, from which missing bins are chosen; ``tree``: ``bins``, ``splitting``, ``rows``,
-        ``answer``, ``delta``; ``projection``: ``pilot_fraction``, ``pilot``, ``bins``, ``n``).
+        ``answer``, ``delta``; ``projection``: ``pilot_fraction``, ``pilot``, ``bins``, ``n``;
+        ``pairwise``: ``pairs``, ``noise``, ``bits``, ``matching``).
         """
         loss = positive("epsilon", epsilon)
         kind = PROTOCOLS[choice("protocol", protocol, PROTOCOLS)]
@@ -93,8 +94,8 @@ class Study:
 
     @property
     def strata(self) -> tuple[str, ...]:
-        """The public classes people belong to."""
-        return self.statistic.strata
+        """What reports are counted by: the public classes people belong to, or pairs."""
+        return self.protocol.strata
 
     @cached_property
     def coins(self) -> Coins:

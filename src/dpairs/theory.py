@@ -1,4 +1,4 @@
-r"""The paper's bounds and parameter choices of its sections 3 and 4, one function for each theorem.
+r"""The paper's bounds and parameter choices of its sections 3, 4 and 5, one function for each theorem.
 
 "Private Protocols for U-Statistics in the Local Model and Beyond" (Bell, Bellet, Gascon, Kulkarni,
 AISTATS 2020). Kernels have values in [0, 1] unless said otherwise; ``beta`` is the probability of a
@@ -9,11 +9,13 @@ docstring names the erratum.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .checks import integer, positive, real
+from .composition import advanced_share
 from .errors import BadParameter
 
 MAX_PEOPLE = 2**62
@@ -203,3 +205,54 @@ TREE_ORDERS = {
     "users, around the population": "alpha^2 / (n eps^2)",
 }
 """The paper's table of the orders of the MSE, upper bounds, by splitting."""
+
+
+def pairs_variance(n: int, pairs: int, zeta_1: float, zeta_2: float) -> float:
+    """Theorem "subsampling" without noise: n people, each in ``pairs`` random pairs (Blom's formula).
+
+    zeta_1 is the variance of E[f(x, X)] over x (erratum 5), zeta_2 that of f(X, X').
+    """
+    shared = 2 * (pairs - 1) * (1 - 1 / (n - 1)) * zeta_1
+    return 2 / (pairs * n) * (shared + (1 + (pairs - 1) / (n - 1)) * zeta_2)
+
+
+def pairs_mse(n: int, pairs: int, zeta_1: float, zeta_2: float, noise: float) -> float:
+    """The same with noise of variance ``noise`` in each of the ``pairs`` n / 2 pairs."""
+    return pairs_variance(n, pairs, zeta_1, zeta_2) + 2 * noise / (pairs * n)
+
+
+def pairs_laplace_noise(n: int, pairs: int, epsilon: float) -> float:
+    """The theorem's noise term for a kernel in [0, 1], corrected: 4 P / (n eps^2) (erratum 4)."""
+    return 4 * pairs / (n * epsilon**2)
+
+
+def best_pairs(
+    n: int, epsilon: float, zeta_1: float, zeta_2: float, noise: Callable[[float], float], most: int = 64
+) -> int:
+    """The number of pairs of least MSE; ``noise(share)`` is a pair's noise variance at that epsilon.
+
+    >>> best_pairs(10_000, 0.5, 0.08, 0.25, lambda share: 2 / share**2)
+    1
+    >>> best_pairs(10_000, 10.0, 0.08, 0.25, lambda share: 2 / share**2)
+    2
+    """
+    return min(
+        range(1, most + 1), key=lambda pairs: pairs_mse(n, pairs, zeta_1, zeta_2, noise(epsilon / pairs))
+    )
+
+
+def pairs_excess(n: int, pairs: int, zeta_1: float, zeta_2: float) -> float:
+    """How far random permutations are from the best choice of pairs: 2 (P-1) (z2 - 2 z1) / (P n (n-1))."""
+    return 2 / (pairs * n) * (pairs - 1) / (n - 1) * (zeta_2 - 2 * zeta_1)
+
+
+def all_pairs_noise(n: int, epsilon: float, delta: float) -> float:
+    """The paper's baseline: all pairs, Laplace noise for a kernel in [0, 1], by advanced composition."""
+    return 2 / advanced_share(epsilon, delta, n - 1) ** 2 * 2 / (n * (n - 1))
+
+
+def zetas(kernel: NDArray[np.float64], masses: NDArray[np.float64]) -> tuple[float, float]:
+    """zeta_1 and zeta_2 of a kernel's matrix on cells that hold these shares of people."""
+    along = kernel @ masses
+    mean = float(masses @ along)
+    return float(masses @ along**2) - mean**2, float(masses @ kernel**2 @ masses) - mean**2

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from .. import __version__
 from ..errors import DpairsError
-from . import demo, estimate, report, simulate, study, tally
+from . import demo, estimate, pair, report, simulate, study, tally
 from .show import errors
 
 app = typer.Typer(
@@ -20,9 +20,12 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+study.app.command("pairs")(pair.list_pairs)
 app.add_typer(study.app, name="study")
 app.command("simulate")(simulate.simulate)
 app.command("report")(report.report)
+app.command("pair")(pair.pair)
+app.command("decode")(pair.decode)
 app.command("tally")(tally.tally)
 app.command("estimate")(estimate.estimate)
 app.command("demo")(demo.demo)

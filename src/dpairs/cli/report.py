@@ -39,13 +39,7 @@ def report(
     """
     study = Study.load(study_file)
     me = Participant(study, index, stratum, max_epsilon=max_epsilon)
-    given = {"score": score, "label": label, "x": x, "y": y, "value": value}
-    wanted = study.statistic.private_columns
-    extra = sorted(name for name, text in given.items() if text is not None and name not in wanted)
-    if extra:
-        raise BadValue(f"a report of this study needs {' and '.join(wanted)}, not {' and '.join(extra)}")
-    domains = dict(zip(study.statistic.domain_columns, study.domains, strict=True))
-    values = {name: _value(name, given[name], domains.get(name)) for name in wanted}
+    values = private_values(study, {"score": score, "label": label, "x": x, "y": y, "value": value})
     answer = me.report(**values)
     line = bytes(answer).hex() if wire else canonical(answer.to_json())
     if append is None:
@@ -57,6 +51,16 @@ def report(
     except OSError as error:
         raise BadFile(f"the report cannot be added to {append}: {error.strerror or error}") from None
     output.print(f"report {index} added to {append}", highlight=False)
+
+
+def private_values(study: Study, given: dict[str, str | None]) -> dict[str, Any]:
+    """A person's values by column, from options or asked for without being shown."""
+    wanted = study.statistic.private_columns
+    extra = sorted(name for name, text in given.items() if text is not None and name not in wanted)
+    if extra:
+        raise BadValue(f"a report of this study needs {' and '.join(wanted)}, not {' and '.join(extra)}")
+    domains = dict(zip(study.statistic.domain_columns, study.domains, strict=True))
+    return {name: _value(name, given.get(name), domains.get(name)) for name in wanted}
 
 
 def _value(name: str, text: str | None, domain: Domain | None) -> Any:

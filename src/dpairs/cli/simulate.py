@@ -35,6 +35,9 @@ def simulate(
     ] = None,
     level: Annotated[float, typer.Option(help="Confidence level.")] = 0.95,
     estimator: Annotated[str | None, typer.Option(help="How counts become an answer.")] = None,
+    crypto: Annotated[
+        str | None, typer.Option(help="Pairs: ideal (default), or real to garble every pair.")
+    ] = None,
     plot: Annotated[Path | None, typer.Option(help="Write a picture of the runs (PNG, SVG or PDF).")] = None,
     with_exact: Annotated[
         bool,
@@ -61,7 +64,9 @@ def simulate(
     with progress("simulating", runs) as advance:
         for run in range(runs):
             estimates.append(
-                run_study(study, table, None if seed is None else seed + run, estimator=estimator)
+                run_study(
+                    study, table, None if seed is None else seed + run, estimator=estimator, crypto=crypto
+                )
             )
             advance(1)
     summary = summarize(estimates, truth, level)

@@ -76,7 +76,9 @@ def create(
     variant: Annotated[str | None, typer.Option(help="Kendall's tau: a (default) or b.")] = None,
     protocol: Annotated[
         str,
-        typer.Option(help="How it is computed: histogram; tree for AUC; projection, in two rounds."),
+        typer.Option(
+            help="How it is computed: histogram; tree for AUC; projection, in two rounds; pairwise, in pairs."
+        ),
     ] = "histogram",
     pilot_fraction: Annotated[
         float | None, typer.Option(help="Projection: the share of people in the first round.")
@@ -95,6 +97,16 @@ def create(
         str | None, typer.Option(help="Tree: one-bit (default) or several-bits, better from epsilon 2 on.")
     ] = None,
     delta: Annotated[float | None, typer.Option(help="Tree: delta of the advanced splittings.")] = None,
+    pairs: Annotated[
+        int | None, typer.Option(help="Pairwise: how many others each person meets (1).")
+    ] = None,
+    noise: Annotated[
+        str | None, typer.Option(help="Pairwise: response, kary or laplace; the best one by default.")
+    ] = None,
+    bits: Annotated[int | None, typer.Option(help="Pairwise: most bits of a value (32).")] = None,
+    matching: Annotated[
+        str | None, typer.Option(help="Pairwise: permutations (default) or disjoint.")
+    ] = None,
     seed: Annotated[int | None, typer.Option(help="Public seed; a fresh one by default.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the study as JSON.")] = False,
 ) -> None:
@@ -114,6 +126,10 @@ def create(
         "delta": delta,
         "pilot_fraction": pilot_fraction,
         "pilot": pilot,
+        "pairs": pairs,
+        "noise": noise,
+        "bits": bits,
+        "matching": matching,
     }
     study = Study.create(
         statistic,

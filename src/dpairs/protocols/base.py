@@ -78,6 +78,11 @@ class Protocol(ABC):
         """The exact privacy loss of one report."""
 
     @property
+    def strata(self) -> tuple[str, ...]:
+        """What reports are counted by: the public classes people belong to."""
+        return self.statistic.strata
+
+    @property
     def earlier(self) -> Mapping[str, int]:
         """How many people of each stratum took part in earlier rounds."""
         return {}
