@@ -147,6 +147,11 @@ class Study:
         """SHA-256 of the canonical form: the study's name everywhere."""
         return digest(self._content)
 
+    @property
+    def first_id(self) -> str:
+        """The id of the first round: one name for all rounds of a study."""
+        return self.protocol.first_study or self.id
+
     def to_json(self) -> str:
         """The study's file: canonical JSON with its id."""
         return canonical({**self._content, "id": self.id})

@@ -13,15 +13,18 @@ from .bit import BitResponse
 from .krr import KaryResponse
 from .projective import ProjectiveResponse
 from .scalar import ScalarResponse, scalar_response
+from .table import TableResponse
 from .thresholds import largest_ratio
 from .window import WindowResponse
 
 __all__ = [
+    "OPTIMIZED",
     "BitResponse",
     "KaryResponse",
     "Mechanism",
     "ProjectiveResponse",
     "ScalarResponse",
+    "TableResponse",
     "WindowResponse",
     "count_variance",
     "decoder",
@@ -32,6 +35,8 @@ __all__ = [
     "scalar_response",
 ]
 
+OPTIMIZED = "optimized"
+"""The name under which a study asks for the best mechanism for its kernel; see `optimize`."""
 MECHANISMS: dict[str, type[KaryResponse] | type[ProjectiveResponse]] = {
     KaryResponse.name: KaryResponse,
     ProjectiveResponse.name: ProjectiveResponse,
@@ -50,11 +55,13 @@ def mechanism(name: str, inputs: int, epsilon: float) -> Mechanism:
     >>> mechanism("projective", 64, 1.0).symbols
     121
     """
-    return MECHANISMS[choice("mechanism", name, MECHANISMS)].for_epsilon(inputs, epsilon)
+    return MECHANISMS[choice("mechanism", name, (*MECHANISMS, OPTIMIZED))].for_epsilon(inputs, epsilon)
 
 
 def mechanism_from_json(spec: Any) -> Mechanism:
     """Read a mechanism for bins back from its JSON form."""
+    if isinstance(spec, Mapping) and spec.get("name") == TableResponse.name:
+        return TableResponse.from_json(spec)
     read: Mechanism = _read(spec, MECHANISMS)
     return read
 

@@ -53,15 +53,15 @@ class Mechanism(ABC):
         return decoder(self.channel)
 
 
-def decoder(channel: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The unbiased decoder of least variance when all inputs are equally likely.
+def decoder(channel: NDArray[np.float64], prior: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
+    """The unbiased decoder of least variance at a prior; without one, when all inputs are equally likely.
 
     R = D^-1 Q' (Q D^-1 Q')^-1 with D the symbols' probabilities: Q R = I, and among all such R it
     has the least total variance (generalized least squares; McKenna, Maity, Mazumdar, Miklau,
     "A workload-adaptive mechanism for linear queries under local differential privacy", VLDB 2020).
     """
-    marginal = channel.mean(axis=0)
-    scaled = channel / marginal
+    share = np.full(len(channel), 1 / len(channel)) if prior is None else prior
+    scaled: NDArray[Any] = channel / (share @ channel)
     one = np.eye(len(channel))
     try:
         rough: NDArray[np.float64] = np.linalg.solve(scaled @ channel.T, scaled).T

@@ -83,6 +83,11 @@ class Protocol(ABC):
         return self.statistic.strata
 
     @property
+    def first_study(self) -> str | None:
+        """The id of the first round's study, in a later round."""
+        return None
+
+    @property
     def earlier(self) -> Mapping[str, int]:
         """How many people of each stratum took part in earlier rounds."""
         return {}

@@ -10,7 +10,7 @@ a few products of k x k matrices for the standard errors.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
@@ -27,6 +27,7 @@ from ..domains import Domain, Integers, Interval
 from ..errors import BadFile, BadParameter
 from ..estimate import Quantization
 from ..mechanisms import Mechanism, mechanism_from_json
+from ..mechanisms.cache import optimized
 from ..privacy import PrivacyClaim, local_claim
 from ..randomness import Randomness
 from ..statistics import KERNELS, Form, Kernel, Statistic
@@ -48,7 +49,7 @@ class Histogram(Protocol):
     mechanism: Mechanism
     name: ClassVar[str] = "histogram"
     uses_coins: ClassVar[bool] = False
-    options: ClassVar[tuple[str, ...]] = ("bins", "mechanism", "kernel", "rounding", "n")
+    options: ClassVar[tuple[str, ...]] = ("bins", "mechanism", "kernel", "rounding", "n", "prior", "progress")
     estimators: ClassVar[tuple[str, ...]] = ("paper",)
 
     def __post_init__(self) -> None:
@@ -73,10 +74,14 @@ class Histogram(Protocol):
         kernel: str = "average",
         rounding: str = "simple",
         n: int | None = None,
+        prior: Sequence[float] | None = None,
+        progress: Callable[[int], None] | None = None,
     ) -> Histogram:
         """Choose the bins from ``n`` where none are given, and the thresholds from ``epsilon``.
 
-        ``mechanism="krr"`` is the paper's; ``"projective"`` has less variance on many cells.
+        ``mechanism="krr"`` is the paper's; ``"projective"`` has less variance on many cells;
+        ``"optimized"`` is searched for the kernel, at ``prior`` (a share for each cell; even by default),
+        which takes seconds, and is kept in a cache.
         """
         statistic.check_domains(domains)
         if n is not None:
@@ -87,9 +92,14 @@ class Histogram(Protocol):
         grid = statistic.grid(axes)
         if isinstance(statistic, Kernel):
             statistic = statistic.tabulate(grid, kernel)
-        return cls(
-            statistic, domains, counts, rounding, kernel, mechanisms.mechanism(mechanism, grid.cells, epsilon)
-        )
+        if mechanism == mechanisms.OPTIMIZED:
+            shares = _prior(prior, grid.cells)
+            chosen = optimized(_kernels(statistic, grid, kernel, shares), shares, epsilon, progress)
+        else:
+            if prior is not None:
+                raise BadParameter(f"only an optimized mechanism has a prior, not {mechanism!r}")
+            chosen = mechanisms.mechanism(mechanism, grid.cells, epsilon)
+        return cls(statistic, domains, counts, rounding, kernel, chosen)
 
     @classmethod
     def from_json(
@@ -207,6 +217,34 @@ class Histogram(Protocol):
         """Pure epsilon-LDP in one round."""
         theorem = f"exact ratio of the {self.mechanism.name} probabilities, integers out of 2^64"
         return local_claim(self.epsilon, epsilon_asked, self.delta, self.statistic.private_columns, theorem)
+
+
+def _prior(given: Sequence[float] | None, cells: int) -> NDArray[np.float64]:
+    """The shares of people in the cells, as far as anybody knows before the study."""
+    if given is None:
+        return np.full(cells, 1 / cells)
+    try:
+        shares = np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise BadParameter("prior must be a list of numbers, one for each cell") from None
+    if shares.shape != (cells,) or not np.isfinite(shares).all() or shares.min() < 0 or shares.sum() <= 0:
+        raise BadParameter(f"prior must be {cells} numbers, one for each cell, none below 0 and not all 0")
+    # Nobody is quite sure of a prior, and a cell that cannot occur would never be decoded.
+    sure: NDArray[np.float64] = 0.99 * shares / shares.sum() + 0.01 / cells
+    return sure
+
+
+def _kernels(
+    statistic: Statistic, grid: Grid, kernel: str, prior: NDArray[np.float64]
+) -> list[NDArray[np.float64]]:
+    """The kernel that matters at the prior: of several forms, their sum along the gradient."""
+    matrices = np.array([form.matrix for form in statistic.forms(grid, kernel)])
+    gradient = np.ones(1)
+    if len(matrices) > 1:
+        values = np.array([prior @ matrix @ prior for matrix in matrices])
+        gradient = statistic.finish(values, dict.fromkeys(statistic.strata, 1000)).gradient
+    along: NDArray[np.float64] = np.tensordot(gradient, matrices, axes=1)
+    return [along] if len(statistic.strata) == 1 else [along, along.T]
 
 
 def _need_people(sizes: Mapping[str, int]) -> None:

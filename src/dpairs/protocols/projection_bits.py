@@ -227,6 +227,11 @@ class BitRound(Protocol):
         return self.mechanism.epsilon
 
     @property
+    def first_study(self) -> str:
+        """The id of the first round's study."""
+        return self.earlier_round.study_id
+
+    @property
     def earlier(self) -> Mapping[str, int]:
         """The people of the first round."""
         return self.earlier_round.people
