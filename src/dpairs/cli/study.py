@@ -203,7 +203,7 @@ def _print(study: Study) -> None:
         ("id", study.id),
         ("statistic", f"{study.statistic.name} of {', '.join(study.statistic.columns)}"),
         ("domain", ", ".join(map(repr, study.domains))),
-        ("people in", ", ".join(study.strata)),
+        ("counted by", ", ".join(study.strata)),
         ("protocol", study.protocol.name + (f", round {facts['round']} of {facts['rounds']}" * several)),
         (
             "a person sends",

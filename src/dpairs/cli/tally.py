@@ -53,7 +53,7 @@ def tally(
     if as_json:
         print_json({"tally": str(out), "study": study.id, "people": total.sizes, "reports": dict(reasons)})
         return
-    print_table(("stratum", "people"), list(total.sizes.items()))
+    print_table(("stratum", "reports"), list(total.sizes.items()))
     if set(reasons) - {"counted"}:
         print_table(("reports", "number"), sorted(reasons.items()))
     output.print(f"written to {out}", highlight=False)

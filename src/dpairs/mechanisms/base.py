@@ -60,8 +60,8 @@ def decoder(channel: NDArray[np.float64], prior: NDArray[np.float64] | None = No
     has the least total variance (generalized least squares; McKenna, Maity, Mazumdar, Miklau,
     "A workload-adaptive mechanism for linear queries under local differential privacy", VLDB 2020).
     """
-    share = np.full(len(channel), 1 / len(channel)) if prior is None else prior
-    scaled: NDArray[Any] = channel / (share @ channel)
+    marginal: NDArray[Any] = channel.mean(axis=0) if prior is None else prior @ channel
+    scaled = channel / marginal
     one = np.eye(len(channel))
     try:
         rough: NDArray[np.float64] = np.linalg.solve(scaled @ channel.T, scaled).T

@@ -192,12 +192,13 @@ class Pairwise(Protocol):
         """
         each = table.sum(axis=1)
         total = float(each.sum())
-        apart = variance / total
+        top, step = self.code.kernel.top, float(self.code.kernel.step)
+        noise = step**2 * min(self.noise.variance(level) for level in (0, top // 2, top))
+        # The noise is known to be there, however alike the few symbols are.
+        apart = max(variance, noise) / total
         groups = np.flatnonzero(each)
         if self.pairs == 1:
             return apart, apart
-        top, step = self.code.kernel.top, float(self.code.kernel.step)
-        noise = step**2 * min(self.noise.variance(level) for level in (0, top // 2, top))
         # zeta_1 lies between 0 and zeta_2 / 2.
         most = apart + (self.pairs - 1) * max(variance - noise, 0.0) / total
         if groups.size < 2:

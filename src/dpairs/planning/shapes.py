@@ -1,0 +1,170 @@
+"""What people may look like: shares of each stratum in fine cells, before anybody was asked."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..axes import Axis, Grid
+from ..checks import real
+from ..data import whole
+from ..domains import Domain, Integers, Interval
+from ..errors import BadParameter, BadValue
+from ..randomness import SystemRandomness
+from ..statistics import Statistic
+from ..statistics.corners import cell_means
+from ..statistics.labels import NEGATIVE, POSITIVE
+from ..statistics.linear import Linear, Linearizer
+
+FINE, FINE_PAIR = 64, 16
+"""Cells of one column of numbers, and of each of two."""
+MOST = 1024
+Vector = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Shape:
+    """Shares of the people of each stratum in the cells of a grid, and what the statistic makes of them."""
+
+    statistic: Statistic
+    domains: tuple[Domain, ...]
+    grid: Grid
+    masses: dict[str, Vector]
+    name: str
+    assumed: bool = False
+    """Whether nobody knows: then people may lie unevenly within cells."""
+
+    @cached_property
+    def linearizer(self) -> Linearizer:
+        """Of the statistic on these cells."""
+        return self.statistic.linearizer(self.grid)
+
+    @cached_property
+    def linear(self) -> Linear:
+        """The statistic's value and derivative here; people enter no prediction but as a factor."""
+        return self.linearizer.at(self.masses, dict.fromkeys(self.masses, 1_000_000))
+
+    @cached_property
+    def functions(self) -> dict[str, Vector]:
+        """The derivative's mean over each cell, by stratum."""
+        return {name: cell_means(self.grid, values) for name, values in self.linear.functions.items()}
+
+    @cached_property
+    def spreads(self) -> dict[str, float]:
+        """The derivative's variance over people: n times what the choice of people does to the value."""
+        found = {}
+        for name, values in self.functions.items():
+            masses = self.masses[name]
+            found[name] = max(float(masses @ values**2) - float(masses @ values) ** 2, 0.0)
+        return found
+
+    def sampling(self, sizes: Mapping[str, int]) -> float:
+        """The variance that the choice of people causes, in the derivative's unit."""
+        return sum(self.spreads[name] / people for name, people in sizes.items())
+
+    @cached_property
+    def scale(self) -> float:
+        """From the derivative's unit to the statistic's: a statistic of one form is finished afterwards."""
+        if len(self.linear.forms) > 1:
+            return 1.0
+        finished = self.statistic.finish(self.linear.forms, dict.fromkeys(self.masses, 1_000_000))
+        return abs(float(finished.gradient[0]))
+
+
+def fine_grid(statistic: Statistic, domains: tuple[Domain, ...]) -> Grid:
+    """Cells fine enough to tell how a statistic behaves."""
+    count = FINE if len(domains) == 1 else FINE_PAIR
+    axes = []
+    for domain in domains:
+        if isinstance(domain, (Interval, Integers)):
+            axes.append(Axis(domain, count if isinstance(domain, Interval) else min(count, domain.size)))
+        else:
+            axes.append(Axis(domain, domain.size))
+    if math.prod(axis.bins for axis in axes) > MOST:
+        raise BadParameter(f"a plan looks at {MOST} cells at most, and these domains have more")
+    return statistic.grid(tuple(axes))
+
+
+def even(statistic: Statistic, domains: tuple[Domain, ...]) -> Shape:
+    """Everybody anywhere: the prior of those who know nothing."""
+    grid = fine_grid(statistic, domains)
+    masses = {name: np.full(grid.cells, 1 / grid.cells) for name in statistic.strata}
+    return Shape(statistic, domains, grid, masses, "even", assumed=True)
+
+
+def from_masses(
+    statistic: Statistic,
+    domains: tuple[Domain, ...],
+    given: Mapping[str, Sequence[float] | Vector],
+    name: str = "given",
+) -> Shape:
+    """From shares of the fine cells, by stratum."""
+    grid = fine_grid(statistic, domains)
+    masses = {}
+    for stratum in statistic.strata:
+        if stratum not in given:
+            raise BadParameter(f"a shape needs the shares of {', '.join(statistic.strata)}")
+        shares = np.asarray(given[stratum], dtype=np.float64)
+        if (
+            shares.shape != (grid.cells,)
+            or not np.isfinite(shares).all()
+            or shares.min() < 0
+            or not shares.sum() > 0
+        ):
+            raise BadParameter(
+                f"the shares of {stratum} must be {grid.cells} numbers, none below 0, not all 0"
+            )
+        masses[stratum] = shares / shares.sum()
+    return Shape(statistic, domains, grid, masses, name)
+
+
+def from_sample(statistic: Statistic, domains: tuple[Domain, ...], data: Any, name: str = "sample") -> Shape:
+    """From values of some people, of whom it is known already."""
+    grid, table = fine_grid(statistic, domains), whole(data, statistic.columns)
+    masses = {}
+    for stratum, columns in statistic.split(table):
+        cells = grid.place(columns, statistic.private_columns, SystemRandomness())
+        if cells.size == 0:
+            raise BadValue(f"the sample has nobody of {stratum}")
+        masses[stratum] = np.bincount(cells, minlength=grid.cells) / cells.size
+    return Shape(statistic, domains, grid, masses, name)
+
+
+def normals(statistic: Statistic, domains: tuple[Domain, ...], auc: float) -> Shape:
+    """Two normal classes with a guessed AUC, in the middle of the domain and within it."""
+    wanted = real("the guessed auc", auc)
+    if statistic.strata != (POSITIVE, NEGATIVE) or not 0.01 <= wanted <= 0.99:
+        raise BadParameter("a guess of the AUC is a number from 0.01 to 0.99, for auc with public labels")
+    grid, standard = fine_grid(statistic, domains), NormalDist()
+    apart = standard.inv_cdf(wanted) * math.sqrt(2)
+    places = (np.arange(grid.cells + 1) / grid.cells - 0.5) * (6 + abs(apart))
+    masses = {}
+    for name, centre in ((POSITIVE, apart / 2), (NEGATIVE, -apart / 2)):
+        reached = np.array([standard.cdf(float(place) - centre) for place in places])
+        masses[name] = np.diff(reached) / (reached[-1] - reached[0])
+    return Shape(statistic, domains, grid, masses, f"two normals with AUC {wanted:g}")
+
+
+def hard(statistic: Statistic, domains: tuple[Domain, ...]) -> list[Shape]:
+    """Shapes of several kinds, among which the worst is looked for."""
+    grid = fine_grid(statistic, domains)
+    cells = grid.cells
+    index = np.arange(cells)
+    kinds: dict[str, Callable[[int], NDArray[Any]]] = {
+        "ends": lambda _: np.where((index == 0) | (index == cells - 1), 1.0, 0.0),
+        "falling": lambda _: 0.9**index,
+        "opposite": lambda place: 0.9 ** (index if place % 2 else cells - 1 - index),
+        "point": lambda _: np.where(index == cells // 2, cells, 1.0),
+    }
+    found = [even(statistic, domains)]
+    for name, make in kinds.items():
+        masses = {stratum: make(place) for place, stratum in enumerate(statistic.strata)}
+        found.append(from_masses(statistic, domains, masses, name))
+    return found
