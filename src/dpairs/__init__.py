@@ -33,7 +33,9 @@ from .errors import (
 )
 from .estimate import Estimate, Quantization
 from .explanation import Explanation
+from .ledger import Ledger
 from .participant import Participant
+from .planning import Plan, plan
 from .privacy import PrivacyClaim
 from .report import Report
 from .simulate import simulate, simulate_tally
@@ -58,6 +60,7 @@ __all__ = [
     "Interval",
     "InvalidInput",
     "Kernel",
+    "Ledger",
     "Levels",
     "LimitExceeded",
     "NotAsked",
@@ -65,6 +68,7 @@ __all__ = [
     "NotEstimable",
     "OutOfOrder",
     "Participant",
+    "Plan",
     "PrivacyClaim",
     "Quantization",
     "Replayed",
@@ -79,6 +83,7 @@ __all__ = [
     "__version__",
     "exact",
     "exact_details",
+    "plan",
     "simulate",
     "simulate_tally",
 ]

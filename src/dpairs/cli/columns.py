@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import pyarrow as pa
 import pyarrow.csv
@@ -12,13 +12,27 @@ import pyarrow.parquet
 
 from ..domains import Domain, Integers
 from ..errors import BadFile, BadParameter
-from ..study import Study
+from ..statistics import Statistic
 
 BATCH_BYTES = 2**24
 SUFFIXES = (".csv", ".csv.gz", ".parquet", ".pq")
 
 
-def column_names(study: Study, renames: Sequence[str]) -> dict[str, str]:
+class Asks(Protocol):
+    """What says which columns a file must have: a study, or a plan for one."""
+
+    @property
+    def statistic(self) -> Statistic:
+        """Whose columns."""
+        ...
+
+    @property
+    def domains(self) -> tuple[Domain, ...]:
+        """Where their values lie."""
+        ...
+
+
+def column_names(study: Asks, renames: Sequence[str]) -> dict[str, str]:
     """Which column of the file holds which column of the statistic, from ``name=column`` options."""
     wanted = study.statistic.columns
     names = {name: name for name in wanted}
@@ -32,7 +46,7 @@ def column_names(study: Study, renames: Sequence[str]) -> dict[str, str]:
     return names
 
 
-def batches(study: Study, path: Path, names: dict[str, str]) -> Iterator[dict[str, Any]]:
+def batches(study: Asks, path: Path, names: dict[str, str]) -> Iterator[dict[str, Any]]:
     """The file's rows, batch by batch, with the statistic's column names."""
     lower = path.name.lower()
     if not lower.endswith(SUFFIXES):
@@ -77,7 +91,7 @@ def _check(path: Path, names: dict[str, str], present: Sequence[str]) -> None:
             raise BadFile(f"data {path} has no column {column!r} for {name}; its columns are {listed}")
 
 
-def _types(study: Study, names: dict[str, str]) -> dict[str, pa.DataType]:
+def _types(study: Asks, names: dict[str, str]) -> dict[str, pa.DataType]:
     """Types follow the domains, not the first rows; labels are left to Arrow."""
     pairs = zip(study.statistic.domain_columns, study.domains, strict=True)
     return {names[name]: _type(domain) for name, domain in pairs}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +14,11 @@ from matplotlib.ticker import MaxNLocator
 from ..errors import BadFile
 from ..estimate import Estimate
 from ..explanation import Explanation
+from ..planning import Plan
 
 BLUE, ORANGE, GREY = "#0072B2", "#D55E00", "#666666"
 """From the palette of Okabe and Ito."""
+PLAN_STYLES = ((ORANGE, "s-"), ("#009E73", "^-"), (BLUE, "o-"), ("#CC79A7", "D-"))
 STYLE: Any = {
     "axes.spines.top": False,
     "axes.spines.right": False,
@@ -119,3 +121,42 @@ def plot_distributions(explanation: Explanation, path: Path) -> None:
         axes.set_ylabel("share at or below the score")
         axes.legend(frameon=False, loc="upper left")
         save(figure, path)
+
+
+def plot_plan(found: Plan, ask: Callable[[float, Any], Plan], path: Path) -> None:
+    """Predicted error of every option against the number of people and against epsilon."""
+    best = found.options[0]
+    epsilon, sizes = best.study.epsilon, best.sizes
+    factors = np.geomspace(0.1, 10, 13)
+    losses = np.geomspace(0.125, 8, 13)
+    with mpl.rc_context(STYLE):
+        figure = Figure(figsize=(9, 3.8), layout="constrained")
+        left, right = figure.subplots(1, 2, sharey=True)
+        total = sum(sizes.values())
+        curves = [ask(epsilon, {name: max(2, round(n * f)) for name, n in sizes.items()}) for f in factors]
+        _curves(left, total * factors, curves, found)
+        left.plot(
+            total * factors, [each.sampling for each in curves], ":", color=GREY, label="without privacy"
+        )
+        left.set(xlabel="people", ylabel="predicted standard error", xscale="log", yscale="log")
+        left.set_title(f"epsilon {epsilon:.3g}", loc="left")
+        curves = [ask(float(loss), sizes) for loss in losses]
+        _curves(right, losses, curves, found)
+        right.axhline(found.sampling, ls=":", color=GREY)
+        right.set(xlabel="epsilon", xscale="log")
+        right.set_xticks([0.125, 0.25, 0.5, 1, 2, 4, 8], ["1/8", "1/4", "1/2", "1", "2", "4", "8"])
+        right.minorticks_off()
+        right.set_title(f"{total:,} people", loc="left")
+        left.legend(frameon=False)
+        figure.suptitle(f"{found.statistic.name.replace('_', ' ')}: people like {found.shape}", fontsize=11)
+        save(figure, path)
+
+
+def _curves(axes: Any, places: Any, plans: Sequence[Plan], found: Plan) -> None:
+    styles = dict(zip(("histogram", "tree", "projection", "pairwise"), PLAN_STYLES, strict=True))
+    for protocol in sorted({each.protocol for each in found.options}):
+        colour, mark = styles[protocol]
+        errors = [
+            next((each.error for each in made.options if each.protocol == protocol), np.nan) for made in plans
+        ]
+        axes.plot(places, errors, mark, ms=3.5, lw=1.4, color=colour, label=protocol)

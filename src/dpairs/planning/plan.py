@@ -35,6 +35,12 @@ class Plan:
     shape: str
     sampling: float
     """The standard error without any privacy, of as many people as the best option has."""
+    shapes: tuple[Shape, ...]
+
+    @property
+    def domains(self) -> tuple[Domain, ...]:
+        """Where the values lie."""
+        return self.shapes[0].domains
 
     @property
     def best(self) -> Study:
@@ -101,6 +107,8 @@ def plan(
     if unknown:
         raise BadParameter(f"a plan has no option {', '.join(map(repr, unknown))}")
     made = statistic_named(statistic, **chosen)
+    if isinstance(n, Mapping) and len(n) == 1 == len(made.strata):
+        n = next(iter(n.values()))
     if isinstance(made, Kernel) and domain is None:
         domain = made.domain
     domains = as_domains(domain)
@@ -127,7 +135,7 @@ def plan(
     if not found:
         raise BadParameter(f"no protocol fits {made.name} on these domains with {rounds} round(s)")
     without = max(shape.scale * math.sqrt(shape.sampling(sizes)) for shape in given)
-    return Plan(made, tuple(found), solved, name, without)
+    return Plan(made, tuple(found), solved, name, without, tuple(given))
 
 
 @dataclass(frozen=True)

@@ -168,10 +168,11 @@ def _gains(tree: Tree) -> dict[int, float]:
         parities = min(level, tree.parities)
         found[level] = WORDS / (tree.responses[parities - 1].boost * (2**parities - 1))
         if parities > 1:
-            # About: a report of b parities stands for 2^b - 1 signs.
+            # About: a report of b parities stands for 2^b - 1 signs, and who answers about a level is chance.
             kept = (1 + 1 / found[level]) / 2**parities
             other = (1 - kept) / (2**parities - 1)
-            found[level] = math.sqrt(max(other * (1 - other), kept * (1 - kept) / 2**level)) / (kept - other)
+            noise = max(other * (1 - other), kept * (1 - kept) / 2**level) / (kept - other) ** 2
+            found[level] = math.sqrt(noise + 2.0**-level)
     return found
 
 

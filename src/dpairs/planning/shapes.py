@@ -17,7 +17,7 @@ from ..checks import real
 from ..data import whole
 from ..domains import Domain, Integers, Interval
 from ..errors import BadParameter, BadValue
-from ..randomness import SystemRandomness
+from ..randomness import SeededRandomness, SystemRandomness
 from ..statistics import Statistic
 from ..statistics.corners import cell_means
 from ..statistics.labels import NEGATIVE, POSITIVE
@@ -76,6 +76,35 @@ class Shape:
             return 1.0
         finished = self.statistic.finish(self.linear.forms, dict.fromkeys(self.masses, 1_000_000))
         return abs(float(finished.gradient[0]))
+
+
+def draw(shape: Shape, sizes: Mapping[str, int], seed: int) -> dict[str, NDArray[Any]]:
+    """People like a shape, for a simulation: cells by their shares, and anywhere within a cell."""
+    # Not the sequence of a simulation with the same seed: its noise would know the values.
+    bits, columns = SeededRandomness(2**64 + seed), shape.statistic.columns
+    parts: dict[str, list[NDArray[Any]]] = {name: [] for name in columns}
+    for place, (stratum, people) in enumerate(sizes.items()):
+        words = bits.words(people * (1 + len(shape.grid.axes))).reshape(-1, people)
+        uniform = (words >> np.uint64(11)).astype(np.float64) * 2.0**-53
+        cells = np.searchsorted(np.cumsum(shape.masses[stratum]), uniform[0], side="right")
+        cells = np.minimum(cells, shape.grid.cells - 1)
+        bins = np.unravel_index(cells, [axis.bins for axis in shape.grid.axes])
+        for name, axis, own, within in zip(
+            shape.statistic.private_columns, shape.grid.axes, bins, uniform[1:], strict=True
+        ):
+            parts[name].append(_value(axis, own, within))
+        for name in set(columns) - set(shape.statistic.private_columns):
+            parts[name].append(np.full(people, len(sizes) - 1 - place if len(sizes) == 2 else place))
+    return {name: np.concatenate(each) for name, each in parts.items()}
+
+
+def _value(axis: Axis, bins: NDArray[np.int64], within: Vector) -> NDArray[Any]:
+    low, high, _ = axis.geometry
+    if isinstance(axis.domain, Interval):
+        return np.clip(low[bins] + within * (high - low)[bins], axis.domain.low, axis.domain.high)
+    if isinstance(axis.domain, Integers):
+        return np.floor(low[bins] + within * (high - low + 1)[bins]).astype(np.int64)
+    return np.array(axis.domain.values)[bins]
 
 
 def fine_grid(statistic: Statistic, domains: tuple[Domain, ...]) -> Grid:

@@ -1,0 +1,178 @@
+"""`dpairs plan`: which protocol, how many people, how much privacy, what error."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+
+from ..checks import integer
+from ..data import whole
+from ..domains import Domain
+from ..errors import BadParameter
+from ..planning import Plan
+from ..planning import plan as make_plan
+from ..planning.shapes import draw
+from ..shuffling import shuffled_epsilon
+from ..simulate import simulate
+from ..statistics import STATISTICS, Statistic, exact
+from ..statistics import statistic as statistic_named
+from .columns import batches
+from .plots import plot_plan
+from .show import output, print_json, print_table, progress
+from .study import DOMAIN_HELP, parse_domain
+
+CHECK_PEOPLE = 1_000_000
+"""People whose exact value stands for the population when a plan is checked."""
+
+
+def plan(
+    statistic: Annotated[str, typer.Argument(help=f"One of {', '.join(STATISTICS)}.")],
+    domain: Annotated[list[str] | None, typer.Option("--domain", "-d", help=DOMAIN_HELP)] = None,
+    epsilon: Annotated[
+        float | None, typer.Option("--epsilon", "-e", help="The privacy loss allowed.")
+    ] = None,
+    people: Annotated[int | None, typer.Option("--people", "-n", help="How many people there are.")] = None,
+    positives: Annotated[int | None, typer.Option(help="People of the positive class, for AUC.")] = None,
+    negatives: Annotated[int | None, typer.Option(help="People of the negative class, for AUC.")] = None,
+    target_error: Annotated[float | None, typer.Option(help="The standard error that is wanted.")] = None,
+    rounds: Annotated[int, typer.Option(help="1 leaves protocols of two rounds out.")] = 2,
+    peers: Annotated[bool, typer.Option(help="People may compute in pairs.")] = False,
+    ties: Annotated[str | None, typer.Option(help="AUC: half (default) or zero.")] = None,
+    labels: Annotated[str | None, typer.Option(help="AUC: public (default) or private.")] = None,
+    variant: Annotated[str | None, typer.Option(help="Kendall's tau: a (default) or b.")] = None,
+    guess: Annotated[
+        float | None, typer.Option(help="AUC: the value that is guessed, for two normals.")
+    ] = None,
+    like: Annotated[Path | None, typer.Option(help="A CSV or Parquet file of people like these.")] = None,
+    worst: Annotated[bool, typer.Option(help="Plan for the worst of several shapes.")] = False,
+    shuffled: Annotated[
+        float | None, typer.Option(help="Also say what a shuffler would add, at this delta.")
+    ] = None,
+    check: Annotated[int | None, typer.Option(help="Simulate so many runs and compare.")] = None,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="Write the recommended study.")] = None,
+    plot: Annotated[Path | None, typer.Option(help="Write error curves of all options.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the plan as JSON.")] = False,
+) -> None:
+    """Compare all protocols for a study before anybody is asked.
+
+    Give two of --epsilon, --people (or --positives and --negatives) and --target-error: the third is solved
+    for. Without --domain, values are numbers from 0 to 1.
+    """
+    domains: tuple[Domain, ...] = tuple(map(parse_domain, domain or ["interval:0,1"]))
+    own = {"ties": ties, "labels": labels, "variant": variant}
+    chosen: dict[str, Any] = {name: value for name, value in own.items() if value is not None}
+    made = statistic_named(statistic, **chosen)
+    if not domain and len(made.domain_columns) == 2:
+        domains = domains * 2
+    if sum(given is not None and given is not False for given in (guess, like, worst)) > 1:
+        raise BadParameter("say only one of --guess, --like and --worst")
+    shape: Any = guess if guess is not None else "worst" if worst else None
+    if like is not None:
+        asks = _Asks(made, domains)
+        shape = whole(batches(asks, like, {name: name for name in made.columns}), made.columns)
+    asked: dict[str, Any] = {"rounds": rounds, "peers": peers, "like": shape}
+    n: Any = people
+    if positives is not None or negatives is not None:
+        if positives is None or negatives is None or people is not None:
+            raise BadParameter("give --positives and --negatives together, and no --people")
+        n = {"positive": positives, "negative": negatives}
+
+    def ask(loss: float | None, count: Any, error: float | None = None) -> Plan:
+        return make_plan(made, domain=domains, epsilon=loss, n=count, error=error, **asked)
+
+    found = ask(epsilon, n, target_error)
+    if out is not None:
+        found.best.save(out)
+    checked = _checked(found, check) if check is not None else {}
+    if plot is not None:
+        plot_plan(found, ask, plot)
+    central = (
+        {}
+        if shuffled is None
+        else {
+            each.protocol: shuffled_epsilon(each.study.epsilon, sum(each.sizes.values()), shuffled)
+            for each in found.options
+            if each.protocol != "pairwise"
+        }
+    )
+    if as_json:
+        print_json({**found.to_json(), "shuffled_epsilon": central, "checked": checked})
+        return
+    _print(found, central, checked)
+    if out is not None:
+        output.print(f"recommended study written to {out}", highlight=False)
+    if plot is not None:
+        output.print(f"picture written to {plot}", highlight=False)
+
+
+@dataclass(frozen=True)
+class _Asks:
+    """Which columns a file must have."""
+
+    statistic: Statistic
+    domains: tuple[Domain, ...]
+
+
+def _print(found: Plan, central: dict[str, float], checked: dict[str, float]) -> None:
+    rows = []
+    for each in found.options:
+        parts = each.prediction
+        row: list[Any] = [
+            each.protocol,
+            ", ".join(f"{name}={value}" for name, value in each.parameters.items() if name != "n") or "-",
+            sum(each.sizes.values()),
+            each.study.epsilon,
+            parts.total,
+            " / ".join(
+                f"{part:.2g}"
+                for part in (parts.privacy, parts.sampling, parts.second_order, parts.quantization)
+            ),
+            each.bits,
+            each.rounds,
+            each.trust,
+        ]
+        if central:
+            row.append(f"{central[each.protocol]:.3g}" if each.protocol in central else "-")
+        if checked:
+            row.append(f"{checked[each.protocol]:.3g}" if each.protocol in checked else "-")
+        rows.append(row)
+    names = [
+        "protocol",
+        "parameters",
+        "people",
+        "epsilon",
+        "error",
+        "privacy / sampling / 2nd / bins",
+        "bits",
+        "rounds",
+        "trusts",
+    ]
+    names += ["shuffled"] * bool(central) + ["simulated"] * bool(checked)
+    print_table(names, rows, title=f"{found.statistic.name}, people like: {found.shape}")
+    output.print(found.why, highlight=False)
+    output.print(
+        f"Without any privacy the standard error would be {found.sampling:.3g}.", highlight=False, style="dim"
+    )
+    if central:
+        output.print("shuffled: the central epsilon, if a trusted shuffler hides who sent what.", style="dim")
+
+
+def _checked(found: Plan, runs: int) -> dict[str, float]:
+    """The root mean square error over simulated populations, by protocol."""
+    integer("check", runs, 2, 10_000)
+    result: dict[str, float] = {}
+    shape = found.shapes[0]
+    large = draw(shape, {name: CHECK_PEOPLE // len(shape.masses) for name in shape.masses}, 2**40)
+    truth = exact(found.statistic, large, domain=found.domains)
+    with progress("simulating", runs * len(found.options)) as advance:
+        for each in found.options:
+            errors = []
+            for run in range(runs):
+                errors.append(simulate(each.study, draw(shape, each.sizes, run), seed=run).value - truth)
+                advance(1)
+            result[each.protocol] = float(np.sqrt(np.mean(np.square(errors))))
+    return result
