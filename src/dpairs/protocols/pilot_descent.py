@@ -39,10 +39,11 @@ class Descent:
             yield number, level.nodes[ended], masses[ended]
             alive = np.repeat(into[level.expanded], 2)
 
-    @property
-    def together(self) -> float:
-        """The share of pairs that lie in one part."""
-        return float(sum((masses**2).sum() for _, _, masses in self._ended()))
+    def together(self, leaves: bool) -> float:
+        """The share of pairs that lie in one part; single ``leaves`` count as parts or not."""
+        depth = sum(self.leaves.bits)
+        shares = [masses for level, _, masses in self._ended() if leaves or level < depth]
+        return float(sum((masses**2).sum() for masses in shares))
 
     @cached_property
     def _parts(self) -> tuple[Vector, Vector, Vector]:

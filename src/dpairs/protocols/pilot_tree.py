@@ -153,10 +153,13 @@ class PilotTree(Tree):
         return Pilot(grid, on_edges(descents), list(map(on_edges, imagined)), self._uneven(descents))
 
     def _uneven(self, found: Mapping[str, Descent]) -> float:
-        """On listed values people lie evenly or not at all; numbers within a part may lie anyhow."""
+        """On listed values people lie evenly or not at all; numbers within a part may lie anyhow.
+
+        A leaf of a deep tree that many people share is one value; a leaf of the plane is a wide cell.
+        """
         if not any(isinstance(domain, Interval) for domain in self.columns):
             return 0.0
-        return max(each.together for each in found.values())
+        return max(each.together(leaves=self.depth <= GRID_BITS) for each in found.values())
 
     def _on_leaves(self, found: Mapping[str, Descent]) -> Masses:
         """Shares of all leaves, in the order of the grid's cells."""
