@@ -34,10 +34,11 @@ class Surface:
     @classmethod
     def of(cls, grid: Grid, values: NDArray[np.float64]) -> Surface:
         """The surface through ``values`` at the corners, to the nearest step."""
-        low, high = float(values.min()), float(values.max())
+        # Nine digits, outwards by less than a step: processors disagree on more.
+        low, high = (float(f"{end:.9g}") for end in (values.min(), values.max()))
         extent = high - low
         heights = np.round((values - low) / extent * STEPS) if extent > 0 else np.zeros_like(values)
-        return cls(grid, low, high, heights.astype(np.int64))
+        return cls(grid, low, high, np.clip(heights, 0, STEPS).astype(np.int64))
 
     @property
     def cells(self) -> NDArray[np.float64]:

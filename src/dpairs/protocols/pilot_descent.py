@@ -81,6 +81,8 @@ class Explored:
 
     levels: list[Level]
     noise: list[float]
+    chance: list[float]
+    """How far a share is off because only some people answer about a level, relative to its own variance."""
     solution: Solution
     leaves: Leaves
 
@@ -91,13 +93,15 @@ class Explored:
     def imagine(self, truth: Descent, noise: PublicNoise) -> Descent:
         """The distribution that would be found if ``truth`` were true, with other noise."""
         measured = [np.empty(0)]
-        for masses, variance, number in zip(truth.masses[1:], self.noise[1:], range(1, 99), strict=False):
+        for number in range(1, len(truth.masses)):
+            masses, variance = truth.masses[number], self.noise[number]
             error = np.zeros_like(masses)
             if np.isfinite(variance):
-                error = noise.normals(masses.size) * np.sqrt(variance)
+                spread = variance + self.chance[number] * masses * (1 - masses)
+                error = noise.normals(masses.size) * np.sqrt(spread)
                 if masses.size == 2**number:
                     # The counts of a whole level add up to the people there are: their errors to nothing.
-                    error = (error - error.mean()) / np.sqrt(1 - 1 / masses.size)
+                    error -= error.sum() * spread / spread.sum()
             measured.append(masses + error)
         return descend(least_squares(self.levels, measured, self.noise, 1.0), self.leaves)
 
@@ -127,7 +131,9 @@ def explore(oracles: Sequence[Oracle], leaves: Leaves) -> Explored:
         below = children(levels[-1].nodes[into])
         measured.append(oracles[len(levels) - 1](below) / people)
         levels.append(Level(below, np.zeros(below.size, dtype=bool)))
-    return Explored(levels, noise[: len(levels)], solution, leaves)
+    # One sign's noise is there whoever answers; a report of several signs leaves the choice of people bare.
+    chance = [0.0] + [(each.scale - 1) / people if each.parities > 1 else 0.0 for each in oracles]
+    return Explored(levels, noise[: len(levels)], chance, solution, leaves)
 
 
 def _alive(found: Descent) -> NDArray[np.bool_]:

@@ -150,7 +150,13 @@ class PilotTree(Tree):
         def on_edges(found: Mapping[str, Descent]) -> Masses:
             return {stratum: each.between(edges) for stratum, each in found.items()}
 
-        return Pilot(grid, on_edges(descents), list(map(on_edges, imagined)), self._uneven(descents))
+        return Pilot(
+            grid,
+            on_edges(descents),
+            list(map(on_edges, imagined)),
+            self._uneven(descents),
+            single=np.diff(edges) == 1,
+        )
 
     def _uneven(self, found: Mapping[str, Descent]) -> float:
         """On listed values people lie evenly or not at all; numbers within a part may lie anyhow.

@@ -175,7 +175,9 @@ class Projection(Protocol):
             value, variance = self.pilot.in_unit(counts, people)
         except (NotEstimable, NotEnoughData):
             return None
-        return (value, variance) if math.isfinite(value) and 0 < variance < math.inf else None
+        if not (math.isfinite(value) and 0 < variance < math.inf):
+            return None
+        return float(f"{value:.9g}"), float(f"{variance:.9g}")
 
     def privacy(self, epsilon_asked: float) -> PrivacyClaim:
         """Pure epsilon-LDP in two rounds, of which each person acts in one."""

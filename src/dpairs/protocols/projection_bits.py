@@ -28,7 +28,7 @@ from ..mechanisms import ScalarResponse, scalar_from_json, scalar_response
 from ..privacy import PrivacyClaim, local_claim
 from ..randomness import Randomness
 from ..statistics import Linear, Statistic, TabulatedKernel
-from ..statistics.corners import cell_means
+from ..statistics.corners import Corners, cell_means
 from ..surface import Surface
 from .base import Answer, Protocol
 from .pilot import Masses, Pilot
@@ -116,7 +116,9 @@ class BitRound(Protocol):
         """Linearize the statistic at the pilot, and imagine how far that may be off."""
         linearizer = statistic.linearizer(pilot.grid)
         linear = linearizer.at(pilot.masses, earlier.people)
-        surfaces = {name: Surface.of(pilot.grid, values) for name, values in linear.functions.items()}
+        surfaces = {
+            name: Surface.of(pilot.grid, _level(pilot, values)) for name, values in linear.functions.items()
+        }
         cells = {name: surface.cells for name, surface in surfaces.items()}
         means = {name: float(cells[name] @ masses) for name, masses in pilot.masses.items()}
         spreads = {
@@ -139,18 +141,19 @@ class BitRound(Protocol):
             raise NotEstimable("the first round is too noisy for a pilot: more people are needed in it")
         extent = max(each.high - each.low for each in surfaces.values()) / (2 if len(surfaces) == 1 else 1)
         rest = _allowed(statistic, pilot, imagined, extent / 2)
+        # Digits that processors agree on, so that the same tally gives the same study on all of them.
         return cls(
             statistic.described(),
             domains,
             earlier,
             mechanism,
             surfaces,
-            tuple(linear.forms.tolist()),
-            linear.value,
-            means,
-            spreads,
-            rest,
-            _doubt(statistic, pilot),
+            tuple(map(_rounded, linear.forms.tolist())),
+            _rounded(linear.value),
+            {name: _rounded(each) for name, each in means.items()},
+            {name: _rounded(each) for name, each in spreads.items()},
+            Rest(_rounded(rest.mean), _rounded(rest.variance)),
+            _rounded(_doubt(statistic, pilot)),
         )
 
     @classmethod
@@ -312,6 +315,24 @@ class BitRound(Protocol):
         theorem = f"exact ratio of the {self.mechanism.name} probabilities, integers out of 2^64"
         columns = self.statistic.private_columns
         return local_claim(self.epsilon, epsilon_asked, 0.0, columns, theorem, self.rounds)
+
+
+def _rounded(number: float) -> float:
+    """A number with nine digits."""
+    return float(f"{number:.9g}")
+
+
+def _level(pilot: Pilot, values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """A function that does not rise within a leaf of a deep tree.
+
+    Where many people share a leaf they share one value, anywhere in it. A function that rose there would tell
+    them apart from the pilot, who lies evenly, by an amount of first order; one that does not ties with it.
+    """
+    if pilot.single is None:
+        return values
+    corners = Corners(pilot.grid.axes[0])
+    means = cell_means(pilot.grid, values)
+    return np.where(pilot.single[corners.bins], means[corners.bins], values)
 
 
 def _rest(linear: Linear, pilot: Pilot, other: Linear, masses: Masses) -> float:
