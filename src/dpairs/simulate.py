@@ -120,7 +120,8 @@ def _pairs(
             raise _with_row(study, table, number, error) from None
     people = [np.concatenate(each) if each else np.empty((0, 1), dtype=np.uint64) for each in parts.values()]
     sizes = {stratum: len(each) for stratum, each in zip(parts, people, strict=True)}
-    pairs, function = protocol.match(study.coins, sizes), protocol.function
+    pairs = protocol.match(study.coins, sizes, _first_index(study, bits))
+    function = protocol.function
     tally = Tally(study)
     counts = cast(PairCounts, tally.counts(PAIRS))
     for start in range(0, len(pairs), SLICE):

@@ -207,23 +207,29 @@ TREE_ORDERS = {
 """The paper's table of the orders of the MSE, upper bounds, by splitting."""
 
 
-def pairs_variance(n: int, pairs: int, zeta_1: float, zeta_2: float) -> float:
+def pairs_variance(n: int, pairs: int, zeta_1: float, zeta_2: float, group: int | None = None) -> float:
     """Theorem "subsampling" without noise: n people, each in ``pairs`` random pairs (Blom's formula).
 
-    zeta_1 is the variance of E[f(x, X)] over x (erratum 5), zeta_2 that of f(X, X').
+    zeta_1 is the variance of E[f(x, X)] over x (erratum 5), zeta_2 that of f(X, X'). Where people meet only
+    within a ``group`` of so many, two of them meet again more often, and the group takes n's place inside.
     """
-    shared = 2 * (pairs - 1) * (1 - 1 / (n - 1)) * zeta_1
-    return 2 / (pairs * n) * (shared + (1 + (pairs - 1) / (n - 1)) * zeta_2)
+    people, rounds = integer("n", n, 3, MAX_PEOPLE), integer("pairs", pairs, 1, MAX_PEOPLE)
+    again = (rounds - 1) / (integer("group", people if group is None else group, 2, people) - 1)
+    shared = 2 * (rounds - 1 - again) * zeta_1
+    return 2 / (rounds * people) * (shared + (1 + again) * zeta_2)
 
 
-def pairs_mse(n: int, pairs: int, zeta_1: float, zeta_2: float, noise: float) -> float:
+def pairs_mse(
+    n: int, pairs: int, zeta_1: float, zeta_2: float, noise: float, group: int | None = None
+) -> float:
     """The same with noise of variance ``noise`` in each of the ``pairs`` n / 2 pairs."""
-    return pairs_variance(n, pairs, zeta_1, zeta_2) + 2 * noise / (pairs * n)
+    return pairs_variance(n, pairs, zeta_1, zeta_2, group) + 2 * noise / (pairs * n)
 
 
 def pairs_laplace_noise(n: int, pairs: int, epsilon: float) -> float:
     """The theorem's noise term for a kernel in [0, 1], corrected: 4 P / (n eps^2) (erratum 4)."""
-    return 4 * pairs / (n * epsilon**2)
+    people = integer("n", n, 2, MAX_PEOPLE)
+    return 4 * integer("pairs", pairs, 1, MAX_PEOPLE) / (people * positive("epsilon", epsilon) ** 2)
 
 
 def best_pairs(
@@ -236,19 +242,22 @@ def best_pairs(
     >>> best_pairs(10_000, 10.0, 0.08, 0.25, lambda share: 2 / share**2)
     2
     """
+    loss, limit = positive("epsilon", epsilon), integer("most", most, 1, MAX_PEOPLE)
     return min(
-        range(1, most + 1), key=lambda pairs: pairs_mse(n, pairs, zeta_1, zeta_2, noise(epsilon / pairs))
+        range(1, limit + 1), key=lambda pairs: pairs_mse(n, pairs, zeta_1, zeta_2, noise(loss / pairs))
     )
 
 
 def pairs_excess(n: int, pairs: int, zeta_1: float, zeta_2: float) -> float:
     """How far random permutations are from the best choice of pairs: 2 (P-1) (z2 - 2 z1) / (P n (n-1))."""
-    return 2 / (pairs * n) * (pairs - 1) / (n - 1) * (zeta_2 - 2 * zeta_1)
+    people, rounds = integer("n", n, 2, MAX_PEOPLE), integer("pairs", pairs, 1, MAX_PEOPLE)
+    return 2 / (rounds * people) * (rounds - 1) / (people - 1) * (zeta_2 - 2 * zeta_1)
 
 
 def all_pairs_noise(n: int, epsilon: float, delta: float) -> float:
     """The paper's baseline: all pairs, Laplace noise for a kernel in [0, 1], by advanced composition."""
-    return 2 / advanced_share(epsilon, delta, n - 1) ** 2 * 2 / (n * (n - 1))
+    people = integer("n", n, 3, MAX_PEOPLE)
+    return 2 / advanced_share(epsilon, delta, people - 1) ** 2 * 2 / (people * (people - 1))
 
 
 def zetas(kernel: NDArray[np.float64], masses: NDArray[np.float64]) -> tuple[float, float]:

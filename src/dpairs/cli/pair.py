@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
 import json
 import socket
 import struct
@@ -29,6 +30,9 @@ MAX_MESSAGE = 2**26
 RETRY = 0.1
 """Seconds between two attempts to reach a partner."""
 _LENGTH = struct.Struct(">I")
+MAX_TIMEOUT = 86_400.0
+MAX_PEOPLE = 10**8
+"""Most people whose pairs are listed at once."""
 PEOPLE_HELP = "How many people are paired; with two classes, the positives first: --people 70 --people 600."
 
 
@@ -53,8 +57,11 @@ def pair(
     listens and the positive connects. A value that is not given is asked for without being shown. The
     connection is not encrypted: use it on one machine or through a tunnel.
     """
+    if not 0 < timeout <= MAX_TIMEOUT:
+        raise BadParameter(f"--timeout must be above 0 and at most {MAX_TIMEOUT:g} seconds, not {timeout:g}")
     study = Study.load(study_file)
     protocol, both = _pairwise(study), _pair(study, number, people)
+    _extra()
     if (listen is None) == (connect is None):
         raise BadParameter("say either --listen HOST:PORT or --connect HOST:PORT")
     values = private_values(study, {"score": score, "x": x, "y": y, "value": value})
@@ -67,8 +74,9 @@ def pair(
             kind, message = "labels", _evaluate(protocol, both, coded, connect or "", timeout)
     except TimeoutError:
         raise BadMessage(f"the partner did not answer within {timeout:g} seconds") from None
-    except OSError as error:
-        raise BadMessage(f"the partner cannot be reached: {error.strerror or error}") from None
+    except (OSError, UnicodeError) as error:
+        why = getattr(error, "strerror", None) or str(error)
+        raise BadMessage(f"the partner cannot be reached: {why}") from None
     line = {"study": study.id, "pair": number, "kind": kind, "message": message.hex()}
     try:
         with out.open("a", encoding="utf-8") as file:
@@ -128,6 +136,7 @@ def decode(
 
     A pair of which only one message came is a drop-out; it is left out and counted.
     """
+    _extra()
     from ..garbled.session import Collector
 
     study = Study.load(study_file)
@@ -136,7 +145,7 @@ def decode(
     messages: dict[int, dict[str, bytes]] = {}
     for path in files:
         for number, kind, message in _messages(path, study):
-            messages.setdefault(number, {})[kind] = message
+            messages.setdefault(number, {}).setdefault(kind, message)
     lines, outcome = [], {"decoded": 0, "refused": 0, "dropped out": 0}
     for number, found in sorted(messages.items()):
         if len(found) < 2:
@@ -186,6 +195,14 @@ def list_pairs(
         output.print(f"and {len(rows) - 40:,} more: --json lists all", highlight=False)
 
 
+def _extra() -> None:
+    """Say what is missing before anything is begun."""
+    try:
+        importlib.import_module("dpairs.garbled.session")
+    except ImportError:
+        raise BadParameter("pairs need more packages: install the extra 'pairs' of dpairs") from None
+
+
 def _pairwise(study: Study) -> Pairwise:
     if not isinstance(study.protocol, Pairwise):
         raise BadParameter(
@@ -199,7 +216,7 @@ def _sizes(study: Study, people: list[int]) -> dict[str, int]:
     if len(people) != len(strata):
         raise BadParameter(f"--people must be given once for each of {', '.join(strata)}")
     return {
-        name: integer("--people", count, 1, MAX_INDEX) for name, count in zip(strata, people, strict=True)
+        name: integer("--people", count, 1, MAX_PEOPLE) for name, count in zip(strata, people, strict=True)
     }
 
 
@@ -210,7 +227,7 @@ def _pair(study: Study, number: int, people: list[int]) -> Pair:
 
 def _address(text: str) -> tuple[str, int]:
     host, _, port = text.rpartition(":")
-    if not port.isdigit() or not 0 < int(port) < 2**16:
+    if not (port.isascii() and port.isdigit() and len(port) <= 5) or not 0 < int(port) < 2**16:
         raise BadParameter(f"an address is HOST:PORT, as in 127.0.0.1:9000, not {text!r}")
     return host or "127.0.0.1", int(port)
 
@@ -248,5 +265,6 @@ def _messages(path: Path, study: Study) -> Iterator[tuple[int, str, bytes]]:
     for line in text.splitlines():
         with contextlib.suppress(ValueError, TypeError, KeyError, RecursionError):
             spec: Any = json.loads(line)
-            if spec["study"] == study.id and spec["kind"] in ("table", "labels"):
-                yield int(spec["pair"]), spec["kind"], bytes.fromhex(spec["message"])
+            known = spec["study"] == study.id and spec["kind"] in ("table", "labels")
+            if known and type(spec["pair"]) is int:
+                yield spec["pair"], spec["kind"], bytes.fromhex(spec["message"])

@@ -48,7 +48,9 @@ def plan(
         float | None, typer.Option(help="AUC: the value that is guessed, for two normals.")
     ] = None,
     like: Annotated[Path | None, typer.Option(help="A CSV or Parquet file of people like these.")] = None,
-    worst: Annotated[bool, typer.Option(help="Plan for the worst of several shapes.")] = False,
+    even: Annotated[
+        bool, typer.Option(help="Plan for people anywhere alike, not for the worst of several shapes.")
+    ] = False,
     shuffled: Annotated[
         float | None, typer.Option(help="Also say what a shuffler would add, at this delta.")
     ] = None,
@@ -68,9 +70,9 @@ def plan(
     made = statistic_named(statistic, **chosen)
     if not domain and len(made.domain_columns) == 2:
         domains = domains * 2
-    if sum(given is not None and given is not False for given in (guess, like, worst)) > 1:
-        raise BadParameter("say only one of --guess, --like and --worst")
-    shape: Any = guess if guess is not None else "worst" if worst else None
+    if sum(given is not None and given is not False for given in (guess, like, even)) > 1:
+        raise BadParameter("say only one of --guess, --like and --even")
+    shape: Any = guess if guess is not None else "even" if even else None
     if like is not None:
         asks = _Asks(made, domains)
         shape = whole(batches(asks, like, {name: name for name in made.columns}), made.columns)

@@ -94,8 +94,9 @@ def plan(
 
     ``n`` is the number of people, or by stratum {"positive": ..., "negative": ...}. ``rounds=1`` leaves
     two-round protocols out, ``peers=True`` lets people compute in pairs. ``like`` says what the people may
-    look like: nothing for an even spread, "worst" for the worst of several shapes, a number for two normal
-    classes with that AUC, a mapping of strata to shares of cells, or a table of data of some people.
+    look like: nothing, or "worst", for the worst of several shapes, "even" for an even spread, a number for
+    two normal classes with that AUC, a mapping of strata to shares of cells, or a table of data of some
+    people.
 
     >>> from dpairs import Levels
     >>> made = plan("kendall_tau", domain=(Levels(range(6)),) * 2, epsilon=1.0, n=200_000)
@@ -120,7 +121,7 @@ def plan(
     if len(missing) == 2:
         raise BadParameter(f"a plan for an error needs {' or '.join(missing)} as well")
     given = _shapes(made, domains, like)
-    name = "worst case" if len(given) > 1 else given[0].name
+    name = f"the worst of {len(given)} shapes" if len(given) > 1 else given[0].name
     ask = _Question(made, domains, given, rounds, peers)
     solved = missing[0]
     if solved == "error":
@@ -226,7 +227,7 @@ def _sizes(statistic: Statistic, n: Any) -> dict[str, int]:
 
 def _shapes(statistic: Statistic, domains: tuple[Domain, ...], like: Any) -> list[Shape]:
     if like is None:
-        return [shapes.even(statistic, domains)]
+        return shapes.hard(statistic, domains)
     if isinstance(like, str):
         choice("like", like, ("even", "worst"))
         return shapes.hard(statistic, domains) if like == "worst" else [shapes.even(statistic, domains)]

@@ -189,6 +189,7 @@ def hard(statistic: Statistic, domains: tuple[Domain, ...]) -> list[Shape]:
     kinds: dict[str, Callable[[int], NDArray[Any]]] = {
         "ends": lambda _: np.where((index == 0) | (index == cells - 1), 1.0, 0.0),
         "falling": lambda _: 0.9**index,
+        "steep": lambda _: 0.7**index,
         "opposite": lambda place: 0.9 ** (index if place % 2 else cells - 1 - index),
         "point": lambda _: np.where(index == cells // 2, cells, 1.0),
     }

@@ -12,6 +12,7 @@ the larger class is used up before anybody of it is asked again.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
@@ -26,8 +27,8 @@ from ..garbled.wire import Pair
 PAIRING = 6
 """The purpose of these coins."""
 GROUPS = 64
-LEAST = 32
-"""People of each class that a group has at least, where there are several groups."""
+LEAST, SPARE = 64, 16
+"""People of each class that a group has at least, where there are several; and for each round of pairing."""
 Index = NDArray[np.int64]
 
 
@@ -62,13 +63,23 @@ class Pairs:
         return self.numbers.size
 
 
-def match(coins: Coins, sizes: Mapping[str, int], rounds: int, matching: str) -> Pairs:
-    """The pairs of ``sizes`` people in ``rounds`` rounds; each person is in at most one pair of a round."""
+def match(coins: Coins, sizes: Mapping[str, int], rounds: int, matching: str, first: int = 0) -> Pairs:
+    """The pairs of ``sizes`` people in ``rounds`` rounds; each person is in at most one pair of a round.
+
+    ``first`` is the index of the first person; all coins are those of the indices from there on.
+    """
     least = min(sizes.values())
     if least < (2 if len(sizes) == 1 else 1):
         raise NotEnoughData(f"no pair can be made of {', '.join(f'{n} {name}' for name, n in sizes.items())}")
-    groups = max(1, min(GROUPS, least // LEAST))
-    dealt = [_dealt(coins, stratum, people, groups, rounds) for stratum, people in enumerate(sizes.values())]
+    others = least - 1 + least % 2
+    if matching == "disjoint" and rounds > others:
+        raise NotEnoughData(
+            f"{rounds} rounds of disjoint pairs need more people: {least} have {others} rounds"
+        )
+    groups = max(1, min(GROUPS, least // max(LEAST, SPARE * rounds)))
+    dealt = [
+        _dealt(coins, stratum, first, people, groups, rounds) for stratum, people in enumerate(sizes.values())
+    ]
     found: list[tuple[Index, Index, int, int]] = []
     for group in range(groups):
         for number in range(rounds):
@@ -78,23 +89,23 @@ def match(coins: Coins, sizes: Mapping[str, int], rounds: int, matching: str) ->
                 pairs = _across(dealt[0][group][0], dealt[1][group][0], number)
             found.append((*pairs, group, number))
     places = max(pairs[0].size for pairs in found)
-    numbers = [
-        GROUPS * (number * places + np.arange(first.size)) + group for first, _, group, number in found
-    ]
+    numbers = [GROUPS * (number * places + np.arange(one.size)) + group for one, _, group, number in found]
     return Pairs(
         np.concatenate(numbers),
-        np.concatenate([np.full(first.size, number) for first, _, _, number in found]),
-        np.concatenate([second for _, second, _, _ in found]),
-        np.concatenate([first for first, _, _, _ in found]),
+        np.concatenate([np.full(one.size, number) for one, _, _, number in found]),
+        np.concatenate([other for _, other, _, _ in found]),
+        np.concatenate([one for one, _, _, _ in found]),
     )
 
 
 def _dealt(
-    coins: Coins, stratum: int, people: int, groups: int, rounds: int
+    coins: Coins, stratum: int, first: int, people: int, groups: int, rounds: int
 ) -> list[tuple[Index, NDArray[np.uint64]]]:
     """Each group's members in a random order, with a public word of each for every round."""
     blocks = -(-(rounds + 1) // WORDS_IN_BLOCK)
-    words = coins.words(PAIRING, stratum, 0, people * blocks).reshape(people, blocks * WORDS_IN_BLOCK)
+    words = coins.words(PAIRING, stratum, first * blocks, people * blocks).reshape(
+        people, blocks * WORDS_IN_BLOCK
+    )
     order = np.argsort(words[:, 0], kind="stable")
     # Even sizes, so that at most one person is left over, not one of each group.
     ends = [2 * round(group * people / (2 * groups)) for group in range(groups)] + [people]
@@ -118,9 +129,12 @@ def _in_group(members: Index, words: NDArray[np.uint64], number: int, matching: 
 
 
 def _across(first: Index, second: Index, number: int) -> tuple[Index, Index]:
-    """The pairs of one round between two classes of a group."""
+    """The pairs of one round between two classes of a group.
+
+    The smaller class goes through the larger one, in stretches of its own size. Every L / gcd(S, L) rounds it
+    is through and back at the beginning; then it starts one place further, so that nobody meets twice.
+    """
     small, large = (first, second) if first.size <= second.size else (second, first)
-    done = number * small.size
-    # Once the larger class is used up, it starts again one place further.
-    partners = large[(np.arange(small.size) + done + done // max(large.size, 1)) % large.size]
+    turns = large.size // math.gcd(small.size, large.size)
+    partners = large[(np.arange(small.size) + number * small.size + number // turns) % large.size]
     return (small, partners) if small is first else (partners, small)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,11 @@ from ..statistics import (
 )
 from ..statistics.gini import GiniCoefficient
 
+LEVELS = 2**20
+"""Most levels of a table."""
+SCALES = (1, 2, 4, 8, 10, 100, 1000)
+"""Steps of 1 over these are tried first: a table of such numbers is exact."""
+
 
 @dataclass(frozen=True)
 class PairCode:
@@ -36,6 +42,8 @@ class PairCode:
     kernel: PairKernel
     columns: tuple[FixedPoint, ...]
     cells: Grid | None = None
+    rounding: float = 0.0
+    """How far an entry of the table can lie from the kernel's value."""
 
     def encode(self, columns: Sequence[Any], names: Sequence[str], bits: Randomness) -> NDArray[np.uint64]:
         """A row for each person, a column for each of the kernel's."""
@@ -54,10 +62,12 @@ class PairCode:
         )
 
 
-def pair_code(statistic: Statistic, domains: tuple[Domain, ...], bits: int) -> PairCode:
+def pair_code(
+    statistic: Statistic, domains: tuple[Domain, ...], bits: int, bins: tuple[int, ...] = ()
+) -> PairCode:
     """The circuit kernel of a statistic on its domains."""
     if isinstance(statistic, TabulatedKernel):
-        return _table(statistic, domains)
+        return _table(statistic, domains, bins)
     codes = tuple(FixedPoint.of(domain, bits) for domain in domains)
     kernel = _kernel(statistic, codes)
     return PairCode(kernel, codes) if kernel is not None else _listed(statistic, domains)
@@ -91,14 +101,10 @@ def _listed(statistic: Statistic, domains: tuple[Domain, ...]) -> PairCode:
     return _tabled(statistic.forms(grid, "average")[0].matrix, grid)
 
 
-def _table(statistic: TabulatedKernel, domains: tuple[Domain, ...]) -> PairCode:
-    side = len(statistic.matrix)
-    bins = [domain.size if not isinstance(domain, (Interval, Integers)) else 0 for domain in domains]
-    free = [place for place, count in enumerate(bins) if count == 0]
-    rest = side // int(np.prod([count for count in bins if count] or [1]))
-    each = round(rest ** (1 / len(free))) if free else 0
-    axes = tuple(Axis(domain, count or each) for domain, count in zip(domains, bins, strict=True))
-    grid = Grid(axes)
+def _table(statistic: TabulatedKernel, domains: tuple[Domain, ...], bins: tuple[int, ...]) -> PairCode:
+    if len(bins) != len(domains):
+        raise BadParameter(f"a kernel's table needs bins for {len(domains)} column(s), not {len(bins)}")
+    grid = Grid(tuple(Axis(domain, count) for domain, count in zip(domains, bins, strict=True)))
     statistic.check_grid(grid, "average")
     return _tabled(statistic.matrix, grid)
 
@@ -106,4 +112,10 @@ def _table(statistic: TabulatedKernel, domains: tuple[Domain, ...]) -> PairCode:
 def _tabled(matrix: NDArray[np.float64], grid: Grid) -> PairCode:
     if grid.cells > MAX_TABLE:
         raise BadParameter(f"a table inside a circuit has at most {MAX_TABLE} cells, not {grid.cells}")
-    return PairCode(Table.of(matrix), (), grid)
+    low, high = float(matrix.min()), float(matrix.max())
+    for scale in SCALES if low < high else ():
+        whole = np.round((matrix - low) * scale)
+        if whole.max() <= LEVELS and np.array_equal(whole / scale + low, matrix):
+            rows = tuple(tuple(int(entry) for entry in row) for row in whole.tolist())
+            return PairCode(Table(rows, Fraction(low), Fraction(1, scale)), (), grid)
+    return PairCode(Table.of(matrix, LEVELS), (), grid, (high - low) / LEVELS / 2)

@@ -20,7 +20,7 @@ from ..axes import Axis, Grid
 from ..checks import choice, fields, integer, required
 from ..coins import Coins
 from ..domains import Domain, Integers, Interval
-from ..errors import BadParameter, NotAsked, NotEnoughData
+from ..errors import BadFile, BadParameter, NotAsked, NotEnoughData
 from ..estimate import Quantization
 from ..garbled.arithmetic import MAX_BITS
 from ..garbled.choosing import NOISES, best_noise, noise, noise_from_json
@@ -29,7 +29,7 @@ from ..garbled.function import PairFunction
 from ..garbled.noise import Noise
 from ..privacy import PrivacyClaim
 from ..randomness import Randomness
-from ..statistics import Kernel, Statistic
+from ..statistics import Kernel, Statistic, TabulatedKernel
 from .base import Answer, Protocol
 from .matching import Pairs, match
 from .pair_code import PairCode, pair_code
@@ -50,9 +50,11 @@ class Pairwise(Protocol):
     pairs: int
     matching: str
     bits: int
+    bins: tuple[int, ...]
+    """Of each column, where the kernel is a table; none otherwise."""
     noise: Noise
     name: ClassVar[str] = "pairwise"
-    uses_coins: ClassVar[bool] = False
+    uses_coins: ClassVar[bool] = True
     options: ClassVar[tuple[str, ...]] = ("pairs", "noise", "bits", "matching", "bins", "n")
     estimators: ClassVar[tuple[str, ...]] = ("mean",)
 
@@ -91,21 +93,28 @@ class Pairwise(Protocol):
             statistic = statistic.tabulate(grid, "average")
         elif bins is not None:
             raise BadParameter("only a custom kernel has bins here; other kernels are computed on bits")
-        code = pair_code(statistic, domains, bits)
+        counts: tuple[int, ...] = ()
+        if isinstance(statistic, TabulatedKernel):
+            counts = _bins(domains, bins)
+        code = pair_code(statistic, domains, bits, counts)
         way = matching or _matchings(statistic)[0]
-        return cls(statistic, domains, pairs, way, bits, _noise(noise, code.kernel.top, epsilon, pairs))
+        return cls(
+            statistic, domains, pairs, way, bits, counts, _noise(noise, code.kernel.top, epsilon, pairs)
+        )
 
     @classmethod
     def from_json(
         cls, statistic: Statistic, domains: tuple[Domain, ...], spec: Mapping[str, Any]
     ) -> Pairwise:
         """Read the parameters back."""
-        names = ("pairs", "matching", "bits", "noise")
+        names = ("pairs", "matching", "bits", "bins", "noise")
         fields(f"protocol {cls.name!r}", spec, ("name", *names))
         required(f"protocol {cls.name!r}", spec, names)
-        return cls(
-            statistic, domains, spec["pairs"], spec["matching"], spec["bits"], noise_from_json(spec["noise"])
-        )
+        if not isinstance(spec["bins"], list):
+            raise BadFile(f"protocol {cls.name!r} needs a list of bins")
+        bins = tuple(integer("bins", count, 2, MAX_TABLE) for count in spec["bins"])
+        made = noise_from_json(spec["noise"])
+        return cls(statistic, domains, spec["pairs"], spec["matching"], spec["bits"], bins, made)
 
     def to_json(self) -> dict[str, Any]:
         """The parameters."""
@@ -114,6 +123,7 @@ class Pairwise(Protocol):
             "pairs": self.pairs,
             "matching": self.matching,
             "bits": self.bits,
+            "bins": list(self.bins),
             "noise": self.noise.to_json(),
         }
 
@@ -125,7 +135,7 @@ class Pairwise(Protocol):
     @cached_property
     def code(self) -> PairCode:
         """The kernel, and how values go into it."""
-        return pair_code(self.statistic, self.domains, self.bits)
+        return pair_code(self.statistic, self.domains, self.bits, self.bins)
 
     @cached_property
     def function(self) -> PairFunction:
@@ -142,9 +152,9 @@ class Pairwise(Protocol):
         """The loss of one pair, as often as a person is in one."""
         return self.pairs * self.noise.epsilon
 
-    def match(self, coins: Coins, sizes: Mapping[str, int]) -> Pairs:
-        """All pairs of so many people of each stratum."""
-        return match(coins, sizes, self.pairs, self.matching)
+    def match(self, coins: Coins, sizes: Mapping[str, int], first: int = 0) -> Pairs:
+        """All pairs of so many people of each stratum, the first of whom has the index ``first``."""
+        return match(coins, sizes, self.pairs, self.matching, first)
 
     def randomize(
         self, coins: Coins, stratum: int, first_index: int, columns: Sequence[Any], bits: Randomness
@@ -187,8 +197,8 @@ class Pairwise(Protocol):
         """The mean's variance around the population's value, and around the sample's.
 
         Pairs of one round share nobody. Pairs of several do, which adds 4 (P - 1) zeta_1 / (P n), and the
-        spread of groups tells how much; and 4 zeta_1 / n is what the choice of people does. With one round
-        there is no telling, and the larger error stands for both.
+        spread of groups tells how much. Around the sample's value the variance is 4 zeta_1 / (P n) below that
+        of pairs that share nobody; zeta_1 is not known well enough to take it off.
         """
         each = table.sum(axis=1)
         total = float(each.sum())
@@ -203,13 +213,16 @@ class Pairwise(Protocol):
         most = apart + (self.pairs - 1) * max(variance - noise, 0.0) / total
         if groups.size < 2:
             return most, apart
-        sums = float(((table[groups] @ decode) ** 2).sum()) / total**2
-        found = min(max(sums * groups.size / (groups.size - 1), apart), most)
-        return found, max(apart - (found - apart) / (self.pairs - 1), noise / total)
+        freedom = groups.size - 1
+        between = float(((table[groups] @ decode) ** 2).sum()) / total**2 * groups.size / freedom
+        # Student's quantile over the normal one, about: few groups know their spread badly.
+        between *= (1 + 1.21 / freedom) ** 2
+        return min(max(between, apart), most), apart
 
     def _quantization(self) -> Quantization:
         if self.code.cells is not None:
-            return Quantization(None, None, None) if self._binned else Quantization(0.0, 0.0, 0.0)
+            off = self.code.rounding
+            return Quantization(None, None, None) if self._binned else Quantization(off, off, off**2)
         slope = self.statistic.lipschitz(self.domains)
         coarse = self.code.coarseness
         extent = max(
