@@ -26,6 +26,7 @@ from dpairs import (
     Interval,
     Kernel,
     Levels,
+    NotAsked,
     Participant,
     Report,
     Study,
@@ -34,8 +35,12 @@ from dpairs import (
     WrongStudy,
 )
 from dpairs.canonical import canonical, digest
-from dpairs.mechanisms import KaryResponse, ProjectiveResponse
+from dpairs.mechanisms import BitResponse, KaryResponse, ProjectiveResponse, WindowResponse
 from dpairs.protocols import Tree
+from dpairs.protocols.pilot_tree import PilotTree
+from dpairs.protocols.projection import Projection
+from dpairs.protocols.projection_bits import BitRound
+from dpairs.protocols.rounds import place_in_first
 from dpairs.protocols.tree_coins import (
     MORE_ROWS,
     ROW,
@@ -49,6 +54,8 @@ from dpairs.randomness import WORDS, TapeRandomness
 
 FOLDER = Path(__file__).parent.parent / "vectors"
 PEOPLE = 40
+ASKED = 130
+"""Of so many indices it is written down who is asked: two blocks of 64, and a part of a third."""
 DIGITS = 13
 """Estimates are written to so many digits: the last ones depend on the processor."""
 
@@ -72,6 +79,7 @@ class Vector:
     """A study and the operations on it, run as they are written down."""
 
     def __init__(self, study: Study) -> None:
+        self.first = study
         self.study = study
         self.tally = Tally(study)
         self.operations: list[dict[str, Any]] = []
@@ -112,6 +120,18 @@ class Vector:
         )
         return bytes(made)
 
+    def asks(self) -> None:
+        """Who of the first people of each stratum is asked in this round."""
+        for stratum in self.study.strata:
+            asked = [index for index in range(ASKED) if self.study.asks(stratum, index)]
+            self.good("asks", stratum=stratum, count=ASKED, asked=asked)
+
+    def next_round(self) -> None:
+        """The study that follows the last tally; all operations below are of that study."""
+        self.study = self.study.next(self.tally)
+        self.tally = Tally(self.study)
+        self.good("next", study=self.study.to_json(), study_id=self.study.id)
+
     def count(self) -> None:
         """The tally of all reports above."""
         self.good("tally", tally=self.tally.to_json())
@@ -129,8 +149,8 @@ class Vector:
 
     def text(self) -> str:
         content = {
-            "study": self.study.to_json(),
-            "study_id": self.study.id,
+            "study": self.first.to_json(),
+            "study_id": self.first.id,
             "operations": self.operations,
         }
         return json.dumps(content, indent=1, ensure_ascii=False) + "\n"
@@ -138,7 +158,12 @@ class Vector:
 
 def public_coins(study: Study, stratum: str, index: int) -> dict[str, Any]:
     """Of a tree study: the level and the row that each bit of a report is about."""
-    tree, place = study.protocol, study.strata.index(stratum)
+    tree: Any = study.protocol
+    place = study.strata.index(stratum)
+    if isinstance(tree, Projection) and isinstance(tree.pilot, PilotTree):
+        # Those who are asked first are numbered without gaps, and coins are of that number.
+        index = place_in_first(study.coins, place, index, tree.share)
+        tree = tree.pilot
     if not isinstance(tree, Tree):
         return {}
     if tree.everybody_everywhere:
@@ -398,6 +423,193 @@ def tree_words() -> Vector:
             index = len(vector.operations)
             person = (("positive", "negative")[index % 2], {"score": score})
             vector.report(index, person, tape_of([word]), f"{comment}: {word}")
+    vector.answer()
+    return vector
+
+
+# ---------------------------------------------------------------- two rounds
+
+
+def both_rounds(name: str, study: Study, people: list[Person]) -> Vector:
+    """Each person answers in the round that asks; the index is the person's place, far apart at the end."""
+    vector, tapes = Vector(study), stream(name, 8 * 2 * len(people))
+    indexed = [
+        (place if place < len(people) - 8 else 2**53 - 1 - place, each) for place, each in enumerate(people)
+    ]
+    vector.asks()
+    for turn in (1, 2):
+        words = 1
+        if turn == 2:
+            vector.next_round()
+            vector.asks()
+            assert isinstance(vector.study.protocol, BitRound)
+            words = 2 if isinstance(vector.study.protocol.mechanism, WindowResponse) else 1
+        for place, (index, person) in enumerate(indexed):
+            if vector.study.asks(person[0], index):
+                vector.report(index, person, tapes[16 * place : 16 * place + 8 * words].hex())
+        if turn == 1:
+            vector.count()
+    vector.answer()
+    return vector
+
+
+def projection(which: Any, domain: Any, epsilon: float, seed: int, **options: Any) -> Study:
+    return Study.create(which, protocol="projection", domain=domain, epsilon=epsilon, seed=seed, **options)
+
+
+def twice(values: list[Any]) -> list[Any]:
+    """Twice as many people as other vectors have: they share two rounds."""
+    return [*values, *reversed(values)]
+
+
+def projection_histogram_auc() -> Vector:
+    name = "projection_histogram_auc"
+    study = projection("auc", Levels(range(5)), 2.0, 41)
+    return both_rounds(name, study, in_classes(twice(picks(name, list(range(5))))))
+
+
+def projection_histogram_kendall_tau_b() -> Vector:
+    name, moods = "projection_histogram_kendall_tau_b", ["bad", "so-so", "fair", "über"]
+    study = projection("kendall_tau", (Levels([0, 0.5, 2]), Levels(moods)), 3.0, 42, variant="b")
+    x, y = picks(name + " x", [0, 0.5, 2]), picks(name + " y", moods)
+    return both_rounds(name, study, everybody(x=twice(x), y=twice(y)))
+
+
+def projection_histogram_entropy() -> Vector:
+    name, words = "projection_histogram_entropy", ["", "straße", "日本", "𝄞 clef"]
+    study = projection("collision_entropy", Categories(words), 2.0, 43)
+    return both_rounds(name, study, everybody(value=twice(picks(name, words[1:2] * 4 + words))))
+
+
+def projection_histogram_interval() -> Vector:
+    """Cells of an interval: a person's function is read between their edges."""
+    name = "projection_histogram_interval"
+    study = projection("gini_mean_difference", Interval(-3, 5), 1.0, 44, pilot="histogram", bins=5)
+    values = [8 * number - 3 for number in numbers(name, 0.0, 1.0, 0.2, 0.4)]
+    return both_rounds(name, study, everybody(value=twice(values)))
+
+
+def projection_tree_auc() -> Vector:
+    name = "projection_tree_auc"
+    study = projection("auc", Interval(0, 1), 1.0, 45, bins=16, pilot_fraction=0.5)
+    return both_rounds(name, study, in_classes(twice(numbers(name, 0.0, 1.0, 0.0625, 0.5, 0.9375))))
+
+
+def projection_tree_window() -> Vector:
+    """A large epsilon: several bits in the first round, one of many symbols in the second."""
+    name = "projection_tree_window"
+    study = projection("auc", Interval(0, 1), 5.0, 46, bins=64, pilot_fraction=0.5)
+    return both_rounds(name, study, in_classes(twice(numbers(name, 0.0, 1.0, 0.5))))
+
+
+def projection_tree_integers_64_bits() -> Vector:
+    low, high = -(2**63), 2**63 - 1
+    name = "projection_tree_integers_64_bits"
+    study = projection("auc", Integers(low, high), 3.0, 47, pilot_fraction=0.5)
+    drawn = struct.unpack(f">{PEOPLE}q", stream(name + " values", 8 * PEOPLE))
+    return both_rounds(name, study, in_classes(twice([low, high, -1, 0, *drawn][:PEOPLE])))
+
+
+def projection_tree_private_labels() -> Vector:
+    name = "projection_tree_private_labels"
+    study = projection("auc", Interval(0, 1), 2.0, 48, bins=8, labels="private", pilot_fraction=0.5)
+    labels = picks(name + " labels", [0, 1])
+    return both_rounds(name, study, everybody(score=twice(numbers(name, 0.25, 1.0)), label=twice(labels)))
+
+
+def projection_tree_vus() -> Vector:
+    name = "projection_tree_vus"
+    study = projection("vus", Levels(range(7)), 2.0, 49, ties="zero", pilot_fraction=0.5)
+    scores = picks(name, list(range(7)))
+    people = [
+        (("low", "middle", "high")[place % 3], {"score": each}) for place, each in enumerate(twice(scores))
+    ]
+    return both_rounds(name, study, people)
+
+
+def projection_tree_kernel() -> Vector:
+    within = Kernel(
+        lambda a, b: np.minimum(np.abs(a - b), 0.5),
+        range=(0, 0.5),
+        lipschitz=1.0,
+        domain=Interval(0, 1),
+        label="distance up to 1/2",
+    )
+    name = "projection_tree_kernel"
+    study = projection(within, None, 2.0, 50, bins=8, pilot_fraction=0.5)
+    return both_rounds(name, study, everybody(value=twice(numbers(name, 0.0, 1.0))))
+
+
+def second_round(epsilon: float, seed: int) -> Vector:
+    """A small study in its second round."""
+    study = projection("gini_mean_difference", Levels(range(4)), epsilon, seed)
+    vector = Vector(study)
+    for index in range(64):
+        if study.asks("everybody", index):
+            tape = stream(f"second round {seed} {index}", 8).hex()
+            vector.report(index, ("everybody", {"value": index % 4}), tape)
+    vector.count()
+    vector.next_round()
+    return vector
+
+
+def asked(study: Study, place: int) -> int:
+    """The index of the place-th person who is asked."""
+    return [index for index in range(64 * (place + 1)) if study.asks("everybody", index)][place]
+
+
+def projection_bit_words() -> Vector:
+    """The words at which a bit changes, for every value."""
+    vector = second_round(1.0, 51)
+    protocol = vector.study.protocol
+    assert isinstance(protocol, BitRound)
+    bit = protocol.mechanism
+    assert isinstance(bit, BitResponse)
+    for value in range(4):
+        threshold = bit.threshold(float(protocol.surfaces["everybody"]([np.array([value])], ("value",))[0]))
+        words = {"first": 0, "last that is 1": threshold - 1, "first that is 0": threshold, "last": WORDS - 1}
+        for comment, word in words.items():
+            index = asked(vector.study, vector.tally.n)
+            vector.report(index, ("everybody", {"value": value}), tape_of([word]), f"{comment}: {word}")
+    vector.answer()
+    return vector
+
+
+def projection_window_words() -> Vector:
+    """The words at which a window's symbol changes, and those at which the window does."""
+    vector = second_round(5.0, 52)
+    protocol = vector.study.protocol
+    assert isinstance(protocol, BitRound)
+    window = protocol.mechanism
+    assert isinstance(window, WindowResponse)
+    top = window.symbols * window.floor
+    end = top + window.width * window.boost
+    symbols = {
+        "first word": 0,
+        "floor - 1": window.floor - 1,
+        "floor": window.floor,
+        "symbols floor - 1": top - 1,
+        "symbols floor": top,
+        "symbols floor + boost - 1": top + window.boost - 1,
+        "last boosted word": end - 1,
+        "last word": WORDS - 1,
+    }
+    if window.width > 1:
+        symbols["symbols floor + boost"] = top + window.boost
+    if window.leftover:
+        symbols["first leftover word"] = end
+    for value in range(4):
+        height = float(protocol.surfaces["everybody"]([np.array([value])], ("value",))[0])
+        rest = round(height * 2**32) * window.last % 2**32
+        windows = {"lower window": 0, "upper window": WORDS - 1}
+        if rest:
+            windows |= {"last lower": ((2**32 - rest) << 32) - 1, "first upper": (2**32 - rest) << 32}
+        pairs = [(name, windows["lower window"], word) for name, word in symbols.items()]
+        pairs += [(name, word, top) for name, word in windows.items()]
+        for comment, first, second in pairs:
+            index = asked(vector.study, vector.tally.n)
+            note = f"{comment}: {first}, {second}"
+            vector.report(index, ("everybody", {"value": value}), tape_of([first, second]), note)
     vector.answer()
     return vector
 
@@ -771,6 +983,159 @@ def tree_bad_participant() -> Vector:
     return vector
 
 
+def projection_bad_first_study() -> Vector:
+    study = projection("auc", Interval(0, 1), 1.0, 53, bins=8)
+    vector, text, content = Vector(study), study.to_json(), json.loads(study.to_json())
+    protocol, pilot = content["protocol"], content["protocol"]["pilot"]
+
+    def refuse(why: str, changes: dict[str, Any]) -> None:
+        changed = {name: value for name, value in {**protocol, **changes}.items() if value is not ...}
+        forged = signed({**content, "protocol": changed})
+        vector.bad("load_study", BadFile, why, lambda: Study.from_json(forged), text=forged)
+
+    vector.good("load_study", text=text)
+    refuse("no round", {"round": ...})
+    refuse("round 0", {"round": 0})
+    refuse("round as text", {"round": "1"})
+    refuse("a second round without a first", {"round": 2})
+    refuse("nobody in the first round", {"share": 0})
+    refuse("nobody in the second round", {"share": 64})
+    refuse("no pilot", {"pilot": None})
+    refuse("unknown pilot", {"pilot": {**pilot, "name": "tree"}})
+    refuse("an unknown field", {"comment": "hello"})
+    refuse("an unknown field of the pilot", {"pilot": {**pilot, "comment": "hello"}})
+    refuse("more bits than an interval has", {"pilot": {**pilot, "bits": [53]}})
+    refuse("bits for two columns", {"pilot": {**pilot, "bits": [2, 1]}})
+    refuse("no threshold", {"pilot": {**pilot, "floors": []}})
+    refuse(
+        "a threshold of one word less: more epsilon than promised",
+        {"pilot": {**pilot, "floors": [lower(each) for each in pilot["floors"]]}},
+    )
+    return vector
+
+
+def projection_bad_second_study() -> Vector:
+    vector = second_round(1.0, 54)
+    study, text, content = vector.study, vector.study.to_json(), json.loads(vector.study.to_json())
+    protocol = content["protocol"]
+    first, function = protocol["first"], protocol["functions"]["everybody"]
+
+    def refuse(why: str, changes: dict[str, Any]) -> None:
+        changed = {name: value for name, value in {**protocol, **changes}.items() if value is not ...}
+        forged = signed({**content, "protocol": changed})
+        assert forged != text
+        vector.bad("load_study", BadFile, why, lambda: Study.from_json(forged), text=forged)
+
+    def edited(**changes: Any) -> dict[str, Any]:
+        return {"functions": {"everybody": {**function, **changes}}}
+
+    vector.good("load_study", text=text)
+    forged = text.replace('"share":', '"share":1')
+    vector.bad("load_study", BadFile, "one digit edited", lambda: Study.from_json(forged), text=forged)
+    refuse("round 3", {"round": 3})
+    refuse("an unknown field", {"comment": "hello"})
+    refuse("a first round without a name", {"first": {**first, "study": ""}})
+    refuse("a first round's name in capitals", {"first": {**first, "study": study.id.upper()}})
+    refuse("everybody was asked first", {"first": {**first, "share": 64}})
+    refuse("nobody answered first", {"first": {**first, "people": {"everybody": 0}}})
+    refuse("people of another class", {"first": {**first, "people": {"positive": 5}}})
+    refuse("an unknown field of the first round", {"first": {**first, "comment": "hello"}})
+    refuse("an estimate without a variance", {"first": {**first, "alone": [1]}})
+    refuse("edges on levels", {"edges": [[0, 1, 2]]})
+    refuse("edges for two columns", {"edges": [None, None]})
+    refuse("a height too many", edited(heights=function["heights"].rstrip("=") + "AAAA"))
+    refuse("a height too few", edited(heights=function["heights"][4:]))
+    refuse("heights that are no base64", edited(heights="!" + function["heights"][1:]))
+    refuse("heights as a list", edited(heights=[0, 1]))
+    refuse("low above high", edited(low=function["high"] + 1))
+    refuse("no function", {"functions": {}})
+    refuse("an unknown field of a function", edited(comment="hello"))
+    refuse("no form", {"forms": []})
+    refuse("a negative variance", {"spreads": {"everybody": -0.1}})
+    refuse("a rest without a variance", {"rest": [0]})
+    refuse("no doubt", {"doubt": ...})
+    refuse("a mechanism for cells", {"mechanism": {"name": "krr", "inputs": 2, "floor": "5"}})
+    floor = lower(protocol["mechanism"]["floor"])
+    refuse("a threshold of one word less", {"mechanism": {**protocol["mechanism"], "floor": floor}})
+    return vector
+
+
+def projection_bad_round() -> Vector:
+    """People who act in the other round, and reports that name the other study."""
+    vector = second_round(1.0, 55)
+    study, earlier = vector.study, vector.first
+    mine = asked(study, 0)
+    other = asked(earlier, 0)
+    wire = vector.report(mine, ("everybody", {"value": 3}), tape_of([0]))
+
+    def refuse_report(error: type[DpairsError], why: str, changed: bytes) -> None:
+        act = lambda: Report.from_bytes(changed, study)  # noqa: E731
+        vector.bad("read_report", error, why, act, wire=changed.hex())
+
+    def refuse_person(error: type[DpairsError], why: str, index: int, value: Any, size: int = 8) -> None:
+        tape = bytes(size)
+
+        def act() -> None:
+            Participant(study, index, "everybody", bits=TapeRandomness(tape)).report(value=value)
+
+        person = {"index": str(index), "stratum": "everybody", "values": {"value": value}}
+        vector.bad("report", error, why, act, **person, tape=tape.hex())
+
+    vector.good("read_report", wire=wire.hex(), stratum="everybody", index=str(mine), symbol=wire[-1])
+    refuse_person(NotAsked, "asked in the first round", other, 3)
+    refuse_person(BadValue, "value out of the domain", mine, 4)
+    refuse_person(TapeExhausted, "no tape", mine, 3, 0)
+    elsewhere = wire[:10] + other.to_bytes(8, "big") + wire[18:]
+    refuse_report(NotAsked, "a report of somebody who was asked in the first round", elsewhere)
+    refuse_report(WrongStudy, "a report of the first round", bytes(Report(earlier, "everybody", other, 0)))
+    named = wire[:1] + bytes.fromhex(earlier.id)[:8] + wire[9:]
+    refuse_report(WrongStudy, "the first round's name on a report of the second", named)
+    refuse_report(BadParameter, "symbol out of range", wire[:18] + b"\2")
+    refuse_report(BadValue, "a byte too many", wire + b"\0")
+    return vector
+
+
+def projection_bad_tally() -> Vector:
+    vector = second_round(1.0, 56)
+    study, earlier = vector.study, vector.first
+    for place in range(6):
+        vector.report(asked(study, place), ("everybody", {"value": place % 4}), tape_of([0]))
+    vector.count()
+    text, content = vector.tally.to_json(), json.loads(vector.tally.to_json())
+
+    def refuse(error: type[DpairsError], why: str, changed: str) -> None:
+        act = lambda: Tally.from_json(changed, study)  # noqa: E731
+        vector.bad("load_tally", error, why, act, text=changed)
+
+    def counts(symbols: list[Any], numbers: list[Any]) -> str:
+        return canonical({**content, "counts": {"everybody": {"symbols": symbols, "counts": numbers}}})
+
+    vector.good("load_tally", text=text)
+    refuse(WrongStudy, "the first round's tally", Tally(earlier).to_json())
+    refuse(BadFile, "a symbol out of range", counts([0, 2], [1, 1]))
+    refuse(BadFile, "a count of zero", counts([0, 1], [1, 0]))
+    refuse(BadParameter, "an unknown field", canonical({**content, "round": 2}))
+    return vector
+
+
+def projection_bad_window() -> Vector:
+    """A window takes two words."""
+    vector = second_round(5.0, 57)
+    study, tape = vector.study, bytes(8)
+    index = asked(study, 0)
+    wire = vector.report(index, ("everybody", {"value": 2}), tape_of([0, 0]))
+
+    def act() -> None:
+        Participant(study, index, bits=TapeRandomness(tape)).report(value=2)
+
+    person = {"index": str(index), "stratum": "everybody", "values": {"value": 2}}
+    vector.bad("report", TapeExhausted, "one word where two are needed", act, **person, tape=tape.hex())
+    changed = wire[:18] + bytes([study.protocol.symbols])
+    out = lambda: Report.from_bytes(changed, study)  # noqa: E731
+    vector.bad("read_report", BadParameter, "symbol out of range", out, wire=changed.hex())
+    return vector
+
+
 VECTORS: dict[str, Callable[[], Vector]] = {
     "histogram_auc_integers_64_bits": auc_integers_64_bits,
     "histogram_auc_krr": auc_krr,
@@ -803,6 +1168,23 @@ VECTORS: dict[str, Callable[[], Vector]] = {
     "tree_bad_report": tree_bad_report,
     "tree_bad_tally": tree_bad_tally,
     "tree_bad_participant": tree_bad_participant,
+    "projection_bit_words": projection_bit_words,
+    "projection_histogram_auc": projection_histogram_auc,
+    "projection_histogram_entropy": projection_histogram_entropy,
+    "projection_histogram_interval": projection_histogram_interval,
+    "projection_histogram_kendall_tau_b": projection_histogram_kendall_tau_b,
+    "projection_tree_auc": projection_tree_auc,
+    "projection_tree_integers_64_bits": projection_tree_integers_64_bits,
+    "projection_tree_kernel": projection_tree_kernel,
+    "projection_tree_private_labels": projection_tree_private_labels,
+    "projection_tree_vus": projection_tree_vus,
+    "projection_tree_window": projection_tree_window,
+    "projection_window_words": projection_window_words,
+    "projection_bad_first_study": projection_bad_first_study,
+    "projection_bad_round": projection_bad_round,
+    "projection_bad_second_study": projection_bad_second_study,
+    "projection_bad_tally": projection_bad_tally,
+    "projection_bad_window": projection_bad_window,
 }
 
 

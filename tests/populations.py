@@ -1,10 +1,11 @@
-"""Populations on at most 16 cells whose statistics are known exactly, to sample people from."""
+"""Populations whose statistics are known exactly, to sample people from: on few cells, and continuous."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from scipy import stats
 
 import dpairs
 
@@ -121,5 +122,63 @@ def populations() -> dict[str, Population]:
         # At the uniform distribution every value is equally likely to be met: zeta_1 = 0.
         _one("degenerate-entropy", "collision_entropy", 10, flat, float(np.log(10))),
         _signs(),
+    ]
+    return {population.name: population for population in listed}
+
+
+# ---------------------------------------------------------------- for the projection protocol
+
+
+def clipped_normals_auc() -> float:
+    """P(X > Y) + P(X = Y) / 2 for normals around 0.6 and 0.4, clipped to [0, 1]: ties only at the ends."""
+    first, second = stats.norm(0.6, 0.15), stats.norm(0.4, 0.15)
+    grid = np.linspace(0, 1, 200_001)
+    middle = (grid[1:] + grid[:-1]) / 2
+    inside = float(np.diff(first.cdf(grid)) @ second.cdf(middle))
+    return inside + first.sf(1) * (1 - second.sf(1) / 2) + first.cdf(0) * second.cdf(0) / 2
+
+
+def _normals(labels: str) -> Population:
+    def draw(rng: np.random.Generator, n: int) -> dict[str, np.ndarray]:
+        label = (rng.random(n) < 0.5).astype(int)
+        return {"score": np.clip(rng.normal(0.4 + 0.2 * label, 0.15), 0, 1), "label": label}
+
+    truth, options = clipped_normals_auc(), {"labels": labels}
+    return Population(f"normals-{labels}", "auc", dpairs.Interval(0, 1), draw, truth, options)
+
+
+def _bivariate_normal(correlation: float = 0.5) -> Population:
+    """Its tau is 2/pi asin(correlation); values are clipped where one in 16,000 lies."""
+
+    def draw(rng: np.random.Generator, n: int) -> dict[str, np.ndarray]:
+        x, other = rng.normal(size=(2, n))
+        y = correlation * x + np.sqrt(1 - correlation**2) * other
+        return {"x": np.clip(x, -4, 4), "y": np.clip(y, -4, 4)}
+
+    ends = dpairs.Interval(-4, 4)
+    truth = float(2 / np.pi * np.arcsin(correlation))
+    return Population("tau-a-normal", "kendall_tau", (ends, ends), draw, truth, {"variant": "a"})
+
+
+def _lognormal() -> Population:
+    """Incomes: e^(0.7 Z) up to 10, in tenths; the mean difference is twice the integral of F (1 - F)."""
+    grid = np.linspace(0, 10, 200_001)
+    below = stats.lognorm(0.7).cdf((grid[1:] + grid[:-1]) / 2)
+    truth = float(2 * (below * (1 - below)).mean())
+
+    def draw(rng: np.random.Generator, n: int) -> dict[str, np.ndarray]:
+        return {"value": np.minimum(rng.lognormal(0, 0.7, n), 10) / 10}
+
+    return Population("gini-lognormal", "gini_mean_difference", dpairs.Interval(0, 1), draw, truth)
+
+
+def continuous() -> dict[str, Population]:
+    """What the projection protocol is measured on: numbers, and ratings of five levels."""
+    listed = [
+        _normals("public"),
+        _normals("private"),
+        _kendall("a", _linked(5), "tau-a-ratings"),
+        _bivariate_normal(),
+        _lognormal(),
     ]
     return {population.name: population for population in listed}

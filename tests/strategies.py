@@ -67,6 +67,15 @@ def labelled_tables(draw: Any, max_size: int = 30) -> dict[str, np.ndarray]:
 
 
 @st.composite
+def labelled_triples(draw: Any, max_size: int = 18) -> dict[str, np.ndarray]:
+    """Tied scores with labels 0, 1 and 2, all three classes present."""
+    n = draw(st.integers(3, max_size))
+    score = draw(st.lists(SMALL, min_size=n, max_size=n))
+    label = [0, 1, 2, *draw(st.lists(st.integers(0, 2), min_size=n - 3, max_size=n - 3))]
+    return {"score": np.array(score), "label": np.array(draw(st.permutations(label)))}
+
+
+@st.composite
 def pair_tables(draw: Any, max_size: int = 30) -> dict[str, np.ndarray]:
     """Tied columns x and y, neither of them constant."""
     n = draw(st.integers(2, max_size))

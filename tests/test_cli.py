@@ -206,6 +206,140 @@ def test_tree_study_from_file_to_picture(folder, capsys):
     refused(capsys, [*wrong, "-o", "x.json"], "AUC with public labels")
 
 
+PROJECTION = ["study", "create", "auc", "--protocol", "projection", "-e", "2", "-d", "levels:1,2,3,4,5"]
+
+
+def ask(study: dpairs.Study, count: int) -> list[int]:
+    return [index for index in range(count) if study.asks("positive", index)]
+
+
+def test_two_rounds_from_file_to_estimate(folder, capsys):
+    """Everybody answers in the round that asks; reports of the other round are counted out, not in."""
+    assert run([*PROJECTION, "--pilot-fraction", "0.5", "--seed", "1", "-o", "first.json"]) == 0
+    assert "round 1 of 2" in " ".join(said(capsys)[0].split())
+    first = dpairs.Study.load(folder / "first.json")
+    people = range(24)
+    for index in people:
+        for stratum in ("positive", "negative"):
+            arguments = ["--index", str(index), "--stratum", stratum, "--score", str(index % 5 + 1)]
+            if first.asks(stratum, index):
+                assert run(["report", "first.json", *arguments, "--append", "first.jsonl"]) == 0
+            else:
+                refused(capsys, ["report", "first.json", *arguments], "another round", str(index))
+    lines = (folder / "first.jsonl").read_text().splitlines()
+    stranger = {**json.loads(lines[0]), "stratum": "positive"}
+    stranger["index"] = next(index for index in people if not first.asks("positive", index))
+    (folder / "more.jsonl").write_text(json.dumps(stranger) + "\n" + lines[0] + "\n")
+    capsys.readouterr()
+    assert run(["tally", "first.json", "first.jsonl", "more.jsonl", "-o", "tally.json", "--json"]) == 0
+    counted = json.loads(said(capsys)[0])
+    assert counted["reports"] == {"counted": len(lines), "of another round": 1, "repeated": 1}
+    assert run(["study", "next", "first.json", "tally.json", "-o", "second.json", "--json"]) == 0
+    facts = json.loads(said(capsys)[0])
+    second = dpairs.Study.load(folder / "second.json")
+    assert second == first.next(dpairs.Tally.load(folder / "tally.json", first))
+    assert (facts["id"], facts["round"], facts["rounds"]) == (second.id, 2, 2)
+    for index in people:
+        for stratum in ("positive", "negative"):
+            arguments = ["--index", str(index), "--stratum", stratum, "--score", str(index % 5 + 1)]
+            if first.asks(stratum, index):
+                refused(capsys, ["report", "second.json", *arguments], "another round", str(index))
+            else:
+                assert run(["report", "second.json", *arguments, "--append", "second.jsonl"]) == 0
+    late = {**stranger, "study": second.id, "index": ask(first, 24)[0], "symbol": 0}
+    with (folder / "second.jsonl").open("a") as file:
+        file.write(json.dumps(late) + "\n" + lines[0] + "\n")
+    capsys.readouterr()
+    assert run(["tally", "second.json", "second.jsonl", "-o", "last.json"]) == 0
+    shown = " ".join(said(capsys)[0].split())
+    assert "of another round" in shown
+    assert "of another study" in shown
+    assert run(["estimate", "second.json", "last.json", "--json"]) == 0
+    estimate = json.loads(said(capsys)[0])
+    assert estimate["n"] == 48
+    assert estimate["privacy"]["rounds"] == 2
+    assert estimate["estimator"] == "combined"
+    assert run(["estimate", "second.json", "last.json", "--estimator", "second-round", "--json"]) == 0
+    assert json.loads(said(capsys)[0])["estimator"] == "second-round"
+    refused(capsys, ["estimate", "first.json", "last.json"], "belongs to study")
+    refused(capsys, ["study", "next", "second.json", "last.json", "-o", "x.json"], "no next")
+    refused(capsys, ["study", "next", "first.json", "last.json", "-o", "x.json"], "belongs to study")
+    refused(capsys, ["study", "next", "first.json", "none.json", "-o", "x.json"], "none.json")
+    assert not (folder / "x.json").exists()
+
+
+def test_only_strangers_are_no_tally(folder, capsys):
+    assert run([*PROJECTION, "--seed", "1", "-o", "first.json"]) == 0
+    first = dpairs.Study.load(folder / "first.json")
+    index = next(index for index in range(64) if not first.asks("positive", index))
+    spec = {"study": first.id, "stratum": "positive", "index": index, "symbol": 0}
+    (folder / "reports.jsonl").write_text(json.dumps(spec) + "\n")
+    refused(capsys, ["tally", "first.json", "reports.jsonl", "-o", "t.json"], "1 of another round")
+
+
+def test_simulating_both_rounds_matches_the_library(folder, capsys):
+    made = [
+        "study",
+        "create",
+        "auc",
+        "--protocol",
+        "projection",
+        "-e",
+        "2",
+        "-d",
+        "interval:0,1",
+        "--seed",
+        "1",
+    ]
+    assert run([*made, "--bins", "256", "--n", "4000", "-o", "study.json"]) == 0
+    score, label = scores()
+    write_csv(folder / "data.csv", score, label)
+    study = dpairs.Study.load(folder / "study.json")
+    expected = dpairs.simulate(study, {"score": score, "label": label}, seed=3)
+    for more in ([], ["--no-exact"]):
+        capsys.readouterr()
+        assert run(["simulate", "study.json", "data.csv", "--seed", "3", "--json", *more]) == 0
+        result = json.loads(said(capsys)[0])
+        assert result["runs"][0]["value"] == pytest.approx(expected.value, rel=1e-12)
+    assert run(["simulate", "study.json", "data.csv", "--seed", "3", "--runs", "2"]) == 0
+    assert "mean absolute error" in said(capsys)[0]
+
+
+def test_three_classes_from_a_file(folder, capsys):
+    made = ["study", "create", "vus", "-e", "4", "-d", "interval:0,1", "-o", "vus.json"]
+    assert run([*made, "--protocol", "projection", "--ties", "zero"]) == 0
+    rng = np.random.default_rng(5)
+    label = rng.integers(0, 3, 3000)
+    write_csv(folder / "data.csv", np.clip(rng.normal(0.3 + 0.2 * label, 0.1), 0, 1), label)
+    capsys.readouterr()
+    assert run(["simulate", "vus.json", "data.csv", "--seed", "1", "--json"]) == 0
+    result = json.loads(said(capsys)[0])
+    assert result["truth"] == pytest.approx(0.7, abs=0.15)
+    assert result["runs"][0]["strata"].keys() == {"low", "middle", "high"}
+    refused(capsys, [*made, "--bins", "8"], "triples", "projection")
+    refused(capsys, [*made, "--protocol", "tree"], "AUC")
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (["--pilot-fraction", "0"], ["pilot_fraction"]),
+        (["--pilot-fraction", "1"], ["pilot_fraction"]),
+        (["--pilot", "sketch"], ["pilot", "'tree'"]),
+        (["--mechanism", "krr"], ["mechanism", "pilot_fraction"]),
+        (["--splitting", "users"], ["splitting"]),
+        (["-d", "categories:a,b"], ["domain"]),
+    ],
+)
+def test_wrong_projection_studies(folder, capsys, change, words):
+    refused(capsys, [*PROJECTION, "-o", "study.json", *change], *words)
+    assert not (folder / "study.json").exists()
+
+
+def test_pilots_belong_to_projections(folder, capsys):
+    refused(capsys, [*AUC, "-o", "study.json", "--pilot", "tree"], "pilot", "histogram")
+
+
 def test_histograms_have_nothing_to_explain(study, folder, capsys):
     score, label = scores()
     tally = dpairs.simulate_tally(dpairs.Study.load(study), {"score": score, "label": label}, seed=1)

@@ -150,17 +150,16 @@ class CutAxis(Axis):
     def locate(self, values: Any, column: str) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """The bin of each value, and how far through its bin it lies, from 0 to 1."""
         low, high, points = self.geometry
-        # A bin of one value has no extent, and its value lies at its beginning.
-        extent = np.where(points > 1, high - low, 1.0)
         if isinstance(self.domain, Integers):
             offsets = self.domain.offsets(values, column)
             starts = np.array(self.edges[:-1], dtype=np.uint64)
             bins = np.searchsorted(starts, offsets, side="right") - 1
-            through = (offsets - starts[bins]).astype(np.float64) / extent[bins]
+            # A bin of one value has no extent, and its value lies at its beginning.
+            through = (offsets - starts[bins]).astype(np.float64) / np.maximum(points - 1, 1.0)[bins]
         else:
             numbers = self.domain.check(values, column)
             bins = np.searchsorted(low[1:], numbers, side="right")
-            through = (numbers - low[bins]) / extent[bins]
+            through = (numbers - low[bins]) / (high - low)[bins]
         return bins.astype(np.int64), np.minimum(through, 1.0)
 
     def place(self, values: Any, column: str, bits: Randomness) -> NDArray[np.int64]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -19,7 +20,7 @@ from .randomness import SystemRandomness
 from .statistics.corners import Corners, cell_means, corner_shape
 
 STEPS = 2**16 - 1
-"""Heights are whole numbers from 0 to STEPS, which every language holds exactly."""
+"""Heights are whole numbers from 0 to STEPS: two bytes each, the higher first."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +67,8 @@ class Surface:
 
     def to_json(self) -> dict[str, Any]:
         """Its range and heights; the cells are written once for all strata."""
-        return {"low": self.low, "high": self.high, "heights": self.heights.tolist()}
+        words = self.heights.astype(">u2").tobytes()
+        return {"low": self.low, "high": self.high, "heights": base64.b64encode(words).decode()}
 
     @classmethod
     def from_json(cls, grid: Grid, spec: Any) -> Surface:
@@ -78,13 +80,17 @@ class Surface:
         required("a function", spec, names)
         low, high, heights = real("low", spec["low"]), real("high", spec["high"]), spec["heights"]
         corners = int(np.prod(corner_shape(grid)))
+        if max(abs(low), abs(high)) > 1e100:
+            raise BadFile("a function's ends are beyond all values of a statistic")
         if low > high:
             raise BadFile(f"a function's low must not lie above its high, {low:g} > {high:g}")
-        if not isinstance(heights, list) or len(heights) != corners:
+        try:
+            words = base64.b64decode(heights, validate=True)
+        except (TypeError, ValueError):
+            raise BadFile("a function's heights are 16-bit numbers in base64") from None
+        if len(words) != 2 * corners:
             raise BadFile(f"a function on these cells has {corners} heights")
-        if not all(type(height) is int and 0 <= height <= STEPS for height in heights):
-            raise BadFile(f"a function's heights are whole numbers from 0 to {STEPS}")
-        return cls(grid, low, high, np.array(heights, dtype=np.int64))
+        return cls(grid, low, high, np.frombuffer(words, dtype=">u2").astype(np.int64))
 
 
 def _locate(axis: Axis, values: Any, column: str) -> tuple[NDArray[np.int64], NDArray[np.float64]]:

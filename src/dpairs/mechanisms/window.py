@@ -106,9 +106,9 @@ class WindowResponse:
         start = (steps + (words[: values.size] >> half) >> half).view(np.int64)
         chosen = words[values.size :]
         symbols = (chosen // np.uint64(self.floor)).view(np.int64)
-        base = self.symbols * self.floor
-        above = np.flatnonzero(symbols >= self.symbols)
-        rest = chosen[above] - np.uint64(base)
+        base = np.uint64(self.symbols * self.floor)
+        above = np.flatnonzero(chosen >= base)
+        rest = chosen[above] - base
         member = (rest // np.uint64(self.boost)).view(np.int64)
         leftover = (rest - np.uint64(self.width * self.boost)).view(np.int64)
         symbols[above] = np.where(member < self.width, start[above] + member, leftover)

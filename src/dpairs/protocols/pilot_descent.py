@@ -20,6 +20,7 @@ WHOLE_LEVELS = 10
 LEAST = 1.0
 """A node is looked into when its share is above so many standard errors of its halves' estimates."""
 MAX_CUTS = 512
+TINY = 1e-24
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,7 +117,8 @@ def explore(oracles: Sequence[Oracle], leaves: Leaves) -> Explored:
     ]
     measured = [np.empty(0)]
     measured += [oracle(level.nodes) / people for oracle, level in zip(oracles, levels[1:], strict=False)]
-    noise = [0.0] + [oracle.noise / people**2 for oracle in oracles]
+    # At a very large epsilon there is no noise to speak of, but weights need some.
+    noise = [0.0] + [max(oracle.noise / people**2, TINY) for oracle in oracles]
     while True:
         solution = least_squares(levels, measured, noise[: len(levels)], 1.0)
         if len(levels) > depth:

@@ -33,6 +33,8 @@ from .tree_estimate import Evidence
 from .tree_leaves import Leaves, bits_of
 from .tree_parities import best_parities
 
+DEEP_BITS = 14
+"""From so many bits on, a leaf that many people share is taken for one value."""
 GRID_BITS = 10
 """Up to so many bits all leaves are cells; deeper trees, of one column, are cut where people are."""
 
@@ -55,6 +57,10 @@ class PilotTree(Tree):
             most = 52 if isinstance(domain, Interval) else bits_of(domain.size)
             least = 1 if isinstance(domain, (Interval, Integers)) else most
             integer(f"the bits of a pilot tree on {domain!r}", bits, least, most)
+            if isinstance(domain, Interval):
+                width = (domain.high - domain.low) / 2.0**bits
+                if not (domain.low + width > domain.low and domain.high - width < domain.high):
+                    raise BadParameter(f"{domain!r} is too narrow for 2^{bits} bins of its floats")
 
     @classmethod
     def over(
@@ -67,9 +73,9 @@ class PilotTree(Tree):
     ) -> PilotTree:
         """The tree with as many parities in a report as are best for ``epsilon``."""
         depth = sum(bits)
-        responses = tuple(
-            KaryResponse.for_epsilon(2 << step, epsilon) for step in range(best_parities(epsilon, depth))
-        )
+        one = KaryResponse.for_epsilon(2, epsilon)
+        more = range(1, best_parities(epsilon, depth) if epsilon > 1 else 1)
+        responses = (one, *(KaryResponse.for_epsilon(2 << step, epsilon) for step in more))
         return cls(statistic, domains, depth, "users", "others", responses, 0.0, bits, share)
 
     @classmethod
@@ -144,7 +150,8 @@ class PilotTree(Tree):
                 [self._on_leaves(each) for each in imagined],
                 self._uneven(descents),
             )
-        edges = common_edges(descents, self.nodes)
+        listed = not isinstance(self.columns[0], (Interval, Integers))
+        edges = np.arange(self.nodes.end + 1) if listed else common_edges(descents, self.nodes)
         grid = Grid((self.nodes.axis(0, edges[:-1]),))
 
         def on_edges(found: Mapping[str, Descent]) -> Masses:
@@ -163,9 +170,14 @@ class PilotTree(Tree):
 
         A leaf of a deep tree that many people share is one value; a leaf of the plane is a wide cell.
         """
-        if not any(isinstance(domain, Interval) for domain in self.columns):
+        if not any(self._binned(place) for place in range(len(self.bits))):
             return 0.0
-        return max(each.together(leaves=self.depth <= GRID_BITS) for each in found.values())
+        return max(each.together(leaves=self.depth < DEEP_BITS) for each in found.values())
+
+    def _binned(self, place: int) -> bool:
+        """Whether a column's leaves hold more than one value."""
+        domain = self.columns[place]
+        return isinstance(domain, Interval) or bits_of(domain.size) > self.bits[place]
 
     def _on_leaves(self, found: Mapping[str, Descent]) -> Masses:
         """Shares of all leaves, in the order of the grid's cells."""
@@ -185,5 +197,7 @@ def common_edges(descents: Mapping[str, Descent], leaves: Leaves) -> NDArray[np.
     widths = np.concatenate([each.widths for each in descents.values()])
     order = np.lexsort((-widths, ends))
     ends, first = np.unique(ends[order], return_index=True)
-    kept = np.sort(np.argsort(-widths[order][first], kind="stable")[:MAX_CUTS])
+    # The first part's start is the domain's, however narrow that part is.
+    wide = np.where(ends == 0, np.inf, widths[order][first])
+    kept = np.sort(np.argsort(-wide, kind="stable")[:MAX_CUTS])
     return np.concatenate([ends[kept], [leaves.end]])

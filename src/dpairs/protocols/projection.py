@@ -32,7 +32,7 @@ from .base import Answer, Protocol
 from .histogram import Histogram
 from .pilot import Pilot, PublicNoise, from_histogram
 from .pilot_tree import GRID_BITS, PilotTree
-from .projection_bits import BitRound, Earlier
+from .projection_bits import BitRound, Earlier, nominal
 from .rounds import BLOCK, asked_first
 from .tree_leaves import Leaves, bits_of
 
@@ -41,6 +41,8 @@ FEW_CELLS = 64
 MANY_CELLS = 1024
 """The same for a kernel that only knows whether two people agree."""
 PILOTS = ("histogram", "tree")
+FEW_PEOPLE = 4
+"""Below so many people an estimate has no variance that could be known."""
 EXPECTED = 10**5
 """How many people a study is made for when it is not said."""
 MAX_USUAL = 32
@@ -84,6 +86,9 @@ class Projection(Protocol):
         expected = EXPECTED if n is None else integer("n", n, 2, MAX_PEOPLE)
         kind = _kind(statistic, domains, bins) if pilot is None else choice("pilot", pilot, PILOTS)
         if kind == "histogram":
+            whole = [domain.size if isinstance(domain, Integers) else None for domain in domains]
+            if bins is None and len(domains) == 1 and whole[0] is not None:
+                bins = whole[0]
             asked = Histogram.create(statistic, domains, epsilon, bins=bins, n=expected)
             roughness = 0.25 * asked.grid.cells
             share = _share(pilot_fraction, expected, epsilon, roughness)
@@ -169,10 +174,10 @@ class Projection(Protocol):
 
     def _alone(self, counts: Mapping[str, Any], people: Mapping[str, int]) -> tuple[float, float] | None:
         """The first round's own unbiased estimate and its variance, in the unit of the second's."""
-        if not isinstance(self.pilot, Histogram):
+        if not isinstance(self.pilot, Histogram) or min(people.values()) < FEW_PEOPLE:
             return None
         try:
-            value, variance = self.pilot.in_unit(counts, people)
+            value, variance = self.pilot.in_unit(counts, nominal(self.statistic))
         except (NotEstimable, NotEnoughData):
             return None
         if not (math.isfinite(value) and 0 < variance < math.inf):
@@ -217,7 +222,9 @@ def _usual_bits(statistic: Statistic, domains: int) -> int:
         return 8 // domains
     if domains > 1:
         return GRID_BITS // 2
-    return 16 if len(statistic.strata) > 1 else 6
+    if statistic.needs == "discrete":
+        return MAX_USUAL
+    return 16 if len(statistic.strata) > 1 else 9 if statistic.needs == "ordered" else 6
 
 
 def _column_bits(domain: Domain, usual: int, deep: bool, bins: Any) -> int:

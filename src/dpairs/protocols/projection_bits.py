@@ -22,7 +22,7 @@ from ..checks import fields, integer, real, required, text
 from ..coins import Coins
 from ..counts import MAX_COUNT, DenseCounts
 from ..domains import Categories, Domain, Interval, Levels
-from ..errors import BadFile, NotEnoughData, NotEstimable
+from ..errors import BadFile, BadParameter, NotEnoughData, NotEstimable
 from ..estimate import Quantization
 from ..mechanisms import ScalarResponse, scalar_from_json, scalar_response
 from ..privacy import PrivacyClaim, local_claim
@@ -34,8 +34,11 @@ from .base import Answer, Protocol
 from .pilot import Masses, Pilot
 from .rounds import BLOCK, asked_first
 
+LARGEST = 1e100
 UNEVEN = 0.15
 """How far pairs within one part are from even, as a share of the most: measured on normal populations."""
+ALL_TOGETHER = 1.5
+"""The same where nearly all pairs lie in one part, and the pilot says nothing about them."""
 SMOOTH = 15.0
 """How much more than imagined the rest varies when the pilot is poor: measured likewise."""
 _FIELDS = (
@@ -99,6 +102,19 @@ class BitRound(Protocol):
     options: ClassVar[tuple[str, ...]] = ()
     estimators: ClassVar[tuple[str, ...]] = ("combined", "second-round")
 
+    def __post_init__(self) -> None:
+        """Check that the parts fit together."""
+        self.statistic.check_domains(self.domains)
+        if len(self.forms) != self.statistic.form_count:
+            raise BadParameter(
+                f"{self.statistic.name} has {self.statistic.form_count} form(s), not {len(self.forms)}"
+            )
+        if len(self.forms) > 1:
+            try:
+                self.statistic.finish(np.array(self.forms), nominal(self.statistic))
+            except NotEstimable as error:
+                raise BadParameter(f"the pilot's forms give no value: {error}") from None
+
     @classmethod
     def create(cls, *given: Any, **options: Any) -> Protocol:
         """A second round follows a first: see `Study.next`."""
@@ -115,7 +131,8 @@ class BitRound(Protocol):
     ) -> BitRound:
         """Linearize the statistic at the pilot, and imagine how far that may be off."""
         linearizer = statistic.linearizer(pilot.grid)
-        linear = linearizer.at(pilot.masses, earlier.people)
+        many = nominal(statistic)
+        linear = linearizer.at(pilot.masses, many)
         surfaces = {
             name: Surface.of(pilot.grid, _level(pilot, values)) for name, values in linear.functions.items()
         }
@@ -133,7 +150,7 @@ class BitRound(Protocol):
         imagined = []
         for masses in pilot.imagined:
             try:
-                imagined.append(_rest(linear, pilot, linearizer.at(masses, earlier.people), masses))
+                imagined.append(_rest(linear, pilot, linearizer.at(masses, many), masses))
             except NotEstimable:
                 # An imagined pilot at which a ratio has no value tells only that the pilot is poor.
                 continue
@@ -179,11 +196,11 @@ class BitRound(Protocol):
             _read_earlier(statistic, spec["first"]),
             scalar_from_json(spec["mechanism"]),
             {name: Surface.from_json(grid, each) for name, each in functions.items()},
-            tuple(real("form", each) for each in spec["forms"]),
-            real("value", spec["value"]),
-            {name: real("mean", each) for name, each in means.items()},
+            tuple(_number("form", each) for each in spec["forms"]),
+            _number("value", spec["value"]),
+            {name: _number("mean", each) for name, each in means.items()},
             {name: _variance("spread", each) for name, each in spreads.items()},
-            Rest(real("rest", rest[0]), _variance("rest's variance", rest[1])),
+            Rest(_number("rest", rest[0]), _variance("rest's variance", rest[1])),
             _variance("doubt", spec["doubt"]),
         )
 
@@ -298,7 +315,7 @@ class BitRound(Protocol):
         else:
             # People enter a ratio only as a common factor of value and gradient.
             forms = np.array(self.forms)
-            here, there = (self.statistic.finish(forms, each) for each in (sizes, self.earlier))
+            here, there = (self.statistic.finish(forms, each) for each in (sizes, nominal(self.statistic)))
             largest = int(np.argmax(np.abs(there.gradient)))
             scale = abs(float(here.gradient[largest] / there.gradient[largest]))
             final = here.value + scale * (value - self.value)
@@ -306,7 +323,7 @@ class BitRound(Protocol):
             final,
             scale * math.sqrt(population),
             scale * math.sqrt(sample),
-            Quantization(None if self.doubt else 0.0, self.doubt, self.doubt**2),
+            Quantization(None if self.doubt else 0.0, self.doubt, self.doubt * self.doubt),
             details,
         )
 
@@ -315,6 +332,11 @@ class BitRound(Protocol):
         theorem = f"exact ratio of the {self.mechanism.name} probabilities, integers out of 2^64"
         columns = self.statistic.private_columns
         return local_claim(self.epsilon, epsilon_asked, 0.0, columns, theorem, self.rounds)
+
+
+def nominal(statistic: Statistic) -> dict[str, int]:
+    """People of each stratum that functions are made for: their number enters only as a common factor."""
+    return dict.fromkeys(statistic.strata, 1_000_000)
 
 
 def _rounded(number: float) -> float:
@@ -352,7 +374,8 @@ def _allowed(statistic: Statistic, pilot: Pilot, imagined: list[float], half_ran
         variance *= 1 + SMOOTH * math.sqrt(variance) / half_range
     if statistic.needs != "numeric":
         # A kernel that jumps may do anything to a pair within one part.
-        variance += (UNEVEN * pilot.uneven * half_range) ** 2
+        within = UNEVEN + (ALL_TOGETHER * pilot.uneven if len(pilot.grid.axes) > 1 else 0.0)
+        variance += (pilot.uneven * within * half_range) ** 2
     return Rest(mean, variance)
 
 
@@ -363,8 +386,15 @@ def _doubt(statistic: Statistic, pilot: Pilot) -> float:
     return float(masses @ statistic.spread @ masses)
 
 
-def _variance(name: str, value: Any) -> float:
+def _number(name: str, value: Any) -> float:
     number = real(name, value)
+    if abs(number) > LARGEST:
+        raise BadFile(f"a {name} of {number:g} is beyond all values of a statistic")
+    return number
+
+
+def _variance(name: str, value: Any) -> float:
+    number = _number(name, value)
     if number < 0:
         raise BadFile(f"a {name} cannot be negative, as {number:g} is")
     return number
@@ -393,7 +423,7 @@ def _read_earlier(statistic: Statistic, spec: Any) -> Earlier:
     if alone is not None:
         if not isinstance(alone, list) or len(alone) != 2:
             raise BadFile("a first round's own estimate is a value and a variance")
-        alone = real("estimate", alone[0]), _variance("estimate's variance", alone[1])
+        alone = _number("estimate", alone[0]), _variance("estimate's variance", alone[1])
     return Earlier(study, integer("share", spec["share"], 1, BLOCK - 1), people, alone)
 
 

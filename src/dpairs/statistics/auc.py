@@ -54,6 +54,11 @@ class AUC(Statistic):
         choice("labels", self.labels, ("public", "private"))
 
     @property
+    def form_count(self) -> int:
+        """The pairs won; with private labels also the pairs there are."""
+        return 1 if self.labels == "public" else 2
+
+    @property
     def private_columns(self) -> tuple[str, ...]:
         """The score, and the label when it is private."""
         return ("score",) if self.labels == "public" else self.columns

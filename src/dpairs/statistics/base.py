@@ -55,6 +55,11 @@ class Statistic(ABC):
     """What a domain must be: "numeric" (distances), "ordered" (comparisons) or "discrete" (equality)."""
 
     @property
+    def form_count(self) -> int:
+        """How many forms the statistic is made of."""
+        return 1
+
+    @property
     def private_columns(self) -> tuple[str, ...]:
         """The columns that a person's report protects."""
         return self.columns

@@ -63,6 +63,11 @@ class GiniCoefficient(GiniMeanDifference):
 
     name: ClassVar[str] = "gini_coefficient"
 
+    @property
+    def form_count(self) -> int:
+        """The distance, and the mean."""
+        return 2
+
     def check_domains(self, domains: tuple[Domain, ...]) -> None:
         """Also refuse negative values, of which the coefficient makes no sense."""
         super().check_domains(domains)

@@ -45,6 +45,11 @@ class KendallTau(Statistic):
         """Refuse unknown variants."""
         choice("variant", self.variant, ("a", "b"))
 
+    @property
+    def form_count(self) -> int:
+        """Concordance; for tau-b also two shares of ties."""
+        return 1 if self.variant == "a" else 3
+
     def options(self) -> dict[str, Any]:
         """The JSON options."""
         return {"variant": self.variant}
