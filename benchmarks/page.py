@@ -39,7 +39,7 @@ row without one is there to inform.
 TAIL = """\
 ## What was not measured
 
-- Anything over a network, and storage.
+- Anything over a network other than a machine's own, and storage.
 - Several cores: the work is split by people and tallies add up, but no figure here shows it.
 - Another implementation of the mechanism `projective`: the two packages have none.
 - The accuracy of estimates: these are figures of speed and memory only.

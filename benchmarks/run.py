@@ -15,7 +15,7 @@ from typing import Any
 
 from environment import HERE, machine, one_core
 
-NAMES = ("exact", "randomize", "memory", "participant", "estimate", "tree", "garbled")
+NAMES = ("exact", "randomize", "memory", "participant", "estimate", "tree", "projection", "garbled")
 RESULTS = HERE / "results.json"
 WIDTH = 140
 PAGE = HERE.parent / "docs" / "benchmarks.md"
