@@ -99,7 +99,7 @@ class Ledger:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the ledger's file."""
-        files.write(path, self.to_json().encode() + b"\\n", "the ledger")
+        files.write(path, self.to_json().encode() + b"\n", "the ledger")
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Ledger:

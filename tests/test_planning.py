@@ -1,0 +1,146 @@
+"""The planner: predictions beside what estimates report, and plans that undo themselves."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dpairs
+from dpairs import Categories, Integers, Interval, Levels, plan
+from dpairs.errors import BadParameter
+from dpairs.planning import predict
+from dpairs.planning.shapes import draw, even, from_masses, from_sample, hard, normals
+from dpairs.statistics import statistic
+
+UNIT = Interval(0, 1)
+FIVE = (Levels(range(5)),) * 2
+CASES: dict[str, tuple[str, Any, tuple[str, ...]]] = {
+    "auc": ("auc", UNIT, ("histogram", "tree", "projection", "pairwise")),
+    "tau": ("kendall_tau", FIVE, ("histogram", "projection", "pairwise")),
+    "gini": ("gini_mean_difference", UNIT, ("histogram", "projection", "pairwise")),
+    "variance": ("variance", Integers(0, 1000), ("histogram", "projection", "pairwise")),
+    "entropy": ("collision_entropy", Categories(list("abcdef")), ("histogram", "projection", "pairwise")),
+}
+
+
+def shape_of(name, domain):
+    """People who fall off to one side, unlike an even spread."""
+    chosen = statistic(name)
+    domains = domain if isinstance(domain, tuple) else (domain,)
+    cells = even(chosen, domains).grid.cells
+    index = np.arange(cells)
+    # Six categories must not be nearly even: there an error is itself uncertain.
+    ratio = 0.93 if cells > 6 else 0.5
+    masses: dict[str, Any] = {
+        stratum: ratio ** (index if place else cells - 1 - index) + 0.05
+        for place, stratum in enumerate(chosen.strata)
+    }
+    return from_masses(chosen, domains, masses)
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 1.0, 4.0])
+@pytest.mark.parametrize("case", CASES)
+def test_predictions_are_what_estimates_report(case, epsilon):
+    """Within a quarter: the reported standard errors are checked by coverage elsewhere."""
+    name, domain, protocols = CASES[case]
+    shape = shape_of(name, domain)
+    total = 60_000
+    sizes = {stratum: total // len(shape.masses) for stratum in shape.masses}
+    people = draw(shape, sizes, 1)
+    for protocol in protocols:
+        options: dict[str, Any] = (
+            {"bins": 16} if protocol == "histogram" and case in ("auc", "gini", "variance") else {}
+        )
+        if protocol == "tree":
+            options = {"bins": 2**10}
+        if protocol == "projection":
+            options = {"n": total}
+        study = dpairs.Study.create(
+            name, protocol=protocol, epsilon=epsilon, domain=domain, seed=1, **options
+        )
+        found = predict(study.protocol, shape, sizes)
+        without = np.sqrt(found.total**2 - found.quantization**2)
+        reported = dpairs.simulate(study, people, seed=1).standard_error
+        assert without == pytest.approx(reported, rel=0.25), (protocol, found)
+
+
+def test_a_wrong_noise_is_noticed():
+    """Negative control of the check above: half the people have 1.4 times the error."""
+    shape = shape_of("auc", UNIT)
+    study = dpairs.Study.create("auc", protocol="projection", epsilon=1.0, domain=UNIT, seed=1, n=60_000)
+    people = {"positive": 30_000, "negative": 30_000}
+    half = {name: count // 2 for name, count in people.items()}
+    reported = dpairs.simulate(study, draw(shape, people, 1), seed=1).standard_error
+    assert predict(study.protocol, shape, half).total > 1.25 * reported
+
+
+@pytest.mark.parametrize("case", ["auc", "tau", "gini"])
+def test_people_for_an_error_give_that_error(case):
+    name, domain, _ = CASES[case]
+    first = plan(name, domain=domain, epsilon=1.0, error=0.02, peers=True, like="even")
+    best = first.options[0]
+    again = plan(name, domain=domain, epsilon=1.0, n=best.sizes, peers=True, like="even")
+    same = next(each for each in again.options if each.protocol == best.protocol)
+    assert same.error == pytest.approx(0.02, rel=0.02)
+
+
+def test_epsilon_for_an_error_gives_that_error():
+    first = plan("kendall_tau", domain=FIVE, n=100_000, error=0.02, like="even")
+    best = first.options[0]
+    again = plan("kendall_tau", domain=FIVE, n=100_000, epsilon=best.study.epsilon, like="even")
+    assert again.options[0].error <= 0.02 * 1.001
+    assert again.options[0].error == pytest.approx(0.02, rel=0.02)
+
+
+def test_options_are_sorted_and_say_what_they_ask():
+    made = plan("auc", domain=UNIT, epsilon=1.0, n={"positive": 7000, "negative": 60_000}, peers=True)
+    errors = [each.error for each in made.options]
+    assert errors == sorted(errors)
+    assert {each.protocol for each in made.options} == {"histogram", "tree", "projection", "pairwise"}
+    assert made.best is made.options[0].study
+    assert made.options[0].protocol in made.why
+    assert all(each.error >= made.sampling * 0.99 for each in made.options)
+    trust = {each.protocol: each.trust for each in made.options}
+    assert trust["projection"] == "nobody" != trust["pairwise"]
+    one = plan("auc", domain=UNIT, epsilon=1.0, n=10_000, rounds=1)
+    assert "projection" not in {each.protocol for each in one.options}
+
+
+def test_nothing_known_is_never_below_an_even_spread():
+    for case in CASES.values():
+        name, domain, _ = case
+        careful = plan(name, domain=domain, epsilon=1.0, n=50_000)
+        calm = plan(name, domain=domain, epsilon=1.0, n=50_000, like="even")
+        errors = {each.protocol: each.error for each in careful.options}
+        assert all(errors[each.protocol] >= each.error * 0.999 for each in calm.options)
+
+
+def test_shapes_from_people_and_guesses():
+    chosen = statistic("auc")
+    guessed = normals(chosen, (UNIT,), 0.8)
+    assert guessed.linear.value == pytest.approx(0.8, abs=0.003)
+    sample = from_sample(chosen, (UNIT,), draw(guessed, {"positive": 100_000, "negative": 100_000}, 1))
+    for name, masses in sample.masses.items():
+        assert np.abs(masses - guessed.masses[name]).sum() < 0.05
+    assert len(hard(chosen, (UNIT,))) > 3
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ({"epsilon": 1.0}, "two of"),
+        ({"epsilon": 1.0, "n": 100, "error": 0.1}, "two of"),
+        ({"error": 0.1}, "needs"),
+        ({"n": 1000, "error": 1e-5}, "without any privacy"),
+        ({"epsilon": 1.0, "n": 1000, "rounds": 3}, "rounds"),
+        ({"epsilon": 1.0, "n": 1000, "like": "odd"}, "like"),
+        ({"epsilon": 1.0, "n": 1000, "like": 0.8}, "AUC"),
+        ({"epsilon": -1.0, "n": 1000}, "epsilon"),
+        ({"epsilon": 1.0, "n": 1}, "n must"),
+        ({"epsilon": 1.0, "n": 1000, "sides": 2}, "sides"),
+    ],
+)
+def test_what_cannot_be_planned_gets_one_sentence(asked, said):
+    with pytest.raises(BadParameter, match=said) as raised:
+        plan("kendall_tau", domain=FIVE, **asked)
+    assert "\n" not in str(raised.value)
