@@ -32,10 +32,10 @@ demo: setup ## Run the demonstration
 	$(BIN)/dpairs demo
 
 test: setup ## Run the tests, without the long ones
-	$(BIN)/python -m pytest -n $(JOBS) -m "not long"
+	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS) -m "not long"
 
 validate: setup ## Run every test, with the full statistical validation
-	DPAIRS_VALIDATE=1 $(BIN)/python -m pytest -n $(JOBS)
+	DPAIRS_VALIDATE=1 OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS)
 
 check: setup ## Check lint, format, types, imports and documentation
 	$(BIN)/ruff check

@@ -224,7 +224,7 @@ def _usual_bits(statistic: Statistic, domains: int) -> int:
         return GRID_BITS // 2
     if statistic.needs == "discrete":
         return MAX_USUAL
-    return 16 if len(statistic.strata) > 1 else 9 if statistic.needs == "ordered" else 6
+    return 16 if len(statistic.strata) > 1 else 8 if statistic.needs == "ordered" else 6
 
 
 def _column_bits(domain: Domain, usual: int, deep: bool, bins: Any) -> int:

@@ -37,9 +37,9 @@ from .rounds import BLOCK, asked_first
 LARGEST = 1e100
 UNEVEN = 0.15
 """How far pairs within one part are from even, as a share of the most: measured on normal populations."""
-ALL_TOGETHER = 1.5
+FAR_APART, ALL_TOGETHER = 0.1, 1.5
 """The same where nearly all pairs lie in one part, and the pilot says nothing about them."""
-SMOOTH = 15.0
+SMOOTH, SMOOTH_PLANE = 3.0, 30.0
 """How much more than imagined the rest varies when the pilot is poor: measured likewise."""
 _FIELDS = (
     "round",
@@ -369,12 +369,17 @@ def _rest(linear: Linear, pilot: Pilot, other: Linear, masses: Masses) -> float:
 def _allowed(statistic: Statistic, pilot: Pilot, imagined: list[float], half_range: float) -> Rest:
     """The rest that imagined rounds show, with allowances for what they do not show."""
     mean, variance = float(np.mean(imagined)), float(np.var(imagined, ddof=1))
-    if len(statistic.domain_columns) > 1 and half_range > 0:
-        # Imagined rounds start from a pilot that is smoother than the truth, which matters in the plane.
-        variance *= 1 + SMOOTH * math.sqrt(variance) / half_range
+    plane = len(statistic.domain_columns) > 1
+    if half_range > 0:
+        # Imagined rounds start from a pilot that is smoother than the truth, which matters in the plane;
+        # those of a ratio on one column vary enough as they are.
+        smooth = SMOOTH_PLANE if plane else SMOOTH if statistic.form_count == 1 else 0.0
+        variance *= 1 + smooth * math.sqrt(variance) / half_range
     if statistic.needs != "numeric":
         # A kernel that jumps may do anything to a pair within one part.
-        within = UNEVEN + (ALL_TOGETHER * pilot.uneven if len(pilot.grid.axes) > 1 else 0.0)
+        apart = FAR_APART if plane else 4 * FAR_APART
+        most = max(pilot.uneven - apart, 0.0) if len(pilot.grid.axes) > 1 else 0.0
+        within = UNEVEN + ALL_TOGETHER * most
         variance += (pilot.uneven * within * half_range) ** 2
     return Rest(mean, variance)
 
