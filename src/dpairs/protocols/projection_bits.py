@@ -35,11 +35,11 @@ from .pilot import Masses, Pilot
 from .rounds import BLOCK, asked_first
 
 LARGEST = 1e100
-UNEVEN = 0.15
+UNEVEN, UNEVEN_LINE = 0.15, 0.22
 """How far pairs within one part are from even, as a share of the most: measured on normal populations."""
 FAR_APART, ALL_TOGETHER = 0.1, 1.5
 """The same where nearly all pairs lie in one part, and the pilot says nothing about them."""
-SMOOTH, SMOOTH_PLANE = 3.0, 30.0
+SMOOTH, SMOOTH_PLANE = 6.0, 45.0
 """How much more than imagined the rest varies when the pilot is poor: measured likewise."""
 _FIELDS = (
     "round",
@@ -379,7 +379,7 @@ def _allowed(statistic: Statistic, pilot: Pilot, imagined: list[float], half_ran
         # A kernel that jumps may do anything to a pair within one part.
         apart = FAR_APART if plane else 4 * FAR_APART
         most = max(pilot.uneven - apart, 0.0) if len(pilot.grid.axes) > 1 else 0.0
-        within = UNEVEN + ALL_TOGETHER * most
+        within = (UNEVEN if len(pilot.grid.axes) > 1 else UNEVEN_LINE) + ALL_TOGETHER * most
         variance += (pilot.uneven * within * half_range) ** 2
     return Rest(mean, variance)
 
