@@ -366,7 +366,7 @@ def left_over(name: str) -> np.ndarray:
 @pytest.mark.parametrize("name", EVERYBODY)
 def test_imagined_rounds_miss_what_true_rounds_miss(name, monkeypatch):
     """Mean and size of the rest; the allowance for uneven parts is left out, which has no part in it."""
-    for allowance in ("UNEVEN", "ALL_TOGETHER"):
+    for allowance in ("UNEVEN", "UNEVEN_LINE", "ALL_TOGETHER"):
         monkeypatch.setattr(projection_bits, allowance, 0.0)
     left = left_over(name)
     assert LEAST / SLACK < np.sqrt((left**2).mean()) < MOST * SLACK
@@ -376,7 +376,7 @@ def test_imagined_rounds_miss_what_true_rounds_miss(name, monkeypatch):
 @pytest.mark.parametrize("name", EVERYBODY)
 def test_half_the_imagined_noise_is_noticed(name, monkeypatch):
     """Negative control: with noise of half the size the same test fails."""
-    for allowance in ("UNEVEN", "ALL_TOGETHER"):
+    for allowance in ("UNEVEN", "UNEVEN_LINE", "ALL_TOGETHER"):
         monkeypatch.setattr(projection_bits, allowance, 0.0)
     whole = PublicNoise.normals
     monkeypatch.setattr(PublicNoise, "normals", lambda self, count: whole(self, count) / 2)
