@@ -39,7 +39,7 @@ UNEVEN, UNEVEN_LINE = 0.15, 0.22
 """How far pairs within one part are from even, as a share of the most: measured on normal populations."""
 FAR_APART, ALL_TOGETHER = 0.1, 1.5
 """The same where nearly all pairs lie in one part, and the pilot says nothing about them."""
-SMOOTH, SMOOTH_PLANE = 6.0, 40.0
+SMOOTH, SMOOTH_PLANE = 6.0, 34.0
 """How much more than imagined the rest varies when the pilot is poor: measured likewise."""
 _FIELDS = (
     "round",
