@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .axes import Axis, CutAxis, Grid
+from .canonical import agreed
 from .checks import fields, real, required
 from .errors import BadFile
 from .randomness import SystemRandomness
@@ -35,8 +36,7 @@ class Surface:
     @classmethod
     def of(cls, grid: Grid, values: NDArray[np.float64]) -> Surface:
         """The surface through ``values`` at the corners, to the nearest step."""
-        # Nine digits, outwards by less than a step: processors disagree on more.
-        low, high = (float(f"{end:.9g}") for end in (values.min(), values.max()))
+        low, high = agreed(float(values.min())), agreed(float(values.max()))
         extent = high - low
         heights = np.round((values - low) / extent * STEPS) if extent > 0 else np.zeros_like(values)
         return cls(grid, low, high, np.clip(heights, 0, STEPS).astype(np.int64))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +15,7 @@ from ..mechanisms import scalar_response
 from ..mechanisms.base import Mechanism
 from ..protocols import Histogram, Pairwise, Projection, Protocol, Tree
 from ..protocols.pilot_tree import PilotTree
+from ..protocols.projection_bits import nominal
 from ..protocols.rounds import BLOCK
 from ..protocols.tree_leaves import Leaves, bits_of
 from ..randomness import WORDS
@@ -104,7 +104,7 @@ def _histogram(protocol: Histogram, shape: Shape, sizes: Mapping[str, int]) -> P
     shares = list(masses.values())
     first, second = shares[0], shares[-1]
     values = np.array([first @ matrix @ second for matrix in matrices])
-    many = dict.fromkeys(sizes, 1_000_000)
+    many = nominal(protocol.statistic)
     finished = protocol.statistic.finish(values, many)
     truth = protocol.statistic.finish(shape.linear.forms, many).value
     kernel = np.tensordot(finished.gradient, np.array(matrices), axes=1)
@@ -195,7 +195,7 @@ def _rest(shape: Shape, covariances: Mapping[str, Matrix]) -> float:
     forms = [form.matrix for form in shape.statistic.forms(shape.grid, "average")]
     gradient = np.ones(1)
     if len(forms) > 1:
-        gradient = shape.statistic.finish(shape.linear.forms, dict.fromkeys(covariances, 1_000_000)).gradient
+        gradient = shape.statistic.finish(shape.linear.forms, nominal(shape.statistic)).gradient
     kernel = np.tensordot(gradient, np.array(forms), axes=1)
     first, *others = covariances.values()
     if others:
@@ -297,7 +297,7 @@ def _pairwise(protocol: Pairwise, shape: Shape, sizes: Mapping[str, int]) -> Pre
     # Inside a cell a binary kernel is still 0 or 1, and its average between is not.
     if code.top <= 2:
         scale = float(code.step) * code.top
-        own = _jumps(shape, kernel, first, second, mean, scale, float(code.offset))
+        own = _jumps(shape, first, second, mean, scale, float(code.offset))
     people = list(sizes.values())
     if len(people) == 1:
         n = people[0]
@@ -311,28 +311,11 @@ def _pairwise(protocol: Pairwise, shape: Shape, sizes: Mapping[str, int]) -> Pre
     return _parts(shape, noisy / pairs, own / pairs + sharing, 0.0)
 
 
-def _jumps(
-    shape: Shape, kernel: Matrix, first: Vector, second: Vector, mean: float, extent: float, low: float
-) -> float:
+def _jumps(shape: Shape, first: Vector, second: Vector, mean: float, extent: float, low: float) -> float:
     """The variance of a kernel that takes its values at the ends and in the middle only."""
     if shape.statistic.name == "kendall_tau":
-        same = [np.kron(*pair) for pair in _ties(shape)]
-        untied = float(first @ (same[0]) @ second)
-        return untied - mean**2
+        # Two people who differ in both columns are concordant or discordant; the others are tied.
+        x, y = (1 - np.eye(axis.bins) / axis.geometry[2] for axis in shape.grid.axes)
+        return float(first @ np.kron(x, y) @ second) - mean**2
     share = (mean - low) / extent
     return extent**2 * share * (1 - share)
-
-
-def _ties(shape: Shape) -> list[tuple[Matrix, Matrix]]:
-    """Whether two people differ in both columns, for cells of the plane."""
-    matrices = []
-    for axis in shape.grid.axes:
-        points = axis.geometry[2]
-        differ = 1 - np.eye(axis.bins) / np.where(np.isinf(points), math.inf, points)
-        matrices.append(differ)
-    return [(matrices[0], matrices[1])]
-
-
-def measured(estimates: list[Any]) -> float:
-    """The standard error that simulated estimates show."""
-    return float(np.std([each.value for each in estimates], ddof=1))

@@ -17,6 +17,7 @@ from ..checks import real
 from ..data import whole
 from ..domains import Domain, Integers, Interval
 from ..errors import BadParameter, BadValue
+from ..protocols.projection_bits import nominal
 from ..randomness import SeededRandomness, SystemRandomness
 from ..statistics import Statistic
 from ..statistics.corners import cell_means
@@ -49,7 +50,7 @@ class Shape:
     @cached_property
     def linear(self) -> Linear:
         """The statistic's value and derivative here; people enter no prediction but as a factor."""
-        return self.linearizer.at(self.masses, dict.fromkeys(self.masses, 1_000_000))
+        return self.linearizer.at(self.masses, nominal(self.statistic))
 
     @cached_property
     def functions(self) -> dict[str, Vector]:
@@ -74,7 +75,7 @@ class Shape:
         """From the derivative's unit to the statistic's: a statistic of one form is finished afterwards."""
         if len(self.linear.forms) > 1:
             return 1.0
-        finished = self.statistic.finish(self.linear.forms, dict.fromkeys(self.masses, 1_000_000))
+        finished = self.statistic.finish(self.linear.forms, nominal(self.statistic))
         return abs(float(finished.gradient[0]))
 
 

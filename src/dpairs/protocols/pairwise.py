@@ -84,18 +84,14 @@ class Pairwise(Protocol):
         statistic.check_domains(domains)
         integer("pairs", pairs, 1, MAX_PAIRS)
         integer("bits", bits, 1, MAX_BITS)
-        if isinstance(statistic, Kernel):
-            grid = Grid(
-                tuple(
-                    Axis(domain, count) for domain, count in zip(domains, _bins(domains, bins), strict=True)
-                )
-            )
-            statistic = statistic.tabulate(grid, "average")
+        counts: tuple[int, ...] = ()
+        if isinstance(statistic, (Kernel, TabulatedKernel)):
+            counts = _bins(domains, bins)
         elif bins is not None:
             raise BadParameter("only a custom kernel has bins here; other kernels are computed on bits")
-        counts: tuple[int, ...] = ()
-        if isinstance(statistic, TabulatedKernel):
-            counts = _bins(domains, bins)
+        if isinstance(statistic, Kernel):
+            axes = tuple(Axis(domain, count) for domain, count in zip(domains, counts, strict=True))
+            statistic = statistic.tabulate(Grid(axes), "average")
         code = pair_code(statistic, domains, bits, counts)
         way = matching or _matchings(statistic)[0]
         return cls(

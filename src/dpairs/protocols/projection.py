@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..axes import Grid
+from ..canonical import agreed
 from ..checks import choice, fields, integer, real, required
 from ..coins import Coins
 from ..counts import Counts
@@ -32,7 +33,8 @@ from .base import Answer, Protocol
 from .histogram import Histogram
 from .pilot import Pilot, PublicNoise, from_histogram
 from .pilot_tree import GRID_BITS, PilotTree
-from .projection_bits import BitRound, Earlier, nominal
+from .projection_bits import BitRound, nominal
+from .projection_reading import Earlier
 from .rounds import BLOCK, asked_first
 from .tree_leaves import Leaves, bits_of
 
@@ -86,9 +88,8 @@ class Projection(Protocol):
         expected = EXPECTED if n is None else integer("n", n, 2, MAX_PEOPLE)
         kind = _kind(statistic, domains, bins) if pilot is None else choice("pilot", pilot, PILOTS)
         if kind == "histogram":
-            whole = [domain.size if isinstance(domain, Integers) else None for domain in domains]
-            if bins is None and len(domains) == 1 and whole[0] is not None:
-                bins = whole[0]
+            if bins is None and len(domains) == 1 and isinstance(domains[0], Integers):
+                bins = domains[0].size
             asked = Histogram.create(statistic, domains, epsilon, bins=bins, n=expected)
             roughness = 0.25 * asked.grid.cells
             share = _share(pilot_fraction, expected, epsilon, roughness)
@@ -182,7 +183,7 @@ class Projection(Protocol):
             return None
         if not (math.isfinite(value) and 0 < variance < math.inf):
             return None
-        return float(f"{value:.9g}"), float(f"{variance:.9g}")
+        return agreed(value), agreed(variance)
 
     def privacy(self, epsilon_asked: float) -> PrivacyClaim:
         """Pure epsilon-LDP in two rounds, of which each person acts in one."""

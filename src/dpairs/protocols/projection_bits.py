@@ -16,12 +16,12 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..axes import Axis, CutAxis, Grid
-from ..canonical import big_integer, read_integer
-from ..checks import fields, integer, real, required, text
+from ..axes import CutAxis, Grid
+from ..canonical import agreed, big_integer
+from ..checks import fields, required
 from ..coins import Coins
-from ..counts import MAX_COUNT, DenseCounts
-from ..domains import Categories, Domain, Interval, Levels
+from ..counts import DenseCounts
+from ..domains import Domain
 from ..errors import BadFile, BadParameter, NotEnoughData, NotEstimable
 from ..estimate import Quantization
 from ..mechanisms import ScalarResponse, scalar_from_json, scalar_response
@@ -32,9 +32,9 @@ from ..statistics.corners import Corners, cell_means
 from ..surface import Surface
 from .base import Answer, Protocol
 from .pilot import Masses, Pilot
-from .rounds import BLOCK, asked_first
+from .projection_reading import Earlier, by_stratum, read_earlier, read_grid, read_number, read_variance
+from .rounds import asked_first
 
-LARGEST = 1e100
 UNEVEN, UNEVEN_LINE = 0.15, 0.22
 """How far pairs within one part are from even, as a share of the most: measured on normal populations."""
 FAR_APART, ALL_TOGETHER = 0.1, 1.5
@@ -54,17 +54,6 @@ _FIELDS = (
     "rest",
     "doubt",
 )
-
-
-@dataclass(frozen=True)
-class Earlier:
-    """The first round: which study, who was asked, how many answered, and its own estimate, if any."""
-
-    study_id: str
-    share: int
-    people: dict[str, int]
-    alone: tuple[float, float] | None
-    """Value and variance, in the unit of the second round."""
 
 
 @dataclass(frozen=True)
@@ -165,12 +154,12 @@ class BitRound(Protocol):
             earlier,
             mechanism,
             surfaces,
-            tuple(map(_rounded, linear.forms.tolist())),
-            _rounded(linear.value),
-            {name: _rounded(each) for name, each in means.items()},
-            {name: _rounded(each) for name, each in spreads.items()},
-            Rest(_rounded(rest.mean), _rounded(rest.variance)),
-            _rounded(_doubt(statistic, pilot)),
+            tuple(map(agreed, linear.forms.tolist())),
+            agreed(linear.value),
+            {name: agreed(each) for name, each in means.items()},
+            {name: agreed(each) for name, each in spreads.items()},
+            Rest(agreed(rest.mean), agreed(rest.variance)),
+            agreed(_doubt(statistic, pilot)),
         )
 
     @classmethod
@@ -181,9 +170,9 @@ class BitRound(Protocol):
         what = "a second round"
         fields(what, spec, ("name", *_FIELDS))
         required(what, spec, _FIELDS)
-        grid = _read_grid(statistic, domains, spec["edges"])
+        grid = read_grid(statistic, domains, spec["edges"])
         functions, means, spreads = (
-            _by_stratum(statistic, each, spec[each]) for each in ("functions", "means", "spreads")
+            by_stratum(statistic, each, spec[each]) for each in ("functions", "means", "spreads")
         )
         if not isinstance(spec["forms"], list) or not spec["forms"]:
             raise BadFile(f"{what} needs the forms at the pilot")
@@ -193,15 +182,15 @@ class BitRound(Protocol):
         return cls(
             statistic,
             domains,
-            _read_earlier(statistic, spec["first"]),
+            read_earlier(statistic, spec["first"]),
             scalar_from_json(spec["mechanism"]),
             {name: Surface.from_json(grid, each) for name, each in functions.items()},
-            tuple(_number("form", each) for each in spec["forms"]),
-            _number("value", spec["value"]),
-            {name: _number("mean", each) for name, each in means.items()},
-            {name: _variance("spread", each) for name, each in spreads.items()},
-            Rest(_number("rest", rest[0]), _variance("rest's variance", rest[1])),
-            _variance("doubt", spec["doubt"]),
+            tuple(read_number("form", each) for each in spec["forms"]),
+            read_number("value", spec["value"]),
+            {name: read_number("mean", each) for name, each in means.items()},
+            {name: read_variance("spread", each) for name, each in spreads.items()},
+            Rest(read_number("rest", rest[0]), read_variance("rest's variance", rest[1])),
+            read_variance("doubt", spec["doubt"]),
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -339,11 +328,6 @@ def nominal(statistic: Statistic) -> dict[str, int]:
     return dict.fromkeys(statistic.strata, 1_000_000)
 
 
-def _rounded(number: float) -> float:
-    """A number with nine digits."""
-    return float(f"{number:.9g}")
-
-
 def _level(pilot: Pilot, values: NDArray[np.float64]) -> NDArray[np.float64]:
     """A function that does not rise within a leaf of a deep tree.
 
@@ -389,67 +373,3 @@ def _doubt(statistic: Statistic, pilot: Pilot) -> float:
         return 0.0
     (masses,) = pilot.masses.values()
     return float(masses @ statistic.spread @ masses)
-
-
-def _number(name: str, value: Any) -> float:
-    number = real(name, value)
-    if abs(number) > LARGEST:
-        raise BadFile(f"a {name} of {number:g} is beyond all values of a statistic")
-    return number
-
-
-def _variance(name: str, value: Any) -> float:
-    number = _number(name, value)
-    if number < 0:
-        raise BadFile(f"a {name} cannot be negative, as {number:g} is")
-    return number
-
-
-def _by_stratum(statistic: Statistic, what: str, given: Any) -> dict[str, Any]:
-    if not isinstance(given, Mapping) or set(given) != set(statistic.strata):
-        raise BadFile(f"a second round needs {what} for {', '.join(statistic.strata)}")
-    return {stratum: given[stratum] for stratum in statistic.strata}
-
-
-def _read_earlier(statistic: Statistic, spec: Any) -> Earlier:
-    if not isinstance(spec, Mapping):
-        raise BadFile("a second round needs what its first round was")
-    names = ("study", "share", "people", "alone")
-    fields("a first round", spec, names)
-    required("a first round", spec, names)
-    study = text("first study", spec["study"])
-    if len(study) != 64 or not set(study) <= set("0123456789abcdef"):
-        raise BadFile("a first round is named by the 64 hexadecimal digits of its study's id")
-    people = {
-        name: integer("people of the first round", each, 1, MAX_COUNT)
-        for name, each in _by_stratum(statistic, "people", spec["people"]).items()
-    }
-    alone = spec["alone"]
-    if alone is not None:
-        if not isinstance(alone, list) or len(alone) != 2:
-            raise BadFile("a first round's own estimate is a value and a variance")
-        alone = _number("estimate", alone[0]), _variance("estimate's variance", alone[1])
-    return Earlier(study, integer("share", spec["share"], 1, BLOCK - 1), people, alone)
-
-
-def _read_grid(statistic: Statistic, domains: tuple[Domain, ...], spec: Any) -> Grid:
-    columns = statistic.cell_domains(domains)
-    if not isinstance(spec, list) or len(spec) != len(columns):
-        raise BadFile(f"a second round needs edges for {len(columns)} column(s)")
-    axes: list[Axis] = []
-    for domain, edges in zip(columns, spec, strict=True):
-        if isinstance(domain, (Levels, Categories)):
-            if edges is not None:
-                raise BadFile(f"{domain!r} has no edges")
-            axes.append(Axis(domain, domain.size))
-            continue
-        if not isinstance(edges, list) or len(edges) > 4097:
-            raise BadFile(f"a second round needs a list of edges on {domain!r}")
-        kind = float if isinstance(domain, Interval) else int
-        # A whole number is written alike whether it is a float or an int.
-        numbers = [float(edge) if kind is float and type(edge) is int else edge for edge in edges]
-        numbers = list(map(read_integer, numbers))
-        if not all(type(edge) is kind for edge in numbers):
-            raise BadFile(f"edges on {domain!r} must be numbers")
-        axes.append(CutAxis.at(domain, numbers))
-    return Grid(tuple(axes))
