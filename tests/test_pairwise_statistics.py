@@ -114,9 +114,7 @@ def test_pairs_that_share_people_are_no_independent_pairs():
         as_if = Tally(alone)
         counts = np.asarray(tally.counts(PAIRS).by_group)  # type: ignore[attr-defined]
         for group, row in enumerate(counts):
-            as_if.counts(PAIRS).add_numbered(  # type: ignore[attr-defined]
-                np.full(row.sum(), group), np.repeat(np.arange(row.size), row)
-            )
+            as_if.add_reports(PAIRS, np.full(row.sum(), group), np.repeat(np.arange(row.size), row))
         low, high = as_if.estimate().confidence_interval()
         hits += low <= population.truth <= high
     assert hits / RUNS < limits(RUNS)[0]
@@ -243,7 +241,7 @@ def counted(study: Study, numbers: np.ndarray, symbols: np.ndarray) -> Tally:
     tally = Tally(study)
     counts = tally.counts(PAIRS)
     assert isinstance(counts, PairCounts)
-    counts.add_numbered(numbers, symbols)
+    counts.add_at(numbers, numbers, symbols)
     return tally
 
 

@@ -10,12 +10,15 @@ counter (i, s, p, 0). In numpy: ``Philox(key=key, counter=[i, s, p, 0]).random_r
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 WORDS_IN_BLOCK = 4
+GAP, SPAN = 1024, 2**18
+"""Coins of so many absent people are made in passing; and of so many people at once at most."""
 
 
 @dataclass(frozen=True)
@@ -54,3 +57,24 @@ def below(words: NDArray[np.uint64], limit: NDArray[np.uint64]) -> NDArray[np.ui
     half = np.uint64(32)
     low = (words & np.uint64(2**32 - 1)) * limit >> half
     return (words >> half) * limit + low >> half
+
+
+def windows(ascending: NDArray[np.int64]) -> Iterator[tuple[slice, int, NDArray[np.bool_]]]:
+    """Stretches of consecutive numbers that hold all of ``ascending``: which, the first, who is there.
+
+    Coins come cheapest for consecutive indices, and the indices of those who answered have few gaps.
+
+    >>> [(part.stop, first, there.tolist()) for part, first, there in windows(np.array([5, 6, 8]))]
+    [(3, 5, [True, True, False, True])]
+    """
+    start = 0
+    steps = np.diff(ascending)
+    breaks = np.append(np.flatnonzero(steps > GAP) + 1, ascending.size)
+    for end in breaks.tolist():
+        while start < end:
+            first = int(ascending[start])
+            stop = int(np.searchsorted(ascending[start:end], first + SPAN)) + start
+            there = np.zeros(int(ascending[stop - 1]) - first + 1, dtype=bool)
+            there[ascending[start:stop] - first] = True
+            yield slice(start, stop), first, there
+            start = stop

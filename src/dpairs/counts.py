@@ -26,6 +26,10 @@ class Counts(Protocol):
         """Count the symbols of consecutive participants, the first being ``first_index``."""
         ...
 
+    def add_at(self, indices: NDArray[np.int64], places: NDArray[np.int64], symbols: NDArray[Any]) -> None:
+        """Count the symbols of participants with these ascending indices, at these places among the asked."""
+        ...
+
     def plus(self, other: Self) -> Self:
         """The counts of both."""
         ...
@@ -58,6 +62,10 @@ class DenseCounts:
         if symbols.min() < 0 or symbols.max() >= self.array.size:
             raise BadValue(f"symbols of this study are 0 to {self.array.size - 1}")
         self.array += np.bincount(symbols, minlength=self.array.size)
+
+    def add_at(self, indices: NDArray[np.int64], places: NDArray[np.int64], symbols: NDArray[Any]) -> None:
+        """Count symbols; the index plays no part."""
+        self.add(0, symbols)
 
     def plus(self, other: Self) -> Self:
         """The counts of both."""

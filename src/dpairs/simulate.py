@@ -133,7 +133,7 @@ def _pairs(
             symbols = _garbled(function, x, y, mine, theirs)
         else:
             symbols = function.ideal(x, y, mine ^ theirs)
-        counts.add_numbered(pairs.numbers[part], symbols)
+        counts.add_at(pairs.numbers[part], pairs.numbers[part], symbols)
         if progress is not None:
             progress(len(x))
     return tally

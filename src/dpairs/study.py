@@ -9,10 +9,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from . import files
 from .canonical import canonical, digest, parse
 from .checks import choice, fields, integer, positive, required
-from .coins import Coins
+from .coins import Coins, windows
 from .counts import Counts
 from .domains import Domain, as_domains, domain_from_json
 from .errors import BadFile, BadParameter, InvalidInput, WrongStudy
@@ -110,6 +113,16 @@ class Study:
         """Whether the participant of that stratum and index is asked in this round."""
         asked = self.protocol.asked(self.coins, self.strata.index(stratum), index, 1)
         return asked is None or bool(asked[0])
+
+    def asks_all(self, stratum: str, indices: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Whether each participant of these ascending indices is asked in this round."""
+        found, place = np.ones(indices.size, dtype=bool), self.strata.index(stratum)
+        for part, first, there in windows(indices):
+            asked = self.protocol.asked(self.coins, place, first, there.size)
+            if asked is None:
+                break
+            found[part] = asked[there]
+        return found
 
     def next(self, tally: Counted) -> Study:
         """The round that follows: a study of its own, with what this round's tally showed inside.

@@ -13,9 +13,9 @@ from . import files
 from .canonical import canonical, parse
 from .checks import choice, fields, required
 from .counts import Counts
-from .errors import BadFile, WrongStudy
+from .errors import BadFile, BadValue, WrongStudy
 from .estimate import Estimate
-from .report import Report
+from .report import MAX_INDEX, Report, check_asked
 from .study import Study
 
 FORMAT = "dpairs-tally"
@@ -79,6 +79,25 @@ class Tally:
     def add_symbols(self, stratum: str, symbols: NDArray[Any], first_index: int = 0) -> None:
         """Count the symbols of consecutive participants of one stratum at once."""
         self.counts(stratum).add(first_index, symbols)
+
+    def add_reports(self, stratum: str, indices: NDArray[np.int64], symbols: NDArray[Any]) -> None:
+        """Count the symbols of participants of one stratum with these indices, in any order, at once.
+
+        Whoever is asked in another round is refused; whether somebody reports twice is for the caller to see.
+        """
+        counts = self.counts(stratum)
+        if indices.size != symbols.size:
+            raise BadValue(f"{indices.size} indices cannot have {symbols.size} symbols")
+        if indices.size and (indices.min() < 0 or indices.max() > MAX_INDEX):
+            raise BadValue(f"an index must lie between 0 and {MAX_INDEX}")
+        order = np.argsort(indices, kind="stable")
+        ascending = indices[order].astype(np.int64, copy=False)
+        asked = self._study.asks_all(stratum, ascending)
+        if not asked.all():
+            check_asked(self._study, stratum, int(ascending[~asked][0]))
+        place = self._study.strata.index(stratum)
+        places = self._study.protocol.places(self._study.coins, place, ascending)
+        counts.add_at(ascending, places, symbols[order])
 
     def __add__(self, other: Tally) -> Tally:
         """The tally of both sets of reports."""

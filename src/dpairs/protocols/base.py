@@ -96,6 +96,10 @@ class Protocol(ABC):
         """Which of ``count`` consecutive indices are asked in this round; None means everybody."""
         return None
 
+    def places(self, coins: Coins, stratum: int, indices: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The place of each of these ascending indices among those who are asked in this round."""
+        return indices
+
     def next_round(self, study_id: str, coins: Coins, counts: Mapping[str, Any], epsilon: float) -> Protocol:
         """The protocol of the round that follows this one's counts."""
         raise BadParameter(f"a {self.name} study ends with this round: there is no next one")

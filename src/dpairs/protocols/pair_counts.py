@@ -27,10 +27,11 @@ class PairCounts(DenseCounts):
 
     def add(self, first_index: int, symbols: NDArray[Any]) -> None:
         """Count the symbols of consecutively numbered pairs."""
-        self.add_numbered(first_index + np.arange(symbols.size), symbols)
+        numbers = first_index + np.arange(symbols.size)
+        self.add_at(numbers, numbers, symbols)
 
-    def add_numbered(self, numbers: NDArray[np.int64], symbols: NDArray[Any]) -> None:
+    def add_at(self, indices: NDArray[np.int64], places: NDArray[np.int64], symbols: NDArray[Any]) -> None:
         """Count the symbols of pairs with these numbers."""
         if symbols.size and (symbols.min() < 0 or symbols.max() >= self.symbols):
             raise BadValue(f"symbols of this study are 0 to {self.symbols - 1}")
-        super().add(0, numbers % GROUPS * self.symbols + symbols)
+        super().add(0, indices % GROUPS * self.symbols + symbols)

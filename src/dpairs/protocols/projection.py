@@ -35,7 +35,7 @@ from .pilot import Pilot, PublicNoise, from_histogram
 from .pilot_tree import GRID_BITS, PilotTree
 from .projection_bits import BitRound, nominal
 from .projection_reading import Earlier
-from .rounds import BLOCK, asked_first
+from .rounds import BLOCK, asked_first, places_in_first
 from .tree_leaves import Leaves, bits_of
 
 FEW_CELLS = 64
@@ -137,6 +137,10 @@ class Projection(Protocol):
     def asked(self, coins: Coins, stratum: int, first: int, count: int) -> NDArray[np.bool_]:
         """The people of the first round."""
         return asked_first(coins, stratum, first, count, self.share)
+
+    def places(self, coins: Coins, stratum: int, indices: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Among the people of the first round."""
+        return places_in_first(coins, stratum, indices, self.share)
 
     def randomize(
         self, coins: Coins, stratum: int, first_index: int, columns: Sequence[Any], bits: Randomness

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ..coins import WORDS_IN_BLOCK, Coins
+from ..coins import WORDS_IN_BLOCK, Coins, windows
 
 ROUND = 4
 """The purpose of these coins; the tree's are 0 to 3."""
@@ -35,3 +35,14 @@ def place_in_first(coins: Coins, stratum: int, index: int, share: int) -> int:
     start = index // BLOCK * BLOCK
     before = asked_first(coins, stratum, start, index - start, share) if index > start else np.zeros(0)
     return start // BLOCK * share + int(before.sum())
+
+
+def places_in_first(
+    coins: Coins, stratum: int, ascending: NDArray[np.int64], share: int
+) -> NDArray[np.int64]:
+    """`place_in_first` of many indices, all asked in the first round."""
+    places = np.empty_like(ascending)
+    for part, first, there in windows(ascending):
+        asked = asked_first(coins, stratum, first, there.size, share)
+        places[part] = place_in_first(coins, stratum, first, share) + (np.cumsum(asked) - 1)[there]
+    return places

@@ -238,16 +238,18 @@ class Tree(Protocol):
         """Counts by level, row and bit."""
 
         def expand(
-            first: int, symbols: NDArray[np.uint64]
+            first: int, symbols: NDArray[np.uint64], there: NDArray[np.bool_] | None
         ) -> list[tuple[int, NDArray[np.uint64], NDArray[np.uint8]]]:
+            count, who = (symbols.size, slice(None)) if there is None else (there.size, there)
             if self.everybody_everywhere:
-                rows = every_row(coins, stratum, first, symbols.size, self.depth, self.rows)
+                rows = every_row(coins, stratum, first, count, self.depth, self.rows)[who]
                 one = np.uint64(1)
                 return [
                     (level + 1, rows[:, level], (symbols >> np.uint64(level) & one).astype(np.uint8))
                     for level in range(self.depth)
                 ]
-            levels, rows = self._assigned(coins, stratum, first, symbols.size)
+            levels, rows = self._assigned(coins, stratum, first, count)
+            levels, rows = levels[who], rows[who]
             order = np.argsort(levels, kind="stable")
             ends = np.searchsorted(levels[order], np.arange(1, self.depth + 2))
             picked = [order[start:end] for start, end in pairwise(ends)]

@@ -14,13 +14,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..coins import windows
 from ..counts import MAX_COUNT
 from ..errors import BadFile, BadValue
 
 DENSE_LEVELS = 20
 BUFFER = 2**16
-Expand = Callable[[int, NDArray[Any]], list[tuple[int, NDArray[np.uint64], NDArray[np.uint8]]]]
-"""From the first index and the symbols to (level, rows, bits) of every level that was answered."""
+Expand = Callable[
+    [int, NDArray[Any], NDArray[np.bool_] | None], list[tuple[int, NDArray[np.uint64], NDArray[np.uint8]]]
+]
+"""From the first index, the symbols, and which of the places they are at (None: consecutive ones), to
+(level, rows, bits) of every level that was answered."""
 
 
 class LevelCounts:
@@ -144,11 +148,24 @@ class TreeCounts:
 
     def add(self, first_index: int, symbols: NDArray[Any]) -> None:
         """Count the symbols of consecutive participants."""
+        if self._check(symbols):
+            self._count(first_index, symbols, None)
+
+    def add_at(self, indices: NDArray[np.int64], places: NDArray[np.int64], symbols: NDArray[Any]) -> None:
+        """Count the symbols of participants with these ascending indices, at these places among the asked."""
+        if self._check(symbols):
+            for part, _, there in windows(places):
+                self._count(int(indices[part][0]), symbols[part], there)
+
+    def _check(self, symbols: NDArray[Any]) -> bool:
         if symbols.size == 0:
-            return
+            return False
         if int(symbols.min()) < 0 or int(symbols.max()) >= self._symbols:
             raise BadValue(f"symbols of this study are 0 to {self._symbols - 1}")
-        for level, rows, bits in self._expand(first_index, symbols.astype(np.uint64)):
+        return True
+
+    def _count(self, first_index: int, symbols: NDArray[Any], there: NDArray[np.bool_] | None) -> None:
+        for level, rows, bits in self._expand(first_index, symbols.astype(np.uint64), there):
             self.levels[level - 1].add(rows, bits)
         self._people += symbols.size
 
