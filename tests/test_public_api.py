@@ -32,7 +32,8 @@ SOURCE = Path(dpairs.__file__).parent
 MODULES = sorted(
     module.name
     for module in pkgutil.walk_packages(dpairs.__path__, "dpairs.")
-    if not module.name.startswith("dpairs.cli")
+    # Migrations run within alembic alone.
+    if not module.name.startswith(("dpairs.cli", "dpairs.collector.migrations."))
 )
 ERRORS = {name: item for name, item in vars(errors).items() if inspect.isclass(item)}
 

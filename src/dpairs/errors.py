@@ -17,7 +17,18 @@
     ├── AlreadyAnswered       a participant asked to report twice
     ├── NotAsked              a participant whose turn is another round
     ├── LimitExceeded         a study asks for more epsilon than the participant allows
-    └── TapeExhausted         a given tape of random bits is too short
+    ├── TapeExhausted         a given tape of random bits is too short
+    └── ServiceError          what a collector answers instead of doing it
+        ├── NotAllowed        no token, or one that is not known here
+        ├── NotYours          a token that is known, for something else
+        ├── NotFound          there is no such study, pair or message
+        ├── NotYet            a message that the partner has not sent yet
+        ├── Conflict          it was done otherwise before: another report, a used code
+        ├── Closed            the study or the round takes no more of it
+        ├── TooLarge          more bytes than are read
+        ├── TooSlow           the request took too long to arrive
+        ├── TooMany           more requests than are answered
+        └── Unavailable       the collector cannot be reached, or cannot answer now
 
 The message is one sentence: what was wrong, where, and what is allowed.
 
@@ -96,3 +107,47 @@ class LimitExceeded(DpairsError):
 
 class TapeExhausted(DpairsError):
     """A given tape of random bits ended before the work was done."""
+
+
+class ServiceError(DpairsError):
+    """A collector refused a request, or could not be asked."""
+
+
+class NotAllowed(ServiceError):
+    """The request needs a token, and has none that is known."""
+
+
+class NotYours(ServiceError):
+    """The token is good, and not for this."""
+
+
+class NotFound(ServiceError):
+    """There is no such study, pair, message or page."""
+
+
+class NotYet(ServiceError):
+    """What is asked for has not arrived yet."""
+
+
+class Conflict(ServiceError):
+    """It contradicts what was done before."""
+
+
+class Closed(ServiceError):
+    """The study, or its round, takes no more of this."""
+
+
+class TooLarge(ServiceError):
+    """The request has more bytes than are read."""
+
+
+class TooSlow(ServiceError):
+    """The request took too long to arrive."""
+
+
+class TooMany(ServiceError):
+    """There were too many requests in a short time."""
+
+
+class Unavailable(ServiceError):
+    """The collector cannot be reached, or cannot answer now."""

@@ -1,12 +1,13 @@
 """The only source of private random bits.
 
-Everything random that protects a person is drawn here, as 64-bit words, from the operating system.
-Two other sources exist for work that protects nobody: a seeded one for simulations and a tape for
-test vectors. All three are passed in explicitly; nothing in dpairs draws from a global generator.
+Everything random that protects a person is drawn here, as 64-bit words, from the operating system, or
+from a key that was. Two other sources exist for work that protects nobody: a seeded one for simulations
+and a tape for test vectors. All are passed in explicitly; nothing in dpairs draws from a global generator.
 """
 
 from __future__ import annotations
 
+import hashlib
 import os
 from typing import Protocol
 
@@ -14,10 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .checks import integer
-from .errors import TapeExhausted
+from .errors import BadParameter, TapeExhausted
 
 WORDS: int = 2**64
 """How many values a word takes. Probabilities are integer multiples of 1/WORDS."""
+KEY = 32
+"""Bytes of a secret key."""
 
 
 class Randomness(Protocol):
@@ -77,6 +80,26 @@ class TapeRandomness:
         return np.frombuffer(chunk, dtype="<u8").astype(np.uint64, copy=False)
 
 
+class SecretStream:
+    """Words that follow from a secret key: what a device needs to begin a step anew after a crash.
+
+    SHAKE-256 of the key and a counter. Whoever has not the key cannot tell the words from random ones.
+    """
+
+    def __init__(self, key: bytes) -> None:
+        """Start the sequence that belongs to ``key``."""
+        if len(key) != KEY:
+            raise BadParameter(f"a secret key has {KEY} bytes, not {len(key)}")
+        self._key = key
+        self._used = 0
+
+    def words(self, count: int) -> NDArray[np.uint64]:
+        """The next ``count`` words."""
+        block = hashlib.shake_256(b"dpairs stream/" + self._key + self._used.to_bytes(8, "big"))
+        self._used += 1
+        return np.frombuffer(block.digest(8 * count), dtype="<u8").astype(np.uint64, copy=False)
+
+
 def source(seed: int | None) -> Randomness:
     """The operating system's bits, or a seeded simulation's when ``seed`` is given."""
     return SystemRandomness() if seed is None else SeededRandomness(seed)
@@ -85,3 +108,8 @@ def source(seed: int | None) -> Randomness:
 def public_seed() -> int:
     """A fresh 128-bit public seed for a study: not secret, only unlike every other study's."""
     return int.from_bytes(os.urandom(16), "big")
+
+
+def secret_bytes(count: int = KEY) -> bytes:
+    """Bytes from the operating system for keys, tokens and codes."""
+    return os.urandom(count)

@@ -31,7 +31,7 @@ from .blocks import BLOCK, Labels, expand, to_bytes
 from .extension import Receiver, receiver, sender, sizes
 from .function import PairFunction
 from .single import evaluate_one, garble_one
-from .wire import Kind, Pair, derive, follow, seal, unseal
+from .wire import HEAD, Kind, Pair, derive, follow, seal, unseal
 
 HASH = 16
 """Bytes of an output label's hash in the decoding table."""
@@ -212,6 +212,20 @@ class Collector:
             raise BadMessage(f"this pair decodes to symbol {symbol}; there are {self.function.symbols}")
         self._received = (table, labels)
         return symbol
+
+
+def message_sizes(function: PairFunction) -> dict[Kind, int]:
+    """How many bytes each message of a pair has."""
+    circuit, outputs = function.circuit, function.circuit.outputs.size
+    offer, choice, masked = sizes(circuit.evaluator)
+    payloads = {
+        Kind.OFFER: offer,
+        Kind.CHOICE: choice,
+        Kind.CIRCUIT: HASH + masked + 2 * BLOCK * circuit.ands,
+        Kind.TABLE: 2 * HASH * outputs,
+        Kind.LABELS: HASH + BLOCK * outputs,
+    }
+    return {kind: HEAD.size + size for kind, size in payloads.items()}
 
 
 def own_labels(link: bytes, count: int) -> Labels:

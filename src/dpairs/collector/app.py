@@ -1,0 +1,41 @@
+"""The app: routes around one service."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from fastapi import FastAPI
+
+from .. import __version__
+from . import problems
+from .limits import Limits
+from .routes import analysts, operations, pages, pairs, participants
+from .service import Service
+
+
+def create_app(service: Service) -> FastAPI:
+    """The web application of a collector."""
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        await service.start()
+        yield
+        await service.stop()
+
+    app = FastAPI(
+        title="dpairs collector",
+        version=__version__,
+        summary="Statistics over pairs of people, from people who hand nothing over.",
+        lifespan=lifespan,
+        docs_url=None,
+        redoc_url=None,
+        openapi_url="/openapi.json",
+    )
+    app.state.service = service
+    problems.install(app)
+    for each in (participants, pairs, analysts, operations):
+        app.include_router(each.router)
+    pages.install(app)
+    app.add_middleware(Limits, service=service)
+    return app

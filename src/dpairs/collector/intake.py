@@ -1,0 +1,162 @@
+"""Reports: each participant's first one counts, once, and the same one again changes nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sqlalchemy import Connection, insert, select
+
+from ..errors import BadValue, Closed, Conflict
+from . import schema
+from .running import OPEN, Column, Round, Running, stored
+from .writer import After
+
+AGAIN, COUNTED = "again", "counted"
+
+
+@dataclass(frozen=True)
+class Sent:
+    """One report that has passed all checks of its own."""
+
+    running: Running
+    round: Round
+    stratum: int
+    index: int
+    symbol: int
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Many reports of one stratum, in ascending order of their indices, that have passed all checks."""
+
+    running: Running
+    round: Round
+    stratum: int
+    indices: Column
+    symbols: Column
+
+
+def is_open(running: Running, asked: Round) -> bool:
+    """Whether a round takes reports."""
+    return running.state == OPEN and running.now is asked
+
+
+def take(connection: Connection, reports: Sequence[Sent]) -> list[Any]:
+    """Store single reports."""
+    found: list[Any] = []
+    known = _known(connection, reports)
+    rows: list[dict[str, int]] = []
+    for each in reports:
+        where, symbol = (each.round.serial, each.stratum, each.index), stored(each.symbol)
+        if where in known:
+            same = known[where] == symbol
+            found.append(AGAIN if same else Conflict("another report of this participant was counted before"))
+        elif not is_open(each.running, each.round):
+            found.append(Closed("this round takes no more reports"))
+        else:
+            known[where] = symbol
+            rows.append(dict(zip(("round", "stratum", "index", "symbol"), (*where, symbol), strict=True)))
+            found.append(After(COUNTED, _nothing))
+    if rows:
+        connection.execute(insert(schema.reports), rows)
+        # All that was stored is counted at once, after the last.
+        place = max(place for place, outcome in enumerate(found) if isinstance(outcome, After))
+        found[place] = After(COUNTED, _count({each.round.serial: each.round for each in reports}, rows))
+    return found
+
+
+def _known(connection: Connection, reports: Sequence[Sent]) -> dict[tuple[int, int, int], int]:
+    table, found = schema.reports.c, {}
+    for serial, stratum in {(each.round.serial, each.stratum) for each in reports}:
+        indices = [each.index for each in reports if (each.round.serial, each.stratum) == (serial, stratum)]
+        wanted = select(table.index, table.symbol).where(
+            table.round == serial, table.stratum == stratum, table.index.in_(indices)
+        )
+        for index, symbol in connection.execute(wanted):
+            found[serial, stratum, index] = symbol
+    return found
+
+
+def _nothing() -> None:
+    pass
+
+
+def _count(rounds: dict[int, Round], rows: list[dict[str, int]]) -> Callable[[], None]:
+    def then() -> None:
+        table = np.array([tuple(row.values()) for row in rows], dtype=np.int64)
+        for serial, stratum in set(zip(table[:, 0].tolist(), table[:, 1].tolist(), strict=True)):
+            mine = table[(table[:, 0] == serial) & (table[:, 1] == stratum)]
+            rounds[serial].count(stratum, mine[:, 2], mine[:, 3])
+
+    return then
+
+
+def take_batches(connection: Connection, batches: Sequence[Batch]) -> list[Any]:
+    """Store batches: a count of what is new, was there before, and was there otherwise."""
+    return [_take_batch(connection, each) for each in batches]
+
+
+def _take_batch(connection: Connection, batch: Batch) -> Any:
+    outcome = {COUNTED: 0, AGAIN: 0, "different": 0}
+    if batch.indices.size == 0:
+        return outcome
+    table = schema.reports.c
+    wanted = select(table.index, table.symbol).where(
+        table.round == batch.round.serial,
+        table.stratum == batch.stratum,
+        table.index.between(int(batch.indices[0]), int(batch.indices[-1])),
+    )
+    there = np.array(connection.execute(wanted).all(), dtype=np.int64).reshape(-1, 2)
+    known, place, of_batch = np.intersect1d(
+        there[:, 0], batch.indices, assume_unique=True, return_indices=True
+    )
+    same = int((there[place, 1] == batch.symbols[of_batch]).sum())
+    outcome[AGAIN], outcome["different"] = same, known.size - same
+    fresh = np.ones(batch.indices.size, dtype=bool)
+    fresh[of_batch] = False
+    indices, symbols = batch.indices[fresh], batch.symbols[fresh]
+    if indices.size == 0:
+        return outcome
+    if not is_open(batch.running, batch.round):
+        raise Closed("this round takes no more reports")
+    _insert(connection, batch.round.serial, batch.stratum, indices, symbols)
+    outcome[COUNTED] = indices.size
+    return After(outcome, lambda: batch.round.count(batch.stratum, indices, symbols))
+
+
+def _insert(connection: Connection, serial: int, stratum: int, indices: Column, symbols: Column) -> None:
+    """Insert many rows the way the driver is fastest."""
+    cursor = connection.connection.cursor()
+    rows = list(zip(indices.tolist(), symbols.tolist(), strict=True))
+    if connection.dialect.name == "sqlite":
+        cursor.executemany(
+            f'insert into reports (round, stratum, "index", symbol) values ({serial}, {stratum}, ?, ?)',  # noqa: S608
+            rows,
+        )
+    else:
+        with cursor.copy('copy reports (round, stratum, "index", symbol) from stdin') as copy:
+            for index, symbol in rows:
+                copy.write_row((serial, stratum, index, symbol))
+
+
+def checked_batch(running: Running, asked: Round, stratum: int, indices: Column, symbols: Column) -> Batch:
+    """A batch in order, or one sentence about the first row that cannot be."""
+    study, name = asked.study, running.strata[stratum]
+    order = np.argsort(indices, kind="stable")
+    indices, symbols = indices[order], symbols[order]
+    last = study.protocol.symbols - 1
+    bad = np.flatnonzero((symbols < 0) | (symbols > last))
+    if bad.size:
+        row = int(order[bad[0]])
+        raise BadValue(f"row {row} has symbol {int(symbols[bad[0]])}; symbols of this study are 0 to {last}")
+    twice = np.flatnonzero(indices[1:] == indices[:-1])
+    if twice.size:
+        raise BadValue(f"participant {int(indices[twice[0]])} of {name!r} is twice in this batch")
+    others = np.flatnonzero(~study.asks_all(name, indices))
+    if others.size:
+        row, index = int(order[others[0]]), int(indices[others[0]])
+        raise BadValue(f"row {row} is of participant {index} of {name!r}, who is asked in another round")
+    return Batch(running, asked, stratum, indices, symbols.view(np.int64))

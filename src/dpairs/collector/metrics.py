@@ -1,0 +1,38 @@
+"""Numbers for Prometheus: how many, how fast; nothing about anybody."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+
+if TYPE_CHECKING:
+    from .service import Service
+
+BUCKETS = (0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0)
+
+
+class Metrics:
+    """One collector's numbers."""
+
+    def __init__(self, service: Service) -> None:
+        self._registry = registry = CollectorRegistry()
+        self.requests = Counter(
+            "dpairs_requests", "Requests answered.", ("route", "method", "status"), registry=registry
+        )
+        self.seconds = Histogram(
+            "dpairs_request_seconds", "Time to answer.", ("route",), registry=registry, buckets=BUCKETS
+        )
+        self.reports = Counter(
+            "dpairs_reports", "Reports received, by what came of them.", ("outcome",), registry=registry
+        )
+        waiting = Gauge("dpairs_waiting_changes", "Changes that wait for the writer.", registry=registry)
+        waiting.set_function(lambda: service.writer.waiting)
+        commits = Gauge("dpairs_commits", "Transactions committed since the start.", registry=registry)
+        commits.set_function(lambda: service.writer.commits)
+        studies = Gauge("dpairs_studies", "Studies stored.", registry=registry)
+        studies.set_function(lambda: len(service.studies))
+
+    def text(self) -> bytes:
+        """All numbers, in Prometheus' format."""
+        return generate_latest(self._registry)

@@ -1,0 +1,1 @@
+"""The schema's versions, one file each, applied in order when a collector starts."""

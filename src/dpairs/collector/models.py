@@ -1,0 +1,232 @@
+"""The shapes of requests and answers: what the API's description is made of."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from ..report import MAX_INDEX
+
+StudyId = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+Index = Annotated[int, Field(ge=0, le=MAX_INDEX)]
+Name = Annotated[str, Field(min_length=1, max_length=100)]
+Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+People = Annotated[int, Field(ge=1, le=10**12)]
+
+
+class Strict(BaseModel):
+    """A request: fields that are not known are refused."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class PlanRequest(Strict):
+    """What is to be planned: two of epsilon, people and error; the third is solved for."""
+
+    statistic: Name
+    options: dict[Literal["ties", "labels", "variant"], Name] = Field(default_factory=dict)
+    domain: list[dict[str, Any]] = Field(min_length=1, max_length=4)
+    """Domains as a study has them, one for each column."""
+    epsilon: Positive | None = None
+    people: People | dict[Name, People] | None = None
+    error: Positive | None = None
+    rounds: Literal[1, 2] = 2
+    peers: bool = False
+    guess: float | None = None
+    """AUC: the value that is guessed."""
+    curves: bool = False
+    """Whether to compute errors over people and epsilon, too."""
+
+
+class Planned(BaseModel):
+    """All options, the best first."""
+
+    statistic: str
+    solved_for: str
+    people_like: str
+    error_without_privacy: float
+    why: str
+    options: list[dict[str, Any]]
+    studies: dict[str, dict[str, Any]]
+    """Each protocol's study, ready to be created."""
+    curves: dict[str, Any] | None = None
+
+
+class NewStudy(Strict):
+    """A study to begin: a study's JSON, as the planner or `dpairs study create` gives it."""
+
+    title: Annotated[str, Field(min_length=1, max_length=200)]
+    question: Annotated[str, Field(max_length=2000)] = ""
+    enrolment: Literal["open", "invited"] = "open"
+    people: People | None = None
+    """How many people are expected."""
+    study: dict[str, Any]
+
+
+class PublicStudy(BaseModel):
+    """What anybody may know of a study before taking part."""
+
+    id: str
+    title: str
+    question: str
+    state: str
+    step: str
+    enrolment: str
+    round: int
+    rounds: int
+    protocol: str
+    statistic: str
+    strata: list[str]
+    columns: list[str]
+    """What a participant's device asks for; it does not leave the device."""
+    study: dict[str, Any]
+    """The study of the current round: all that a device needs."""
+    claim: dict[str, Any]
+    promise: str
+    """The privacy claim as a sentence."""
+
+
+class Summary(BaseModel):
+    """A study in the analyst's list."""
+
+    id: str
+    title: str
+    state: str
+    step: str
+    statistic: str
+    protocol: str
+    epsilon: float
+    enrolled: int
+    reports: int
+    created: int
+
+
+class Stage(BaseModel):
+    """One round: how many are enrolled for it and how many answered, by stratum or level."""
+
+    number: int
+    study: str
+    reports: dict[str, int]
+    asked: dict[str, int]
+    """How many of those enrolled are asked in this round."""
+    growth: list[tuple[int, int, float | None, float | None]]
+    """Reports, time, value and standard error, as the reports grew."""
+
+
+class Progress(BaseModel):
+    """A study as its analyst watches it."""
+
+    study: PublicStudy
+    expected: int | None
+    enrolled: dict[str, int]
+    stages: list[Stage]
+    pairs: dict[str, int] | None
+    """How the pairs stand, and whose turn it is."""
+    estimate: dict[str, Any] | None
+    why_not: str | None
+    """Why there is no estimate yet."""
+    next_step: str | None
+    learns: list[tuple[str, str]]
+    """Who learns what."""
+
+
+class Enrol(Strict):
+    """Somebody wants to take part."""
+
+    request: Annotated[str, Field(pattern="^[0-9a-f]{32,64}$")]
+    """A random name that the device made up: the same request again gets the same answer."""
+    stratum: Name | None = None
+    code: Annotated[str, Field(max_length=100)] | None = None
+    key: Annotated[str, Field(pattern="^[0-9a-f]{64}$")] | None = None
+    """Pairs: the device's public key (X25519)."""
+
+
+class Enrolled(BaseModel):
+    """Which participant the device is from now on."""
+
+    index: int
+    stratum: str
+    secret: str
+    asked_now: bool
+    """Whether this participant is asked in the current round, or pair."""
+
+
+class Receipt(BaseModel):
+    """What came of a report."""
+
+    outcome: Literal["counted", "again"]
+
+
+class BatchReceipt(BaseModel):
+    """What came of a batch."""
+
+    counted: int
+    again: int
+    different: int
+    """Reports that contradict one that was counted before; they were not counted."""
+
+
+class NewGateway(Strict):
+    """Indices for a gateway, which reports for many people."""
+
+    request: Annotated[str, Field(pattern="^[0-9a-f]{32,64}$")]
+    people: dict[Name, Annotated[int, Field(ge=2, le=10**9)]] = Field(min_length=1)
+
+
+class Gateway(BaseModel):
+    """A gateway's secret and first index, by stratum."""
+
+    people: dict[str, dict[str, Any]]
+
+
+class NewInvitations(Strict):
+    """Codes to make."""
+
+    count: Annotated[int, Field(ge=1, le=10_000)]
+    stratum: Name | None = None
+
+
+class Invitations(BaseModel):
+    """New codes: they are shown once."""
+
+    codes: list[str]
+
+
+class Advance(Strict):
+    """The step that the analyst saw: a second click does nothing."""
+
+    seen: Name
+
+
+class MyPair(BaseModel):
+    """A pair that this participant is in."""
+
+    number: int
+    round: int
+    role: Literal["garbler", "evaluator"]
+    partner: int
+    key: str
+    """The partner's public key."""
+    state: str
+    people: dict[str, int]
+    """How many people were matched: with it, anybody can recompute who meets whom."""
+
+
+class MyPairs(BaseModel):
+    """All pairs of a participant."""
+
+    pairs: list[MyPair]
+
+
+class Delivered(BaseModel):
+    """How the pair stands after a message."""
+
+    state: str
+
+
+class Health(BaseModel):
+    """Whether the collector works."""
+
+    status: Literal["ok"]
+    version: str

@@ -1,0 +1,184 @@
+"""The mailbox of pairs: sealed messages between partners, and the two that the collector decodes.
+
+Offer, choice and circuit are sealed by one partner for the other (see `dpairs.client.sealing`); here they are
+bytes of a certain length. The table and the labels are for the collector: when both are there the pair is
+decoded, its symbol counted, and all its messages deleted, in one transaction.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sqlalchemy import Connection, delete, insert, select
+
+from ..errors import Closed, Conflict, DpairsError, NotFound, NotYours, TooLarge
+from ..garbled.session import Collector, message_sizes
+from ..garbled.wire import Kind
+from ..protocols.pairwise import Pairwise
+from . import schema
+from .running import CLOSED, PAIRING, Running
+from .tokens import Holder
+from .writer import After
+
+SEALED = 64
+"""Bytes that sealing may add."""
+KINDS = {kind.name.lower(): kind for kind in Kind}
+SENDER = {Kind.OFFER: "garbler", Kind.CHOICE: "evaluator", Kind.CIRCUIT: "garbler"}
+SENDER |= {Kind.TABLE: "garbler", Kind.LABELS: "evaluator"}
+TO_PARTNER = (Kind.OFFER, Kind.CHOICE, Kind.CIRCUIT)
+WAITING, DONE = "waiting", "done"
+
+
+@dataclass(frozen=True)
+class Message:
+    """A message of a pair, from whom it must be from."""
+
+    running: Running
+    pair: int
+    kind: Kind
+    body: bytes
+
+
+def addressed(running: Running, holder: Holder, number: int, kind: Kind, sends: bool) -> None:
+    """Refuse a message that is not this person's to send, or to fetch."""
+    if running.state not in (PAIRING, CLOSED):
+        raise NotFound("the pairs of this study are not formed yet")
+    garbler, evaluator, _ = running.pairs.people(number)
+    role = SENDER[kind] if sends else {"garbler": "evaluator", "evaluator": "garbler"}[SENDER[kind]]
+    strata = len(running.strata)
+    person = (strata - 1, garbler) if role == "garbler" else (0, evaluator)
+    if (holder.stratum, holder.index) != person or not (sends or kind in TO_PARTNER):
+        raise NotYours(f"this message of pair {number} is not yours to {'send' if sends else 'fetch'}")
+
+
+def size_limit(running: Running, kind: Kind) -> int:
+    """The most bytes that a message of this kind can have."""
+    protocol = running.study.protocol
+    if not isinstance(protocol, Pairwise):
+        raise NotFound("nobody has a partner in this study")
+    return message_sizes(protocol.function)[kind] + (SEALED if kind in TO_PARTNER else 0)
+
+
+def deliver(connection: Connection, messages: Sequence[Message]) -> list[Any]:
+    """Store messages, and decode the pairs that are complete."""
+    return [_safely(connection, each) for each in messages]
+
+
+def _safely(connection: Connection, message: Message) -> Any:
+    try:
+        return _deliver(connection, message)
+    except DpairsError as error:
+        return error
+
+
+def _deliver(connection: Connection, message: Message) -> Any:
+    running, number = message.running, message.pair
+    if len(message.body) > size_limit(running, message.kind):
+        raise TooLarge(
+            f"a message of kind {message.kind.name.lower()} has at most "
+            f"{size_limit(running, message.kind)} bytes here, not {len(message.body)}"
+        )
+    state = state_of(connection, running, number)
+    if state == DONE:
+        return DONE
+    if state != WAITING or running.state != PAIRING:
+        raise Closed(f"pair {number} takes no more messages: {state if state != WAITING else 'it is closed'}")
+    table = schema.messages
+    mine = (table.c.study == running.id, table.c.pair == number)
+    there = dict(connection.execute(select(table.c.kind, table.c.body).where(*mine)).tuples().all())
+    before = there.get(message.kind)
+    if before is not None:
+        if before == message.body:
+            return WAITING
+        raise Conflict(f"another message of this kind was sent for pair {number} before")
+    row = {"study": running.id, "pair": number, "kind": int(message.kind), "body": message.body}
+    connection.execute(insert(table), {**row, "at": int(time.time())})
+    there[message.kind] = message.body
+    if Kind.TABLE not in there or Kind.LABELS not in there:
+        return WAITING
+    connection.execute(delete(table).where(*mine))
+    try:
+        symbol = _decode(running, number, there[Kind.TABLE], there[Kind.LABELS])
+    except DpairsError:
+        connection.execute(
+            insert(schema.failures), {"study": running.id, "pair": number, "reason": "refused"}
+        )
+        return "refused"
+    report = {"round": running.now.serial, "stratum": 0, "index": number, "symbol": symbol}
+    connection.execute(insert(schema.reports), report)
+    one = np.array([number]), np.array([symbol])
+    return After(DONE, lambda: running.now.count(0, *one))
+
+
+def _decode(running: Running, number: int, table: bytes, labels: bytes) -> int:
+    protocol = running.study.protocol
+    if not isinstance(protocol, Pairwise):
+        raise NotFound("nobody has a partner in this study")
+    pair = running.pairs.pairs.pair(running.study.id, number, len(running.strata))
+    return Collector(protocol.function, pair).decode(table, labels)
+
+
+def state_of(connection: Connection, running: Running, number: int) -> str:
+    """Whether a pair is waiting, done, refused or expired."""
+    reports, failures = schema.reports.c, schema.failures.c
+    done = select(reports.index).where(
+        reports.round == running.now.serial, reports.stratum == 0, reports.index == number
+    )
+    if connection.execute(done).first() is not None:
+        return DONE
+    failed = select(failures.reason).where(failures.study == running.id, failures.pair == number)
+    return connection.execute(failed).scalar() or WAITING
+
+
+def fetch(connection: Connection, running: Running, number: int, kind: Kind) -> bytes | None:
+    """A message, if it is there."""
+    table = schema.messages.c
+    wanted = select(table.body).where(
+        table.study == running.id, table.pair == number, table.kind == int(kind)
+    )
+    body: bytes | None = connection.execute(wanted).scalar()
+    return body
+
+
+def expire(connection: Connection, cutoffs: Sequence[int]) -> list[Any]:
+    """Delete the messages of pairs whose oldest message is older than the cutoff; such pairs are over."""
+    table, found = schema.messages, []
+    for cutoff in cutoffs:
+        old = select(table.c.study, table.c.pair).where(table.c.at < cutoff).distinct()
+        rows = connection.execute(old).all()
+        for study, pair in rows:
+            connection.execute(delete(table).where(table.c.study == study, table.c.pair == pair))
+            connection.execute(insert(schema.failures), {"study": study, "pair": pair, "reason": "expired"})
+        found.append(len(rows))
+    return found
+
+
+def drop_outs(connection: Connection, running: Running) -> dict[str, int]:
+    """How the pairs stand: done, refused, expired, and for the others whose turn it is."""
+    counts: dict[str, int] = {"pairs": len(running.pairs), "done": running.now.reports[0]}
+    failures = schema.failures.c
+    for (reason,) in connection.execute(select(failures.reason).where(failures.study == running.id)):
+        counts[reason] = counts.get(reason, 0) + 1
+    table = schema.messages.c
+    kinds: dict[int, set[int]] = {}
+    for pair, kind in connection.execute(select(table.pair, table.kind).where(table.study == running.id)):
+        kinds.setdefault(pair, set()).add(kind)
+    begun = {"garbler": 0, "evaluator": 0}
+    for seen in kinds.values():
+        begun[_turn(seen)] += 1
+    rest = counts["pairs"] - counts["done"] - counts.get("refused", 0) - counts.get("expired", 0)
+    counts["waiting for the garbler"] = begun["garbler"] + rest - len(kinds)
+    counts["waiting for the evaluator"] = begun["evaluator"]
+    return counts
+
+
+def _turn(seen: set[int]) -> str:
+    """Who has to send next, in the order of the messages."""
+    for kind in (Kind.OFFER, Kind.CHOICE, Kind.CIRCUIT, Kind.TABLE, Kind.LABELS):
+        if kind not in seen:
+            return SENDER[kind]
+    return "evaluator"

@@ -1,0 +1,225 @@
+"""The analyst's side: plan, begin, invite, watch, go on, end."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from typing import Annotated, Any, Literal
+
+from anyio import to_thread
+from fastapi import APIRouter, Query, Request
+from fastapi.responses import Response
+
+from ...canonical import canonical
+from ...domains import domain_from_json
+from ...errors import BadParameter
+from ...estimate import Estimate
+from ...planning import Plan, plan
+from ...study import Study
+from .. import models, steering, views
+from ..enrolment import Wish, enrol
+from ..problems import declared
+from ..running import Running
+from ..tokens import Holder, new_code
+from . import API, Analyst, OfStudy
+
+router = APIRouter(prefix=API, tags=["analysts"])
+MAX_CODES_STRATA = 100
+
+
+@router.get("/studies", responses=declared(401))
+async def list_studies(service: Analyst) -> list[models.Summary]:
+    """All studies, the newest first."""
+    return [views.summary(each) for each in reversed(list(service.studies.values()))]
+
+
+@router.post("/plan", responses=declared(401, 422))
+async def make_plan(service: Analyst, wish: models.PlanRequest) -> models.Planned:
+    """Compare all protocols for a study before anybody is asked."""
+    async with service.planning:
+        return await to_thread.run_sync(_plan, wish)
+
+
+def _plan(wish: models.PlanRequest) -> models.Planned:
+    domains = tuple(domain_from_json(each) for each in wish.domain)
+
+    def ask(epsilon: float | None, people: Any, error: float | None) -> Plan:
+        return plan(
+            wish.statistic,
+            domain=domains,
+            epsilon=epsilon,
+            n=people,
+            error=error,
+            rounds=wish.rounds,
+            peers=wish.peers,
+            like=wish.guess,
+            **wish.options,
+        )
+
+    found = ask(wish.epsilon, wish.people, wish.error)
+    return models.Planned(
+        **found.to_json(),
+        studies={each.protocol: json.loads(each.study.to_json()) for each in found.options},
+        curves=_curves(found, ask) if wish.curves else None,
+    )
+
+
+def _curves(found: Plan, ask: Any) -> dict[str, Any]:
+    """The error of each protocol over people and over epsilon, around what was found."""
+    best = found.options[0]
+    factors = (0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 10.0)
+    by_people, by_epsilon = [], []
+    for factor in factors:
+        sizes = {name: max(2, round(factor * count)) for name, count in best.sizes.items()}
+        made = ask(best.study.epsilon, sizes, None)
+        by_people.append((sum(sizes.values()), {each.protocol: each.error for each in made.options}))
+    for epsilon in (0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0):
+        made = ask(epsilon, best.sizes, None)
+        by_epsilon.append((epsilon, {each.protocol: each.error for each in made.options}))
+    return {"people": by_people, "epsilon": by_epsilon}
+
+
+@router.post("/studies", status_code=201, responses=declared(401, 409, 422))
+async def begin_study(service: Analyst, new: models.NewStudy) -> models.PublicStudy:
+    """Begin a study."""
+    study = Study.from_json(canonical(new.study))
+    item = steering.Begin(service.studies, study, new.title, new.question, new.enrolment, new.people)
+    return views.public(await service.writer.do(steering.begin, item))
+
+
+@router.get("/studies/{study}/progress", responses=declared(401, 404, 422))
+async def watch_study(service: Analyst, running: OfStudy) -> models.Progress:
+    """How a study stands: enrolled, reports, pairs, the estimate and how it grew."""
+
+    def look() -> models.Progress:
+        with service.database.reading() as connection:
+            return views.progress(connection, running)
+
+    return await to_thread.run_sync(look)
+
+
+@router.post("/studies/{study}/advance", responses=declared(401, 404, 409, 422))
+async def advance_study(service: Analyst, running: OfStudy, step: models.Advance) -> models.PublicStudy:
+    """Close the round and publish the next, or form the pairs."""
+    await service.writer.do(steering.advance, steering.Step(running, step.seen))
+    return views.public(running)
+
+
+@router.post("/studies/{study}/close", responses=declared(401, 404, 422))
+async def close_study(service: Analyst, running: OfStudy) -> models.PublicStudy:
+    """Take no more reports. Closing again changes nothing."""
+    await service.writer.do(steering.end, steering.End(service.studies, running, False))
+    return views.public(running)
+
+
+@router.delete("/studies/{study}", status_code=204, responses=declared(401, 404, 422))
+async def delete_study(service: Analyst, running: OfStudy) -> None:
+    """Forget a study with everything that belongs to it."""
+    await service.writer.do(steering.end, steering.End(service.studies, running, True))
+
+
+@router.post("/studies/{study}/invitations", status_code=201, responses=declared(401, 404, 422))
+async def invite_people(service: Analyst, running: OfStudy, new: models.NewInvitations) -> models.Invitations:
+    """Make single-use codes; they are shown this once."""
+    if new.stratum is not None and new.stratum not in running.strata:
+        raise BadParameter(f"stratum must be {' or '.join(running.strata)}, not {new.stratum!r}")
+    stratum = None if new.stratum is None else running.strata.index(new.stratum)
+    codes = tuple(new_code() for _ in range(new.count))
+    made = await service.writer.do(steering.invite, steering.Invite(running, codes, stratum))
+    return models.Invitations(codes=made)
+
+
+@router.post("/studies/{study}/gateways", status_code=201, responses=declared(401, 404, 409, 422))
+async def add_gateway(service: Analyst, running: OfStudy, new: models.NewGateway) -> models.Gateway:
+    """Give a gateway its stretch of indices in each stratum, and a secret for each."""
+    if running.of_pairs:
+        raise BadParameter("people compute in pairs themselves: no gateway can do it for them")
+    found: dict[str, dict[str, Any]] = {}
+    for stratum in new.people:
+        if stratum not in running.strata:
+            raise BadParameter(f"stratum must be {' or '.join(running.strata)}, not {stratum!r}")
+    for stratum, count in new.people.items():
+        wish = Wish(running, new.request, stratum, count=count)
+        holder: Holder = await service.writer.do(enrol, wish)
+        secret = service.secrets.make(running.id, holder)
+        found[stratum] = {"first": holder.index, "count": holder.count, "secret": secret}
+    return models.Gateway(people=found)
+
+
+@router.get(
+    "/studies/{study}/estimate",
+    response_class=Response,
+    responses={
+        **declared(401, 404, 409, 422),
+        200: {"content": {"application/json": {"schema": {"type": "object"}}, "text/csv": {}}},
+    },
+)
+async def download_estimate(
+    _: Analyst,
+    running: OfStudy,
+    style: Annotated[Literal["json", "csv"], Query(alias="format")] = "json",
+) -> Response:
+    """The estimate, with its interval and its privacy claim."""
+    estimate = await to_thread.run_sync(running.now.estimate)
+    if style == "csv":
+        return Response(_csv(estimate), media_type="text/csv", headers=_name(running, "estimate.csv"))
+    body = json.dumps(estimate.to_json())
+    return Response(body, media_type="application/json", headers=_name(running, "estimate.json"))
+
+
+@router.get(
+    "/studies/{study}/tally",
+    response_class=Response,
+    responses={
+        **declared(401, 404, 422),
+        200: {"content": {"application/json": {"schema": {"type": "object"}}, "text/csv": {}}},
+    },
+)
+async def download_tally(
+    request: Request,
+    _: Analyst,
+    running: OfStudy,
+    number: Annotated[int | None, Query(alias="round", ge=1, le=2)] = None,
+    style: Annotated[Literal["json", "csv"], Query(alias="format")] = "json",
+) -> Response:
+    """The tally of a round (by default the current one): `dpairs estimate` reads it."""
+    asked = running.now
+    if number is not None:
+        asked = next((each for each in running.rounds if each.study.protocol.round == number), None)  # type: ignore[assignment]
+        if asked is None:
+            raise BadParameter(f"round {number} has not begun")
+    tally = await to_thread.run_sync(lambda: asked.tally)
+    if style == "csv":
+        rows = [("stratum", "reports"), *tally.sizes.items()]
+        return Response(_table(rows), media_type="text/csv", headers=_name(running, "tally.csv"))
+    body = await to_thread.run_sync(tally.to_json)
+    return Response(body, media_type="application/json", headers=_name(running, "tally.json"))
+
+
+def _name(running: Running, what: str) -> dict[str, str]:
+    return {"Content-Disposition": f'attachment; filename="{running.id[:16]}-{what}"'}
+
+
+def _csv(estimate: Estimate) -> str:
+    low, high = estimate.confidence_interval()
+    row = {
+        "study": estimate.study_id,
+        "statistic": estimate.statistic,
+        "protocol": estimate.protocol,
+        "estimator": estimate.estimator,
+        "value": repr(estimate.value),
+        "standard_error": repr(estimate.standard_error),
+        "low_95": repr(low),
+        "high_95": repr(high),
+        "n": estimate.n,
+        "epsilon": repr(estimate.privacy.epsilon),
+        "delta": repr(estimate.privacy.delta),
+    }
+    return _table([tuple(row), tuple(row.values())])
+
+
+def _table(rows: list[tuple[Any, ...]]) -> str:
+    out = io.StringIO()
+    csv.writer(out).writerows(rows)
+    return out.getvalue()

@@ -1,0 +1,124 @@
+"""The mailbox: partners exchange sealed messages; the collector gets what it decodes."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Annotated, Literal
+
+from anyio import to_thread
+from fastapi import APIRouter, Path, Query, Request
+from fastapi.responses import Response
+from sqlalchemy import select, tuple_
+
+from ...errors import NotFound, NotYet
+from ...garbled.wire import Kind
+from ...report import MAX_INDEX
+from .. import models, relay, schema
+from ..problems import declared
+from ..running import OPEN, Running
+from ..service import Service
+from ..tokens import Holder
+from . import API, Bearer, Collector, OfStudy, token_of
+
+router = APIRouter(prefix=f"{API}/studies/{{study}}/pairs", tags=["pairs"])
+Number = Annotated[int, Path(ge=0, le=MAX_INDEX, description="The pair's number.")]
+Sent = Literal["offer", "choice", "circuit", "table", "labels"]
+Fetched = Literal["offer", "choice", "circuit"]
+BODY = {
+    "requestBody": {
+        "required": True,
+        "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
+    }
+}
+
+
+@router.get("", responses=declared(401, 403, 404, 422))
+async def my_pairs(request: Request, service: Collector, running: OfStudy, _: Bearer) -> models.MyPairs:
+    """The pairs that this participant is in, and the partners' public keys."""
+    holder = service.secrets.participant(running.id, token_of(request))
+    if not running.of_pairs:
+        raise NotFound("nobody has a partner in this study")
+    if running.state == OPEN:
+        raise NotYet("the pairs of this study are not formed yet")
+    return await to_thread.run_sync(_pairs, service, running, holder)
+
+
+def _pairs(service: Service, running: Running, holder: Holder) -> models.MyPairs:
+    strata = len(running.strata)
+    found = []
+    people, sizes = schema.people.c, dict(zip(running.strata, running.next_index, strict=True))
+    with service.database.reading() as connection:
+        for number, role in running.pairs.of(holder.stratum, holder.index, strata):
+            garbler, evaluator, turn = running.pairs.people(number)
+            stratum, partner = (0, evaluator) if role == "garbler" else (strata - 1, garbler)
+            wanted = select(people.key).where(
+                people.study == running.id, tuple_(people.stratum, people.index) == (stratum, partner)
+            )
+            key = connection.execute(wanted).scalar() or b""
+            found.append(
+                models.MyPair(
+                    number=number,
+                    round=turn,
+                    role="garbler" if role == "garbler" else "evaluator",
+                    partner=partner,
+                    key=key.hex(),
+                    state=relay.state_of(connection, running, number),
+                    people=sizes,
+                )
+            )
+    return models.MyPairs(pairs=found)
+
+
+@router.put("/{number}/{kind}", openapi_extra=BODY, responses=declared(401, 403, 404, 409, 422))
+async def send_message(
+    request: Request, service: Collector, running: OfStudy, number: Number, kind: Sent, _: Bearer
+) -> models.Delivered:
+    """Leave a message. The same one again changes nothing; another one is refused."""
+    holder = service.secrets.participant(running.id, token_of(request))
+    which = relay.KINDS[kind]
+    await to_thread.run_sync(relay.addressed, running, holder, number, which, True)
+    message = relay.Message(running, number, which, await request.body())
+    state = await service.writer.do(relay.deliver, message)
+    service.announce()
+    return models.Delivered(state=state)
+
+
+@router.get(
+    "/{number}/{kind}",
+    response_class=Response,
+    responses={
+        **declared(401, 403, 404, 422),
+        200: {"content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}},
+    },
+)
+async def fetch_message(
+    request: Request,
+    service: Collector,
+    running: OfStudy,
+    number: Number,
+    kind: Fetched,
+    _: Bearer,
+    wait: Annotated[int, Query(ge=0, le=25, description="Seconds to wait for it.")] = 0,
+) -> Response:
+    """Fetch the partner's message, sealed as it was sent; wait for it if asked to."""
+    holder = service.secrets.participant(running.id, token_of(request))
+    which = relay.KINDS[kind]
+    await to_thread.run_sync(relay.addressed, running, holder, number, which, False)
+    deadline = asyncio.get_running_loop().time() + wait
+    while True:
+        arrived = service.arrived
+        body = await to_thread.run_sync(_fetch, service, running, number, which)
+        left = deadline - asyncio.get_running_loop().time()
+        if body is not None:
+            return Response(body, media_type="application/octet-stream")
+        if left <= 0:
+            raise NotYet(f"the {kind} of pair {number} has not arrived yet")
+        try:
+            await asyncio.wait_for(arrived.wait(), left)
+        except TimeoutError:
+            continue
+
+
+def _fetch(service: Service, running: Running, number: int, kind: Kind) -> bytes | None:
+    with service.database.reading() as connection:
+        return relay.fetch(connection, running, number, kind)

@@ -1,0 +1,84 @@
+"""Tokens: the analyst's, of which only a hash is kept; participants' and gateways', which are recomputed.
+
+A participant's secret is a message authentication code of who it is for, so nothing has to be looked up, and
+nothing that the database holds for a person lets a reader of a single table act for that person.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+from dataclasses import dataclass
+
+from ..errors import NotAllowed, NotYours
+from ..randomness import secret_bytes
+
+TOKEN = 24
+"""Bytes of a token."""
+CODE = 10
+"""Bytes of an invitation's code: 16 letters and digits."""
+
+
+@dataclass(frozen=True)
+class Holder:
+    """Whom a token belongs to: one participant, or a gateway with the indices from ``index`` on."""
+
+    kind: str
+    stratum: int
+    index: int
+    count: int = 1
+
+
+def new_token() -> str:
+    """A token for an analyst."""
+    return base64.urlsafe_b64encode(secret_bytes(TOKEN)).decode()
+
+
+def new_code() -> str:
+    """A code that a person can type."""
+    text = base64.b32encode(secret_bytes(CODE)).decode().lower()
+    return "-".join(text[place : place + 4] for place in range(0, len(text), 4))
+
+
+def hashed(token: str) -> bytes:
+    """What is kept of a token or a code."""
+    return hashlib.sha256(b"dpairs token/" + token.encode()).digest()
+
+
+class Secrets:
+    """The secrets of all participants, from one key."""
+
+    def __init__(self, key: bytes) -> None:
+        self._key = key
+
+    def __repr__(self) -> str:
+        return "Secrets()"
+
+    def make(self, study: str, holder: Holder) -> str:
+        """The secret of a participant or gateway: whom it is for, and a code that only the key gives."""
+        name = f"{holder.kind}.{holder.stratum}.{holder.index}.{holder.count}"
+        return f"{name}.{self._mac(study, name)}"
+
+    def read(self, study: str, token: str | None) -> Holder:
+        """Whom a token of this study belongs to."""
+        if token is None:
+            raise NotAllowed("this needs the secret that was given at enrolment, as a bearer token")
+        name, _, mac = token.rpartition(".")
+        # A comparison of bytes: a forged token may hold any letters.
+        if not hmac.compare_digest(self._mac(study, name).encode(), mac.encode()):
+            raise NotAllowed("this secret was not given for this study")
+        kind, stratum, index, count = name.split(".")
+        return Holder(kind, int(stratum), int(index), int(count))
+
+    def participant(self, study: str, token: str | None) -> Holder:
+        """The same, of one person."""
+        holder = self.read(study, token)
+        if holder.kind != "person":
+            raise NotYours("a gateway sends batches, not single reports or messages")
+        return holder
+
+    def _mac(self, study: str, name: str) -> str:
+        return hmac.new(self._key, f"{study}/{name}".encode(errors="replace"), hashlib.sha256).hexdigest()[
+            :40
+        ]

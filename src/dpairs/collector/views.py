@@ -1,0 +1,129 @@
+"""What is shown of a study: pure functions from what is stored to what is answered."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+from sqlalchemy import Connection
+
+from ..errors import DpairsError
+from ..privacy import PrivacyClaim
+from . import growth, models, relay
+from .running import OPEN, Running
+from .steering import next_step, step_of
+
+
+def public(running: Running) -> models.PublicStudy:
+    """What anybody may know."""
+    study = running.study
+    return models.PublicStudy(
+        id=running.id,
+        title=running.title,
+        question=running.question,
+        state=running.state,
+        step=step_of(running),
+        enrolment=running.enrolment,
+        round=study.protocol.round,
+        rounds=study.protocol.rounds,
+        protocol=study.protocol.name,
+        statistic=study.statistic.name,
+        strata=list(running.strata),
+        columns=list(study.statistic.private_columns),
+        study=json.loads(study.to_json()),
+        claim=study.privacy.to_json(),
+        promise=promise(study.privacy),
+    )
+
+
+def promise(claim: PrivacyClaim) -> str:
+    """The privacy claim in plain words."""
+    odds = np.exp(min(claim.epsilon, 50.0))
+    delta = f", but for a chance of {claim.delta:g}" if claim.delta else ""
+    return (
+        f"Whatever your true answer is, what leaves your device would have been at most {odds:.3g} times as "
+        f"likely with any other answer (epsilon {claim.epsilon:.4g}{delta}). {claim.trust.capitalize()}."
+    )
+
+
+def summary(running: Running) -> models.Summary:
+    """A line of the analyst's list."""
+    study = running.study
+    return models.Summary(
+        id=running.id,
+        title=running.title,
+        state=running.state,
+        step=step_of(running),
+        statistic=study.statistic.name,
+        protocol=study.protocol.name,
+        epsilon=study.epsilon,
+        enrolled=sum(running.next_index),
+        reports=sum(sum(each.reports) for each in running.rounds),
+        created=running.created,
+    )
+
+
+def progress(connection: Connection, running: Running) -> models.Progress:
+    """All that an analyst watches."""
+    estimate: dict[str, Any] | None = None
+    why_not: str | None = None
+    try:
+        estimate = running.now.estimate().to_json()
+    except DpairsError as error:
+        why_not = str(error)
+    stages = []
+    for each in running.rounds:
+        points = growth.points(connection, each.serial)
+        stages.append(
+            models.Stage(
+                number=each.study.protocol.round,
+                study=each.study.id,
+                reports=dict(zip(each.study.strata, each.reports, strict=True)),
+                asked=_asked(running, each.study),
+                growth=[(point.reports, point.at, point.value, point.standard_error) for point in points],
+            )
+        )
+    return models.Progress(
+        study=public(running),
+        expected=running.expected,
+        enrolled=dict(zip(running.strata, running.next_index, strict=True)),
+        stages=stages,
+        pairs=relay.drop_outs(connection, running) if running.of_pairs and running.state != OPEN else None,
+        estimate=estimate,
+        why_not=why_not,
+        next_step=next_step(running),
+        learns=learns(running),
+    )
+
+
+def _asked(running: Running, study: Any) -> dict[str, int]:
+    """Of those enrolled, how many a round asks; in a study of rounds, by the share of each block of 64."""
+    found = {}
+    for place, name in enumerate(running.strata):
+        enrolled = running.next_index[place]
+        if running.of_pairs or study.protocol.rounds == 1 or enrolled == 0:
+            found[name] = enrolled
+            continue
+        sample = min(enrolled, 2**16)
+        share = study.protocol.asked(study.coins, place, 0, sample)
+        found[name] = round(float(share.mean()) * enrolled) if enrolled > sample else int(share.sum())
+    return found
+
+
+def learns(running: Running) -> list[tuple[str, str]]:
+    """Who learns what, in words for the page."""
+    if running.of_pairs:
+        return [
+            ("the partner", "nothing: the result can be read by the collector alone"),
+            ("the collector", "one noisy symbol for each pair, and who was paired with whom"),
+            ("the analyst", "how often each symbol came up"),
+        ]
+    return [
+        ("the collector", "one randomized symbol of each participant, and the public class, if any"),
+        ("the analyst", "how often each symbol came up"),
+        (
+            "other participants",
+            "nothing but the study" + (" and the pilot" if not running.last_round else ""),
+        ),
+    ]
