@@ -10,7 +10,7 @@ from rich.text import Text
 
 from .. import __version__
 from ..errors import DpairsError
-from . import demo, estimate, pair, plan, report, serve, simulate, study, tally
+from . import demo, estimate, join, pair, plan, report, serve, simulate, study, tally
 from .show import errors
 
 app = typer.Typer(
@@ -29,6 +29,7 @@ app.command("pair")(pair.pair)
 app.command("decode")(pair.decode)
 app.command("tally")(tally.tally)
 app.command("estimate")(estimate.estimate)
+app.command("join")(join.join)
 app.command("serve")(serve.serve)
 app.command("demo")(demo.demo)
 

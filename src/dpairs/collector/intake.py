@@ -11,7 +11,7 @@ from sqlalchemy import Connection, insert, select
 
 from ..errors import BadValue, Closed, Conflict
 from . import schema
-from .running import OPEN, Column, Round, Running, stored
+from .running import OPEN, Column, Round, Running, stored, two_columns
 from .writer import After
 
 AGAIN, COUNTED = "again", "counted"
@@ -109,11 +109,9 @@ def _take_batch(connection: Connection, batch: Batch) -> Any:
         table.stratum == batch.stratum,
         table.index.between(int(batch.indices[0]), int(batch.indices[-1])),
     )
-    there = np.array(connection.execute(wanted).all(), dtype=np.int64).reshape(-1, 2)
-    known, place, of_batch = np.intersect1d(
-        there[:, 0], batch.indices, assume_unique=True, return_indices=True
-    )
-    same = int((there[place, 1] == batch.symbols[of_batch]).sum())
+    there, before = two_columns(connection, wanted)
+    known, place, of_batch = np.intersect1d(there, batch.indices, assume_unique=True, return_indices=True)
+    same = int((before[place] == batch.symbols[of_batch]).sum())
     outcome[AGAIN], outcome["different"] = same, known.size - same
     fresh = np.ones(batch.indices.size, dtype=bool)
     fresh[of_batch] = False

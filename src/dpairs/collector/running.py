@@ -11,7 +11,7 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Connection, Select, func, select
 
 from ..errors import NotFound
 from ..estimate import Estimate
@@ -210,10 +210,16 @@ def recount(connection: Connection, into: Round) -> None:
                 .order_by(table.index)
                 .limit(SLICE)
             )
-            rows = connection.execute(wanted).all()
-            if not rows:
+            indices, symbols = two_columns(connection, wanted)
+            if indices.size == 0:
                 break
-            both = np.array(rows, dtype=np.int64)
-            into.count(stratum, both[:, 0], both[:, 1])
-            after = int(both[-1, 0])
+            into.count(stratum, indices, symbols)
+            after = int(indices[-1])
             into.fold()
+
+
+def two_columns(connection: Connection, wanted: Select[int, int]) -> tuple[Column, Column]:
+    """The result of a query for two integers, as arrays."""
+    rows = connection.execute(wanted).all()
+    first, second = zip(*rows, strict=True) if rows else ((), ())
+    return np.array(first, dtype=np.int64), np.array(second, dtype=np.int64)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+import json
+from typing import Annotated, Any
 
 import numpy as np
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Path, Request
 from fastapi.responses import Response
 
 from ...canonical import parse
-from ...errors import BadParameter, BadValue, NotYours, WrongStudy
+from ...errors import BadParameter, BadValue, NotYet, NotYours, WrongStudy
 from ...report import Report
 from .. import intake, models, views
 from ..batches import read_batch
@@ -61,6 +62,15 @@ RECEIPTS = {outcome: f'{{"outcome":"{outcome}"}}'.encode() for outcome in (intak
 async def read_study(running: OfStudy) -> models.PublicStudy:
     """The study, its question, and what it promises."""
     return views.public(running)
+
+
+@router.get("/rounds/{number}", responses=declared(404, 422))
+async def read_round(running: OfStudy, number: Annotated[int, Path(ge=1, le=2)]) -> dict[str, Any]:
+    """The study of one round: all that a device, or whoever checks an estimate, needs."""
+    for each in running.rounds:
+        if each.study.protocol.round == number:
+            return dict(json.loads(each.study.to_json()))
+    raise NotYet(f"round {number} has not begun")
 
 
 @router.post("/people", status_code=201, responses=declared(401, 404, 409, 422))

@@ -1,0 +1,104 @@
+"""The analyst's requests to a collector."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from ..randomness import secret_bytes
+from ..study import Study
+from ..tally import Tally
+from .transport import Transport
+
+API = "/api/v1"
+
+
+class Analyst:
+    """An analyst of one collector."""
+
+    def __init__(self, base: str, token: str, *, transport: Transport | None = None) -> None:
+        self._line = transport or Transport(base)
+        self._token = token
+
+    def __repr__(self) -> str:
+        return f"Analyst({self._line.base!r})"
+
+    def _ask(self, method: str, path: str, content: Mapping[str, Any] | None = None) -> Any:
+        return self._line.json(method, API + path, content, self._token)
+
+    def begin(
+        self,
+        study: Study,
+        title: str,
+        question: str = "",
+        *,
+        enrolment: str = "open",
+        people: int | None = None,
+    ) -> str:
+        """Begin a study; the link for its participants."""
+        wish = {
+            "title": title,
+            "question": question,
+            "enrolment": enrolment,
+            "people": people,
+            "study": json.loads(study.to_json()),
+        }
+        self._ask("POST", "/studies", wish)
+        return f"{self._line.base}/take-part/{study.id}"
+
+    def studies(self) -> list[dict[str, Any]]:
+        """All studies."""
+        found: list[dict[str, Any]] = self._ask("GET", "/studies")
+        return found
+
+    def progress(self, study: str) -> dict[str, Any]:
+        """How a study stands."""
+        found: dict[str, Any] = self._ask("GET", f"/studies/{study}/progress")
+        return found
+
+    def estimate(self, study: str) -> dict[str, Any]:
+        """The estimate, as `Estimate.to_json` gives it."""
+        found: dict[str, Any] = self._ask("GET", f"/studies/{study}/estimate")
+        return found
+
+    def tally(self, study: str, number: int | None = None) -> Tally:
+        """The tally of a round, by default the current one."""
+        query = "" if number is None else f"?round={number}"
+        path = f"{API}/studies/{study}/tally{query}"
+        body = self._line.bytes("GET", path, token=self._token)
+        return Tally.from_json(body, self._round(study, json.loads(body)["study"]))
+
+    def _round(self, study: str, wanted: str) -> Study:
+        now = Study.from_json(json.dumps(self._ask("GET", f"/studies/{study}")["study"]))
+        if now.id == wanted:
+            return now
+        body = self._ask("GET", f"/studies/{study}/rounds/1")
+        return Study.from_json(json.dumps(body))
+
+    def advance(self, study: str) -> str:
+        """Take the next step; the step that the study is at then."""
+        seen = self._ask("GET", f"/studies/{study}")["step"]
+        return str(self._ask("POST", f"/studies/{study}/advance", {"seen": seen})["step"])
+
+    def close(self, study: str) -> None:
+        """Take no more reports."""
+        self._ask("POST", f"/studies/{study}/close")
+
+    def delete(self, study: str) -> None:
+        """Forget a study."""
+        self._ask("DELETE", f"/studies/{study}")
+
+    def invite(self, study: str, count: int, stratum: str | None = None) -> list[str]:
+        """New single-use codes."""
+        wish: dict[str, Any] = {"count": count}
+        if stratum is not None:
+            wish["stratum"] = stratum
+        found: list[str] = self._ask("POST", f"/studies/{study}/invitations", wish)["codes"]
+        return found
+
+    def gateway(self, study: str, people: Mapping[str, int]) -> dict[str, dict[str, Any]]:
+        """Indices and secrets for a gateway."""
+        wish = {"request": secret_bytes(16).hex(), "people": dict(people)}
+        found: dict[str, dict[str, Any]] = self._ask("POST", f"/studies/{study}/gateways", wish)["people"]
+        return found

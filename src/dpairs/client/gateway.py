@@ -1,0 +1,110 @@
+"""A gateway reports for many people whose data it holds anyway: a hospital, an app's own server.
+
+The people's noise follows from a key that is written down first, so a gateway that was stopped sends the very
+same reports again, which are counted once.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from ..data import tables
+from ..errors import BadParameter, BadValue
+from ..randomness import SecretStream
+from ..study import Study
+from .device import Device
+from .link import Link
+from .reporter import API
+from .transport import Transport
+
+ARROW = "application/vnd.apache.arrow.stream"
+BATCH = 2**18
+"""Reports in one request."""
+
+
+class Gateway:
+    """The part of many people in one study: ``people`` is what the analyst's gateway request returned."""
+
+    def __init__(
+        self,
+        link: str | Link,
+        people: Mapping[str, Mapping[str, Any]],
+        *,
+        device: Device | None = None,
+        transport: Transport | None = None,
+    ) -> None:
+        self._where = Link.parse(link) if isinstance(link, str) else link
+        self._people = people
+        self._device = device or Device()
+        self._line = transport or Transport(self._where.base, patience=300.0)
+
+    def __repr__(self) -> str:
+        return f"Gateway({self._where.study[:16]!r})"
+
+    def report(self, data: Any) -> dict[str, int]:
+        """Randomize everybody who is asked in the current round, and send; what came of the reports.
+
+        ``data`` is a table of all the gateway's people, in the same order every time.
+        """
+        with self._device.study(self._where.study) as me:
+            public = self._line.json("GET", f"{API}/{self._where.study}")
+            study = me.load_study(public["study"])
+            outcome = {"counted": 0, "again": 0, "different": 0}
+            (table,) = tables(data, study.statistic.columns)
+            for stratum, columns in study.statistic.split(table):
+                given = self._people.get(stratum)
+                people, room = len(columns[0]), 0 if given is None else given["count"]
+                if given is None or people > room:
+                    raise BadParameter(f"this gateway has {room} indices of {stratum!r}, not {people}")
+                key = hashlib.sha256(me.key(f"gateway {study.id}") + stratum.encode()).digest()
+                indices, symbols = randomized(study, stratum, given["first"], columns, SecretStream(key))
+                for start in range(0, len(indices), BATCH):
+                    part = slice(start, start + BATCH)
+                    answer = self.send(study, stratum, indices[part], symbols[part])
+                    outcome = {name: count + answer[name] for name, count in outcome.items()}
+            return outcome
+
+    def send(
+        self, study: Study, stratum: str, indices: NDArray[Any], symbols: NDArray[Any]
+    ) -> dict[str, int]:
+        """Send one batch of reports that are randomized already."""
+        body = batch(study, indices, symbols)
+        token = self._people[stratum]["secret"]
+        answer = self._line.bytes("POST", f"{API}/{self._where.study}/batches", body, token, ARROW)
+        result: dict[str, int] = json.loads(answer)
+        return result
+
+
+def randomized(
+    study: Study, stratum: str, first: int, columns: Any, bits: SecretStream
+) -> tuple[NDArray[np.int64], NDArray[Any]]:
+    """The indices and symbols of consecutive people, of those who are asked in this round."""
+    count, place = len(columns[0]), study.strata.index(stratum)
+    if study.strata != study.statistic.strata:
+        raise BadValue("people compute in pairs themselves: no gateway can do it for them")
+    asked = study.protocol.asked(study.coins, place, first, count)
+    who = np.arange(count) if asked is None else np.flatnonzero(asked)
+    if who.size == 0:
+        return who, who
+    chosen = tuple(np.asarray(column)[who] for column in columns)
+    symbols = study.protocol.randomize(study.coins, place, first + int(who[0]), chosen, bits)
+    return first + who, symbols
+
+
+def batch(study: Study, indices: NDArray[Any], symbols: NDArray[Any]) -> bytes:
+    """Reports as an Arrow stream, with the study's id in its metadata."""
+    schema = pa.schema(
+        [("index", pa.int64()), ("symbol", pa.from_numpy_dtype(symbols.dtype))],
+        metadata={"dpairs-study": study.id},
+    )
+    out = pa.BufferOutputStream()
+    with pa.ipc.new_stream(out, schema) as writer:
+        writer.write_table(pa.table([pa.array(indices), pa.array(symbols)], schema=schema))
+    return bytes(out.getvalue())

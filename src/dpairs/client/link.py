@@ -1,0 +1,35 @@
+"""The link that a person is given: which collector, which study, and a code if invited."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from urllib.parse import parse_qs, urlsplit
+
+from ..errors import BadParameter
+
+_STUDY = re.compile(r"/(?:take-part|studies|api/v1/studies)/([0-9a-f]{64})/?$")
+
+
+@dataclass(frozen=True)
+class Link:
+    """A study of a collector. The code stands after a #, so that it reaches no server's log."""
+
+    base: str
+    study: str
+    code: str | None = field(default=None, repr=False)
+
+    @classmethod
+    def parse(cls, address: str) -> Link:
+        """Read a link like https://host/take-part/STUDY#code=CODE."""
+        try:
+            parts = urlsplit(address.strip())
+            found = _STUDY.search(parts.path)
+            if parts.scheme not in ("http", "https") or not parts.hostname or found is None:
+                raise ValueError
+        except ValueError:
+            raise BadParameter(
+                f"a link looks like https://HOST/take-part/STUDY, with 64 digits, not {address[:120]!r}"
+            ) from None
+        code = parse_qs(parts.fragment).get("code", [None])[0]
+        return cls(f"{parts.scheme}://{parts.netloc}{parts.path[: found.start()]}", found[1], code)

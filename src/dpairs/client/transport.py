@@ -1,0 +1,111 @@
+"""Requests to a collector: tried again, ever more patiently, while it cannot be reached or is busy."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import urllib3
+
+from .. import errors
+from ..randomness import secret_bytes
+
+BUSY = (408, 429, 502, 503, 504)
+FIRST, LONGEST = 0.05, 5.0
+"""Seconds before the second attempt, and between late ones."""
+MAX_ANSWER = 512 * 2**20
+"""Bytes of an answer that are read."""
+JSON = "application/json"
+
+
+class Transport:
+    """A connection to one collector.
+
+    ``patience`` is how many seconds a request is tried before `Unavailable` is raised. All requests of this
+    package may be repeated: the collector does each of them once.
+    """
+
+    def __init__(self, base: str, *, patience: float = 60.0, timeout: float = 60.0) -> None:
+        self.base = base.rstrip("/")
+        self._patience = patience
+        self._pool = urllib3.PoolManager(
+            maxsize=4, retries=False, timeout=urllib3.Timeout(connect=10.0, read=timeout)
+        )
+
+    def __repr__(self) -> str:
+        return f"Transport({self.base!r})"
+
+    def json(
+        self, method: str, path: str, content: Mapping[str, Any] | None = None, token: str | None = None
+    ) -> Any:
+        """A request with JSON both ways."""
+        body = None if content is None else json.dumps(content).encode()
+        answer = self.bytes(method, path, body, token, JSON)
+        try:
+            return json.loads(answer) if answer else None
+        except ValueError:
+            raise errors.Unavailable(f"{self.base} answers, but not as a collector does") from None
+
+    def bytes(
+        self,
+        method: str,
+        path: str,
+        body: bytes | None = None,
+        token: str | None = None,
+        kind: str = "application/octet-stream",
+    ) -> bytes:
+        """A request with bytes both ways; an error of the collector's is raised here as what it is."""
+        headers = {} if body is None else {"Content-Type": kind}
+        if token is not None:
+            headers["Authorization"] = f"Bearer {token}"
+        deadline = time.monotonic() + self._patience
+        attempt = 0
+        while True:
+            problem: errors.DpairsError
+            try:
+                response = self._pool.request(
+                    method,
+                    self.base + path,
+                    body=body,
+                    headers=headers,
+                    redirect=False,
+                    preload_content=False,
+                )
+                answer = response.read(MAX_ANSWER + 1)
+                response.release_conn()
+                if len(answer) > MAX_ANSWER:
+                    raise errors.TooLarge(f"{self.base} answers with more than {MAX_ANSWER} bytes")
+                if response.status < 300:
+                    return answer
+                problem = _problem(self.base, response.status, answer)
+                if response.status not in BUSY:
+                    raise problem
+            except urllib3.exceptions.LocationValueError:
+                raise errors.BadParameter(f"{self.base!r} is not an address") from None
+            except urllib3.exceptions.HTTPError as error:
+                problem = errors.Unavailable(f"{self.base} cannot be reached: {_reason(error)}")
+            pause = min(LONGEST, FIRST * 2**attempt) * (0.5 + secret_bytes(1)[0] / 256)
+            if time.monotonic() + pause > deadline:
+                raise problem
+            time.sleep(pause)
+            attempt += 1
+
+
+def _problem(base: str, status: int, answer: bytes) -> errors.DpairsError:
+    """The collector's error, of its own type."""
+    try:
+        said = json.loads(answer)
+        kind = getattr(errors, said["error"])
+        if issubclass(kind, errors.DpairsError):
+            problem: errors.DpairsError = kind(str(said["message"])[:1000])
+            return problem
+    except (ValueError, TypeError, KeyError, AttributeError):
+        pass
+    return errors.Unavailable(f"{base} answers with status {status}, and not as a collector does")
+
+
+def _reason(error: Exception) -> str:
+    reason = getattr(error, "reason", error)
+    return str(reason).rpartition(": ")[2][:120] or type(error).__name__
