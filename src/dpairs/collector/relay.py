@@ -89,7 +89,7 @@ def _deliver(connection: Connection, message: Message) -> Any:
         raise Closed(f"pair {number} takes no more messages: {state if state != WAITING else 'it is closed'}")
     table = schema.messages
     mine = (table.c.study == running.id, table.c.pair == number)
-    there = dict(connection.execute(select(table.c.kind, table.c.body).where(*mine)).tuples().all())
+    there = {row.kind: row.body for row in connection.execute(select(table).where(*mine))}
     before = there.get(message.kind)
     if before is not None:
         if before == message.body:

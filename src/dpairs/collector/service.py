@@ -57,7 +57,7 @@ class Service:
     def _keys(self, new_analyst: bool) -> tuple[bytes, bytes]:
         """The key of participants' secrets and the hash of the analyst's token; made at the first start."""
         with self.database.engine.begin() as connection:
-            known = dict(connection.execute(select(schema.meta.c.name, schema.meta.c.value)).tuples().all())
+            known = {row.name: row.value for row in connection.execute(select(schema.meta))}
             if "key" not in known:
                 known["key"] = secret_bytes()
                 connection.execute(insert(schema.meta), {"name": "key", "value": known["key"]})

@@ -170,6 +170,8 @@ def invite(connection: Connection, items: Sequence[Invite]) -> list[Any]:
 
 
 def _invite(connection: Connection, item: Invite) -> list[str]:
+    if item.running.state != OPEN:
+        raise Closed("nobody can enrol in this study any more, so nobody is invited")
     study = item.running.id
     rows = [{"study": study, "code": hashed(code), "stratum": item.stratum} for code in item.codes]
     connection.execute(insert(schema.invitations), rows)

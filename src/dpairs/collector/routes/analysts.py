@@ -119,7 +119,7 @@ async def delete_study(service: Analyst, running: OfStudy) -> None:
     await service.writer.do(steering.end, steering.End(service.studies, running, True))
 
 
-@router.post("/studies/{study}/invitations", status_code=201, responses=declared(401, 404, 422))
+@router.post("/studies/{study}/invitations", status_code=201, responses=declared(401, 404, 409, 422))
 async def invite_people(service: Analyst, running: OfStudy, new: models.NewInvitations) -> models.Invitations:
     """Make single-use codes; they are shown this once."""
     if new.stratum is not None and new.stratum not in running.strata:

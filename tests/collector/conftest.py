@@ -1,0 +1,75 @@
+"""Databases and collectors for the tests of this folder."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from .postgres import Cluster
+from .servers import Caller, InThread, Process, collector
+
+
+@pytest.fixture(scope="session")
+def cluster() -> Iterator[Cluster]:
+    """A PostgreSQL cluster, started by the first test that asks for it."""
+    made = Cluster()
+    yield made
+    made.stop()
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def database(request, tmp_path) -> str:
+    """The address of an empty database, of both kinds in turn."""
+    if request.param == "postgresql":
+        return request.getfixturevalue("cluster").new_database()
+    return f"sqlite:///{tmp_path / 'collector.sqlite'}"
+
+
+@pytest.fixture
+def sqlite(tmp_path) -> str:
+    """The address of an empty SQLite database."""
+    return f"sqlite:///{tmp_path / 'collector.sqlite'}"
+
+
+@pytest.fixture
+def running(database) -> Iterator[InThread]:
+    """A collector on either database."""
+    with collector(database) as made:
+        yield made
+
+
+@pytest.fixture
+def here(sqlite) -> Iterator[InThread]:
+    """A collector on SQLite."""
+    with collector(sqlite) as made:
+        yield made
+
+
+@pytest.fixture
+def call(here) -> Caller:
+    """Anybody's requests to it."""
+    return Caller(here.base)
+
+
+@pytest.fixture
+def ask(here) -> Caller:
+    """The analyst's requests to it."""
+    return Caller(here.base, here.token)
+
+
+@pytest.fixture
+def serve(tmp_path) -> Iterator[Callable[..., Process]]:
+    """Makes `dpairs serve` processes, and ends those that are left."""
+    made: list[Process] = []
+
+    def make(database: str, *options: str) -> Process:
+        folder = tmp_path / f"serve{len(made)}"
+        folder.mkdir(parents=True)
+        made.append(Process(database, Path(folder), *options))
+        return made[-1].start()
+
+    yield make
+    for each in made:
+        each.kill()

@@ -1,0 +1,74 @@
+"""A private PostgreSQL cluster in a temporary folder, on a Unix socket, for one run of tests."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import create_engine, text
+
+MISSING = "PostgreSQL is not installed: on Debian, `apt-get install postgresql`"
+# The tests kill collectors, never the cluster, so it need not flush.
+SETTINGS = "-c listen_addresses='' -c fsync=off -c shared_buffers=32MB -c max_connections=60"
+
+
+def program(name: str) -> Path | None:
+    """Where a program of PostgreSQL is: Debian keeps the server's out of the PATH."""
+    places = sorted(Path("/usr/lib/postgresql").glob(f"*/bin/{name}"), reverse=True)
+    found = shutil.which(name)
+    return places[0] if places else (Path(found) if found else None)
+
+
+class Cluster:
+    """Started in a folder of its own, and stopped and deleted at the end."""
+
+    def __init__(self) -> None:
+        initdb, control = program("initdb"), program("pg_ctl")
+        if initdb is None or control is None:
+            pytest.skip(MISSING)
+        self._control = control
+        # A short path: a socket's is at most 107 bytes.
+        self._folder = Path(tempfile.mkdtemp(prefix="dpairs-pg-", dir="/tmp"))
+        self._as: dict[str, Any] = {"cwd": self._folder}
+        if os.geteuid() == 0:  # initdb refuses root
+            shutil.chown(self._folder, "postgres", "postgres")
+            self._as |= {"user": "postgres", "group": "postgres", "extra_groups": []}
+        self._data = self._folder / "data"
+        self._run(initdb, "-D", self._data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C", "-N")
+        options = f"{SETTINGS} -c unix_socket_directories='{self._folder}'"
+        self._run(control, "-D", self._data, "-w", "-l", self._folder / "log", "-o", options, "start")
+        self._made = 0
+
+    def _run(self, *command: Any) -> None:
+        done = subprocess.run(
+            [str(part) for part in command],
+            check=False,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            timeout=120,
+            **self._as,
+        )
+        assert done.returncode == 0, done.stderr.decode()
+
+    def address(self, name: str) -> str:
+        return f"postgresql+psycopg://postgres@/{name}?host={self._folder}"
+
+    def new_database(self) -> str:
+        """The address of an empty database."""
+        self._made += 1
+        name = f"test{self._made}"
+        engine = create_engine(self.address("postgres"), isolation_level="AUTOCOMMIT")
+        with engine.connect() as connection:
+            connection.execute(text(f"create database {name}"))
+        engine.dispose()
+        return self.address(name)
+
+    def stop(self) -> None:
+        self._run(self._control, "-D", self._data, "-m", "immediate", "-w", "stop")
+        shutil.rmtree(self._folder, ignore_errors=True)

@@ -1,0 +1,258 @@
+"""What the collector's tests share: collectors as real processes and in a thread, and looks into a database."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import urllib3
+import uvicorn
+from sqlalchemy import create_engine, select
+
+from dpairs.client import Analyst, Transport
+from dpairs.collector import Service, Settings, create_app, schema
+from dpairs.study import Study
+
+STUDIES = "/api/v1/studies"
+PROGRAM = [sys.executable, "-c", "from dpairs.cli import main; main()"]
+VALIDATE = os.environ.get("DPAIRS_VALIDATE") == "1"
+DEADLINE = 60.0
+
+
+def until(condition: Callable[[], Any], what: str, seconds: float = DEADLINE) -> Any:
+    """Poll until the condition holds."""
+    deadline = time.monotonic() + seconds
+    while True:
+        found = condition()
+        if found:
+            return found
+        if time.monotonic() > deadline:
+            raise AssertionError(f"{what} did not happen within {seconds:g} seconds")
+        time.sleep(0.01)
+
+
+def free_port() -> int:
+    """A port that nobody listens on at the moment."""
+    with socket.create_server(("127.0.0.1", 0)) as line:
+        return int(line.getsockname()[1])
+
+
+def dpairs(*arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
+    """Run the command line to its end."""
+    command = [*PROGRAM, *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False, **options)
+
+
+class Process:
+    """`dpairs serve` as a process, on a port that stays the same over restarts."""
+
+    def __init__(self, database: str, folder: Path, *options: str) -> None:
+        self.database, self._folder, self._options = database, folder, options
+        self.port = free_port()
+        self.base = f"http://127.0.0.1:{self.port}"
+        self.token = ""
+        self._starts = 0
+        self._child: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> Process:
+        """Start, read the line it prints, and wait until it is healthy."""
+        self._starts += 1
+        command = [*PROGRAM, "serve", "--json", "--port", str(self.port)]
+        command += ["--database", self.database, "--rate", "0", *self._options]
+        with self.log.open("wb") as log:
+            self._child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, cwd=self._folder)
+        assert self._child.stdout is not None
+        line = self._child.stdout.readline()
+        assert line, self.log.read_text()
+        said = json.loads(line)
+        assert said["address"] == self.base
+        self.token = said["token"] or self.token
+        until(self._healthy, "a healthy collector")
+        return self
+
+    @property
+    def log(self) -> Path:
+        """What the latest start wrote to stderr."""
+        return self._folder / f"serve-{self._starts}.log"
+
+    def _healthy(self) -> bool:
+        with contextlib.suppress(urllib3.exceptions.HTTPError), urllib3.PoolManager() as pool:
+            answer = pool.request("GET", f"{self.base}/healthz", retries=False, timeout=5.0)
+            return answer.status == 200 and answer.json()["status"] == "ok"
+        return False
+
+    def kill(self) -> None:
+        """As a power cut ends it."""
+        self._end(signal.SIGKILL)
+
+    def stop(self) -> int:
+        """As an operator ends it; its exit code."""
+        return self._end(signal.SIGTERM)
+
+    def _end(self, how: signal.Signals) -> int:
+        child, self._child = self._child, None
+        if child is None:
+            return 0
+        child.send_signal(how)
+        code = child.wait(DEADLINE)
+        if child.stdout is not None:
+            child.stdout.close()
+        return code
+
+    def transport(self, patience: float = DEADLINE) -> Transport:
+        return Transport(self.base, patience=patience, timeout=30.0)
+
+    def analyst(self) -> Analyst:
+        return Analyst(self.base, self.token, transport=self.transport())
+
+
+class InThread:
+    """A collector in this process, with settings that the command line does not have."""
+
+    def __init__(self, database: str, **settings: Any) -> None:
+        self.service = Service(Settings(**{"database": database, "rate": 0.0, **settings}))
+        self.database = database
+        self.token = self.service.token or ""
+        self._line = socket.create_server(("127.0.0.1", 0), backlog=512)
+        self.base = f"http://127.0.0.1:{self._line.getsockname()[1]}"
+        self.app = create_app(self.service)
+        config = uvicorn.Config(self.app, log_config=None, access_log=False, timeout_graceful_shutdown=2)
+        self._server = uvicorn.Server(config)
+        self._thread = threading.Thread(target=self._server.run, args=([self._line],))
+        self._thread.start()
+        until(lambda: self._server.started, "the start of the collector")
+
+    def stop(self) -> None:
+        self._server.should_exit = True
+        self._thread.join(DEADLINE)
+        self._line.close()
+
+    def transport(self, patience: float = 10.0) -> Transport:
+        return Transport(self.base, patience=patience, timeout=30.0)
+
+    def analyst(self) -> Analyst:
+        return Analyst(self.base, self.token, transport=self.transport())
+
+
+@contextlib.contextmanager
+def collector(database: str, token: str = "", **settings: Any) -> Iterator[InThread]:
+    """A collector in this process, for a while; a restarted one is given the token it had."""
+    running = InThread(database, **settings)
+    running.token = running.token or token
+    try:
+        yield running
+    finally:
+        running.stop()
+
+
+class Caller:
+    """Plain requests, once each, whatever comes back."""
+
+    def __init__(self, base: str, token: str | None = None) -> None:
+        self.base, self._token = base, token
+        self._pool = urllib3.PoolManager(retries=False, timeout=30.0, maxsize=8)
+
+    def __call__(
+        self,
+        method: str,
+        path: str,
+        content: Any = None,
+        *,
+        token: str | None = None,
+        body: bytes | None = None,
+        kind: str | None = None,
+        **headers: str,
+    ) -> Answer:
+        if content is not None:
+            body, kind = json.dumps(content).encode(), kind or "application/json"
+        sent = {name.replace("_", "-"): value for name, value in headers.items()}
+        if kind is not None:
+            sent["Content-Type"] = kind
+        if token is not None or self._token is not None:
+            sent["Authorization"] = f"Bearer {token if token is not None else self._token}"
+        answer = self._pool.request(method, self.base + path, body=body, headers=sent, redirect=False)
+        return Answer(answer.status, answer.data, dict(answer.headers.items()))
+
+
+class Answer:
+    """A status, a body, and headers with names in small letters."""
+
+    def __init__(self, status: int, body: bytes, headers: dict[str, str]) -> None:
+        self.status, self.body = status, body
+        self.headers = {name.lower(): value for name, value in headers.items()}
+
+    def __repr__(self) -> str:
+        return f"{self.status} {self.body[:300]!r}"
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.body)
+
+    @property
+    def error(self) -> tuple[int, str]:
+        """The status and the kind of a refusal, which has one sentence."""
+        said = self.json
+        assert set(said) == {"error", "message"}
+        assert said["message"]
+        assert "\n" not in said["message"]
+        assert "Traceback" not in said["message"]
+        return self.status, said["error"]
+
+
+def contents(database: str) -> dict[str, list[Any]]:
+    """All rows of all tables, but for the growth of estimates, which a clock writes."""
+    engine = create_engine(database)
+    try:
+        with engine.connect() as connection:
+            return {
+                table.name: sorted(map(repr, connection.execute(select(table))))
+                for table in schema.metadata.sorted_tables
+                if table is not schema.growth
+            }
+    finally:
+        engine.dispose()
+
+
+@contextlib.contextmanager
+def unchanged(database: str) -> Iterator[None]:
+    """Whatever happens inside leaves no trace in the database."""
+    before = contents(database)
+    yield
+    assert contents(database) == before
+
+
+def stored_symbols(database: str) -> dict[tuple[int, int, int], int]:
+    """Every stored report: (round's number, stratum, index) and its symbol."""
+    engine = create_engine(database)
+    reports, rounds = schema.reports, schema.rounds
+    wanted = select(rounds.c.number, reports.c.stratum, reports.c.index, reports.c.symbol).join_from(
+        reports, rounds
+    )
+    try:
+        with engine.connect() as connection:
+            return {(row[0], row[1], row[2]): row[3] for row in connection.execute(wanted)}
+    finally:
+        engine.dispose()
+
+
+def begin(analyst: Analyst, study: Study, **options: Any) -> str:
+    """Begin a study; its id."""
+    analyst.begin(study, "A title", **options)
+    return study.id
+
+
+def enrol(call: Caller, study: str, request: int, **wish: Any) -> Any:
+    """Enrol somebody who must be taken."""
+    answer = call("POST", f"{STUDIES}/{study}/people", {"request": f"{request:032x}", **wish})
+    assert answer.status == 201, answer
+    return answer.json
