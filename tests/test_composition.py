@@ -8,7 +8,7 @@ from fractions import Fraction
 import pytest
 
 from dpairs import BadParameter, Interval, Study
-from dpairs.composition import advanced_share, check_delta, delta_of, optimal_share
+from dpairs.composition import advanced_share, check_delta, composed_ratio, delta_of, optimal_share
 from dpairs.mechanisms import KaryResponse
 from dpairs.protocols import Tree
 from dpairs.randomness import WORDS
@@ -97,6 +97,30 @@ def test_delta_falls_with_epsilon_and_rises_with_the_rest():
     assert found == sorted(found, reverse=True)
     assert delta_of(0.2, 16, 1.0) < delta_of(0.21, 16, 1.0)
     assert delta_of(0.2, 16, 1.0) < delta_of(0.2, 17, 1.0)
+
+
+@pytest.mark.parametrize("times", [1, 2, 3, 8, 16, 64])
+@pytest.mark.parametrize("each", [0.01, 0.5, 3.0])
+@pytest.mark.parametrize("delta", [1e-12, 1e-3, 0.5])
+def test_the_composed_ratio_solves_for_epsilon_exactly(times, each, delta):
+    """At e^epsilon the exact delta is the given one; a little below, it is more."""
+    response = KaryResponse.for_epsilon(2, each)
+    truth, lie = response.floor + response.boost, response.floor
+    ratio = composed_ratio(truth, lie, times, delta)
+
+    def exact(factor: Fraction) -> Fraction:
+        excess = Fraction(0)
+        for flips in range(times + 1):
+            first = truth ** (times - flips) * lie**flips
+            second = truth**flips * lie ** (times - flips)
+            excess += math.comb(times, flips) * max(first - factor * second, Fraction(0))
+        return excess / WORDS**times
+
+    assert 1 <= ratio <= Fraction(truth, lie) ** times
+    assert exact(ratio) <= Fraction(delta)
+    if ratio > 1:
+        assert exact(ratio) == Fraction(delta)
+        assert exact(1 + (ratio - 1) * Fraction(999, 1000)) > Fraction(delta)
 
 
 @pytest.mark.parametrize("each", [0.01, 0.02, 0.0201])

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from ..checks import choice, fields, integer, real, required
 from ..coins import WORDS_IN_BLOCK, Coins
-from ..composition import advanced_share, check_delta, delta_of, optimal_share
+from ..composition import advanced_share, check_delta, composed_ratio, optimal_share
 from ..domains import Domain, Integers, Interval
 from ..errors import BadFile, BadParameter
 from ..hadamard import parity
@@ -179,12 +179,9 @@ class Tree(Protocol):
         (response,) = self.responses
         if "advanced" not in self.splitting:
             return log_above(Fraction(response.floor + response.boost, response.floor) ** self.depth)
-        low, high = 0.0, self.depth * response.epsilon
-        for _ in range(100):
-            middle = (low + high) / 2
-            enough = delta_of(response.epsilon, self.depth, middle) <= self.delta
-            low, high = (low, middle) if enough else (middle, high)
-        return high
+        return log_above(
+            composed_ratio(response.floor + response.boost, response.floor, self.depth, self.delta)
+        )
 
     def leaves(self, values: Any) -> NDArray[np.uint64]:
         """The leaf of each value."""
