@@ -36,6 +36,7 @@ function answer(study, { index, stratum, values, tape, maxEpsilon }, pick) {
   const probability = me.probability(mine, report.symbol);
   return {
     symbol: String(report.symbol),
+    wide: typeof report.symbol === "bigint",
     wire: Buffer.from(wire).toString("hex"),
     json: report.toJson(),
     probability: [String(probability.numerator), String(probability.denominator)],

@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 
 import dpairs
-from dpairs import Categories, Integers, Interval, Kernel, Levels, Participant, Report, Study, Tally
+from dpairs import Categories, Integers, Interval, Kernel, Levels, Participant, Report, Study
 from dpairs.axes import Axis, CutAxis, Grid
 from dpairs.canonical import canonical, digest
 from dpairs.mechanisms import BitResponse, TableResponse, WindowResponse
@@ -132,10 +132,12 @@ def private(rng: random.Random) -> str:
 
 def kernel(domain: Any) -> Kernel:
     if isinstance(domain, tuple):
-        return Kernel(
-            lambda a, b, c, d: np.abs(a - c) * np.abs(b - d), range=(0, 9), domain=domain, label="é"
-        )
+        return Kernel(far_in_both, range=(0, 9), domain=domain, label="é")
     return Kernel(lambda a, b: np.minimum(np.abs(a - b), 0.5), range=(0, 0.5), lipschitz=1.0, domain=domain)
+
+
+def far_in_both(a: Any, b: Any) -> Any:
+    return np.abs(a[0] - b[0]) * np.abs(a[1] - b[1])
 
 
 def bins_of(which: Any, domain: Any, rng: random.Random, power: bool) -> list[int]:
@@ -229,7 +231,10 @@ def first_round(rng: random.Random) -> Study:
         bins = bins[0] if len(bins) == 1 else bins
         if pilot == "tree" and isinstance(bins, list):
             domains = which.domain if isinstance(which, Kernel) else domain
-            bins = [each if isinstance(of, (Interval, Integers)) else None for each, of in zip(bins, domains)]
+            bins = [
+                each if isinstance(of, (Interval, Integers)) else None
+                for each, of in zip(bins, domains, strict=True)
+            ]
     else:
         bins = None
     return Study.create(
@@ -365,7 +370,7 @@ def person(study: Study, index: int, stratum: str | None, rng: random.Random) ->
 
 def people_of(study: Study, rng: random.Random) -> list[dict[str, Any]]:
     """Good ones, at small and at the largest indices, and one or two that cannot be."""
-    found = []
+    found: list[dict[str, Any]] = []
     while len(found) < PEOPLE_EACH:
         stratum = rng.choice(study.strata)
         index = rng.choice([rng.randrange(1000), rng.randrange(2**53), 2**53 - 1])
@@ -575,9 +580,9 @@ def cases(world: dict[str, Any]) -> dict[str, Any]:
                 [
                     json.dumps({**good, **change})
                     for change in (
-                        {}, {"index": 1.0}, {"index": "1"}, {"symbol": True}, {"symbol": 2**70}, {"symbol": -1},
-                        {"symbol": study.protocol.symbols - 1}, {"stratum": "x"}, {"stratum": None},
-                        {"study": "x"}, {"study": None}, {"more": 1}, {"index": 2**53},
+                        {}, {"index": 1.0}, {"index": "1"}, {"symbol": True}, {"symbol": 2**70},
+                        {"symbol": -1}, {"symbol": study.protocol.symbols - 1}, {"stratum": "x"},
+                        {"stratum": None}, {"study": "x"}, {"study": None}, {"more": 1}, {"index": 2**53},
                     )
                 ],
             )
@@ -660,6 +665,7 @@ def test_reports(name, world, said):
                 if "error" in wanted:
                     continue
                 assert {key: one[key] for key in wanted} == wanted, (study.to_json()[:600], given)
+                assert one["wide"] == (study.protocol.symbols > 2**53)
                 assert one["again"] == [wanted["json"]] * 2
                 probability = Fraction(*map(int, one["probability"]))
                 assert 0 < probability <= 1
@@ -724,7 +730,7 @@ def test_damaged_reports_are_refused_or_accepted_alike(cases, said):
 
 
 def test_messages_are_the_same_sentences(world, cases, said):
-    """Not all: a program in another language holds values of other kinds. Most, so that pages read alike."""
+    """But for those about texts that are no JSON, and a few where one side looks at another field first."""
     pairs = [
         (answered(study, given), both[0])
         for name in MAKERS
@@ -734,9 +740,13 @@ def test_messages_are_the_same_sentences(world, cases, said):
         for given, both in zip(people, found["people"], strict=True)
     ]
     pairs += [(read(text), found) for text, found in zip(cases["texts"], said["texts"], strict=True)]
-    sentences = [(wanted["message"], found["message"]) for wanted, found in pairs if "error" in wanted]
-    same = sum(wanted == found for wanted, found in sentences)
-    assert same > 0.7 * len(sentences), [pair for pair in sentences if pair[0] != pair[1]][:20]
+    sentences = [
+        (wanted["message"], found["message"])
+        for wanted, found in pairs
+        if "error" in wanted and "is not valid JSON" not in found["message"]
+    ]
+    other = [pair for pair in sentences if pair[0] != pair[1]]
+    assert len(other) < 0.05 * len(sentences), other[:20]
 
 
 def test_a_pairwise_study_is_refused_in_one_sentence(tmp_path):
@@ -757,9 +767,7 @@ def test_a_pairwise_study_is_refused_in_one_sentence(tmp_path):
 
 
 def test_its_own_tests_pass():
-    done = subprocess.run(
-        [node(), "--test", "test/"], cwd=ROOT / "js", capture_output=True, text=True, check=False
-    )
+    done = subprocess.run([node(), "--test"], cwd=ROOT / "js", capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout[-4000:]
 
 

@@ -151,6 +151,7 @@ export class Study {
 
   /** Whether the participant of that stratum and index is asked in this round. @returns {boolean} */
   asks(stratum, index) {
-    return this.protocol.asks?.(this.person(stratum, index)) ?? true;
+    const person = this.person(stratum, index);
+    return this.protocol.asks ? this.protocol.asks(person) : true;
   }
 }

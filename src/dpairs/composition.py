@@ -43,8 +43,8 @@ def composed_ratio(most: int, least: int, times: int, delta: float) -> Fraction:
     """The least e^epsilon of ``times`` answers with probabilities in the ratio most : least, at ``delta``.
 
     The same theorem solved for epsilon, in whole numbers: with p = most and a = least,
-    delta (p + a)^k = sum over i of C(k, i) (p^(k-i) a^i - e^eps p^i a^(k-i))+. The terms fall, so the sum is
-    the largest over its first terms without the bracket's condition, and each of these bounds e^eps from below.
+    delta (p + a)^k = sum over i of C(k, i) (p^(k-i) a^i - e^eps p^i a^(k-i))+. Positive terms come first, so
+    that is the largest sum of first terms, whatever their sign, and each such sum bounds e^eps from below.
 
     >>> float(composed_ratio(3, 1, 2, 0.25))
     5.0
