@@ -35,6 +35,7 @@ function answer(study, { index, stratum, values, tape, maxEpsilon }, pick) {
   const wire = report.toBytes();
   const probability = me.probability(mine, report.symbol);
   return {
+    coins: me.coins.map(({ level, row }) => ({ level, row: String(row) })),
     symbol: String(report.symbol),
     wide: typeof report.symbol === "bigint",
     wire: Buffer.from(wire).toString("hex"),

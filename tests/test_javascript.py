@@ -31,12 +31,14 @@ from dpairs.protocols.tree import Tree
 from dpairs.randomness import TapeRandomness
 from dpairs.statistics.corners import corner_shape
 from dpairs.surface import Surface
+from tests.make_vectors import public_coins
 from tests.test_fuzz_parsers import VALUES, every, mutated, two_rounds
 
 ROOT = Path(__file__).parents[1]
 OLDEST = 20
 STUDIES_EACH, PEOPLE_EACH, FEWEST = 60, 6, 200
 """How many studies of each protocol, people of each study, and good reports of each protocol at least."""
+DEEPEST = 64
 DAMAGED, SIGNED = 600, 2400
 """Texts damaged anywhere, and texts with one field replaced and an id that fits."""
 
@@ -221,6 +223,15 @@ def tree(rng: random.Random) -> Study:
         seed=rng.getrandbits(128),
         **options,
     )
+
+
+def deep_trees() -> list[Study]:
+    """Through every level up to the deepest: rows are drawn in another way from level 33 on."""
+    common: dict[str, Any] = {"protocol": "tree", "domain": Integers(0, 2**64 - 1), "seed": 1}
+    return [
+        Study.create("auc", epsilon=1.0, **common),
+        Study.create("auc", epsilon=6.0, answer="several-bits", **common),
+    ]
 
 
 def first_round(rng: random.Random) -> Study:
@@ -548,6 +559,9 @@ def world() -> dict[str, Any]:
     studies["first"] += real[0::2]
     studies["second"] += real[1::2]
     people = {name: [people_of(study, rng) for study in each] for name, each in studies.items()}
+    for deep in deep_trees():
+        studies["tree"].append(deep)
+        people["tree"].append([person(deep, index, "negative", rng) for index in range(DEEPEST)])
     return {"studies": studies, "people": people}
 
 
@@ -665,6 +679,8 @@ def test_reports(name, world, said):
                 if "error" in wanted:
                     continue
                 assert {key: one[key] for key in wanted} == wanted, (study.to_json()[:600], given)
+                coins = public_coins(study, given["stratum"] or study.strata[0], given["index"])
+                assert one["coins"] == coins.get("coins", [])
                 assert one["wide"] == (study.protocol.symbols > 2**53)
                 assert one["again"] == [wanted["json"]] * 2
                 probability = Fraction(*map(int, one["probability"]))

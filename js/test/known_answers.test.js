@@ -9,6 +9,7 @@ import { canonical } from "../src/canonical.js";
 import { Coins, philox } from "../src/coins.js";
 import { exactly } from "../src/composition.js";
 import { parse } from "../src/json.js";
+import { inSteps } from "../src/mechanisms/steps.js";
 import { sha256 } from "../src/sha256.js";
 import { logAbove } from "../src/thresholds.js";
 import { floatText, repr, short } from "../src/wording.js";
@@ -97,6 +98,13 @@ test("a double is read exactly", () => {
     assert.equal(Number(above) / Number(below) || value, value);
   }
   assert.deepEqual(exactly(0.75), [3n * 2n ** 51n, 2n ** 53n]);
+});
+
+test("a number is rounded to the nearest step, and halves to the even one", () => {
+  const half = 2 ** -33;
+  const found = [0, half, 3 * half, 5 * half, 7 * half, half * (1 + 2 ** -50), 1, 1 - half].map(inSteps);
+  assert.deepEqual(found, [0n, 0n, 2n, 2n, 4n, 1n, 2n ** 32n, 2n ** 32n]);
+  for (const value of [-half, 1 + 2 ** -52, NaN]) assert.throws(() => inSteps(value), { name: "BadValue" });
 });
 
 test("numbers in messages read as Python's", () => {
