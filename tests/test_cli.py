@@ -348,12 +348,18 @@ def test_histograms_have_nothing_to_explain(study, folder, capsys):
 
 
 def test_demo(folder, capsys):
-    assert run(["demo", "--people", "20000", "--seed", "1"]) == 0
-    assert "kendall_tau" in said(capsys)[0]
-    assert (folder / "demo.png").exists()
-    assert run(["demo", "--people", "20000", "--seed", "1", "--json"]) == 0
-    assert len(json.loads(said(capsys)[0])) == 3
-    refused(capsys, ["demo", "--people", "10"], "people", "from 20000")
+    """A collector, people in three processes over HTTP, both rounds, and pairs through the relay."""
+    assert run(["demo", "--people", "1000", "--pairs", "8", "--json"]) == 0
+    auc, tau = json.loads(said(capsys)[0])
+    assert (auc["took_part"], tau["took_part"]) == (1000, 16)
+    assert auc["protocol"] == "projection"
+    for each in (auc, tau):
+        low, high = each["interval_95"]
+        assert low < each["estimate"] < high
+        # Six standard errors: fails by chance less than once in 10^8.
+        assert abs(each["estimate"] - each["truth"]) < 6 * each["standard_error"]
+    refused(capsys, ["demo", "--people", "10"], "people", "from 1000")
+    refused(capsys, ["demo", "--folder", "nowhere/at/all"], "did not start")
 
 
 @pytest.mark.parametrize(

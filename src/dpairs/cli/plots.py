@@ -64,38 +64,6 @@ def plot_runs(estimates: Sequence[Estimate], truth: float | None, level: float, 
         save(figure, path)
 
 
-def plot_against_epsilon(
-    panels: Sequence[tuple[str, float, Sequence[Estimate]]], level: float, path: Path
-) -> None:
-    """One panel for each statistic: estimates with intervals against epsilon, and the exact value."""
-    with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(10, 3.4), layout="constrained")
-        for place, (title, truth, estimates) in enumerate(panels, start=1):
-            axes = figure.add_subplot(1, len(panels), place)
-            epsilons = [each.privacy.epsilon_asked for each in estimates]
-            reach = [each.confidence_interval(level).high - each.value for each in estimates]
-            axes.axhline(truth, color=ORANGE, lw=1.5, label="exact value")
-            axes.errorbar(
-                epsilons,
-                [each.value for each in estimates],
-                yerr=reach,
-                fmt="o",
-                ms=4,
-                lw=1.2,
-                capsize=3,
-                color=BLUE,
-                label=f"private estimate, {level:.0%} interval",
-            )
-            axes.set_xscale("log")
-            axes.set_xticks(epsilons, [f"{epsilon:g}" for epsilon in epsilons])
-            axes.minorticks_off()
-            axes.set_xlabel("epsilon")
-            axes.set_title(title, loc="left")
-            if place == 1:
-                axes.legend(frameon=False, fontsize=8)
-        save(figure, path)
-
-
 def plot_distributions(explanation: Explanation, path: Path) -> None:
     """Both classes' estimated cumulative distributions, with the parts that were not looked into shaded."""
     with mpl.rc_context(STYLE):

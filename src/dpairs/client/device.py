@@ -8,7 +8,6 @@ a study.
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -80,13 +79,33 @@ class Device:
             yield
 
 
+class MemoryDevice(Device):
+    """A device that forgets everything when the process ends: for simulated people, never for real ones."""
+
+    def __init__(self) -> None:
+        self._studies: dict[str, Membership] = {}
+
+    def __repr__(self) -> str:
+        return "MemoryDevice()"
+
+    @contextlib.contextmanager
+    def study(self, study: str) -> Iterator[Membership]:
+        """What the device knows of its part in a study."""
+        yield self._studies.setdefault(study, Membership(None, study))
+
+    def spend(self, study: Study, limit: float | None) -> None:
+        """No ledger is kept."""
+        if limit is not None:
+            Ledger(limit).spend(study)
+
+
 class Membership:
     """A device's part in one study; `save` after every change."""
 
-    def __init__(self, path: Path, study: str) -> None:
+    def __init__(self, path: Path | None, study: str) -> None:
         self._path = path
         self.data: dict[str, Any] = {"format": FORMAT, "study": study}
-        if path.exists():
+        if path is not None and path.exists():
             found = parse(files.read(path, "the device's file"), "the device's file")
             if found.get("format") != FORMAT or found.get("study") != study:
                 raise BadFile(f"{path} is not what this device wrote about this study")
@@ -113,18 +132,10 @@ class Membership:
 
     def save(self) -> None:
         """Write everything down, for the owner only."""
+        if self._path is None:
+            return
         previous = os.umask(0o077)
         try:
             files.write(self._path, canonical(self.data).encode() + b"\n", "the device's file")
         finally:
             os.umask(previous)
-
-    def load_study(self, content: Any) -> Study:
-        """The study that a collector offers; refused unless it belongs to the one that was asked for."""
-        study = Study.from_json(canonical(content) if isinstance(content, dict) else json.dumps(content))
-        if study.first_id != self.data["study"]:
-            raise BadFile(
-                f"the collector offers study {study.first_id[:16]}..., not {self.data['study'][:16]}..., "
-                "which was asked for"
-            )
-        return study

@@ -21,7 +21,7 @@ from ..randomness import SecretStream
 from ..study import Study
 from .device import Device
 from .link import Link
-from .reporter import API
+from .reporter import API, read_study
 from .transport import Transport
 
 ARROW = "application/vnd.apache.arrow.stream"
@@ -55,7 +55,7 @@ class Gateway:
         """
         with self._device.study(self._where.study) as me:
             public = self._line.json("GET", f"{API}/{self._where.study}")
-            study = me.load_study(public["study"])
+            study = read_study(self._where.study, public["study"])
             outcome = {"counted": 0, "again": 0, "different": 0}
             (table,) = tables(data, study.statistic.columns)
             for stratum, columns in study.statistic.split(table):
