@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import subprocess
 import sys
 import time
 import urllib.request
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import cast
 
@@ -31,6 +32,7 @@ uvicorn.Server(config).run(sockets=[line])
 def empty_server() -> Iterator[tuple[str, int]]:
     """A FastAPI app with one empty endpoint, on the settings of a collector."""
     process = subprocess.Popen([sys.executable, "-c", EMPTY], stdout=subprocess.PIPE, text=True)
+    other_core(process.pid)
     try:
         assert process.stdout is not None
         yield ("127.0.0.1", int(process.stdout.readline()))
@@ -45,6 +47,7 @@ def collector(folder: Path, database: str | None = None) -> Iterator[tuple[subpr
     command = [sys.executable, "-m", "dpairs", "serve", "--port", "0", "--rate", "0", "--json"]
     command += ["--log-level", "warning", "--database", database or f"sqlite:///{folder}/bench.sqlite"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    other_core(process.pid)
     try:
         assert process.stdout is not None
         said = json.loads(process.stdout.readline())
@@ -53,6 +56,13 @@ def collector(folder: Path, database: str | None = None) -> Iterator[tuple[subpr
     finally:
         process.terminate()
         process.wait()
+
+
+def other_core(process: int) -> None:
+    """Let a server run beside its client, not in turns with it: the benchmarks have the last core."""
+    if hasattr(os, "sched_setaffinity") and (os.cpu_count() or 1) > 1:
+        with suppress(OSError):
+            os.sched_setaffinity(process, {0})
 
 
 def wait_for(address: str) -> None:
