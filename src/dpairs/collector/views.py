@@ -43,7 +43,7 @@ def promise(claim: PrivacyClaim) -> str:
     delta = f", but for a chance of {claim.delta:g}" if claim.delta else ""
     return (
         f"Whatever your true answer is, what leaves your device would have been at most {odds:.3g} times as "
-        f"likely with any other answer (epsilon {claim.epsilon:.4g}{delta}). {claim.trust.capitalize()}."
+        f"likely with any other answer (epsilon {claim.epsilon:.4g}{delta}). {claim.trust[:1].upper()}{claim.trust[1:]}."
     )
 
 
@@ -58,6 +58,7 @@ def summary(running: Running) -> models.Summary:
         statistic=study.statistic.name,
         protocol=study.protocol.name,
         epsilon=study.epsilon,
+        rounds=study.protocol.rounds,
         enrolled=sum(running.next_index),
         reports=sum(sum(each.reports) for each in running.rounds),
         created=running.created,

@@ -12,9 +12,6 @@ const dark = matchMedia("(prefers-color-scheme: dark)");
 
 const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 const lineColour = (place) => colour(`--line-${1 + (place % 4)}`);
-/** The first digit of a round number. */
-const lead = (value) => Math.round(1e6 * value / 10 ** Math.floor(Math.log10(value) + 1e-9)) / 1e6;
-
 function axis(label, size) {
   return {
     label,
@@ -34,15 +31,17 @@ function compact(value) {
   return value >= 10000 ? Intl.NumberFormat("en", { notation: "compact" }).format(value) : short(value, 4);
 }
 
-/** Lines only at 1, 2 and 5 times a power of ten, or at powers of ten where there would be too many. */
-function logarithmic(axis, wide) {
-  const kept = (splits) => {
-    const many = Math.max(...splits) / Math.min(...splits) > wide;
-    return splits.map((each) => (lead(each) === 1 || (!many && [2, 5].includes(lead(each))) ? each : null));
-  };
-  axis.filter = (_, splits) => kept(splits);
-  axis.grid.filter = axis.filter;
-  axis.ticks.filter = axis.filter;
+/** Lines at 1, 2 and 5 times a power of ten, or at powers of ten only where those would be too many. */
+function roundNumbers(least, most) {
+  const leads = most / least > 500 ? [1] : [1, 2, 5];
+  const powers = Array.from({ length: 40 }, (_, place) => place - 20);
+  const all = powers.flatMap((power) => leads.map((lead) => Number(`${lead}e${power}`)));
+  return all.filter((each) => each >= least && each <= most);
+}
+
+function logarithmic(axis) {
+  axis.splits = (_plot, _axis, least, most) => roundNumbers(least, most);
+  axis.filter = axis.grid.filter = axis.ticks.filter = (_, splits) => splits;
 }
 
 /** A logarithmic scale that ends a little beyond the data. */
@@ -51,8 +50,8 @@ const LOG = { distr: 3, range: (_, least, most) => [least / 1.15, most * 1.15] }
 function axes({ x, y }) {
   const across = { ...axis(x.label, 34), space: 56, values: (_, splits) => splits.map(compact) };
   const up = { ...axis(y.label, 58), values: (_, splits) => splits.map(compact) };
-  if (x.log) logarithmic(across, 200);
-  if (y.log) logarithmic(up, 200);
+  if (x.log) logarithmic(across);
+  if (y.log) logarithmic(up);
   return [across, up];
 }
 

@@ -17,7 +17,8 @@ export const PROTOCOLS = {
 export function stepWords(study) {
   if (study.state === "closed") return "closed";
   if (study.state === "pairing") return "pairs are computing";
-  return study.step === "enrolment" ? "people enrol" : study.step;
+  if (study.step === "enrolment") return "people enrol";
+  return study.rounds > 1 ? `${study.step} of ${study.rounds}` : "open";
 }
 
 /** A number with as many digits as say something. */
