@@ -115,16 +115,19 @@ export function downloadsCard(path, id) {
   function update({ stages }) {
     if (stages.length === shown) return;
     shown = stages.length;
-    const name = ({ number }) => (shown > 1 ? `Counts of round ${number} (JSON)` : "Counts (JSON)");
-    const tallies = stages.map((stage) => fetched(name(stage), `/tally?round=${stage.number}`, `tally-${stage.number}.json`));
-    rounds.replaceChildren(...estimates, ...tallies);
+    const of = (number) => (shown > 1 ? ` of round ${number}` : "");
+    const files = stages.flatMap(({ number }) => [
+      fetched(`Counts${of(number)} (JSON)`, `/tally?round=${number}`, `tally-${number}.json`),
+      fetched(`Study${of(number)} (JSON)`, `/rounds/${number}`, `study-${number}.json`),
+    ]);
+    rounds.replaceChildren(...estimates, ...files);
   }
 
   const where = element(
     "section",
     { class: "card", "aria-labelledby": "files" },
     element("h2", { id: "files" }, "Download"),
-    element("p", { class: "soft" }, "From the counts anybody can compute the estimate again: dpairs estimate reads them."),
+    element("p", { class: "soft" }, "From the counts and the study anybody can compute the estimate again: dpairs estimate reads them."),
     line,
     rounds,
   );

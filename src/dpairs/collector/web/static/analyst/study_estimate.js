@@ -18,6 +18,11 @@ function words(estimate, unit) {
   return `95% interval: ${measured(low, error)} to ${measured(high, error)}, from ${many(estimate.n, unit[0], unit[1])}.`;
 }
 
+function whyNot(why, { round, rounds }) {
+  if (round < rounds) return `The first round gives a rough picture only; the estimate comes with round ${rounds}.`;
+  return sentence(why ?? "it comes with the first reports");
+}
+
 /** Points with a value, as columns: reports, value, upper and lower end. */
 function grown(stages) {
   const stage = [...stages].reverse().find(({ growth }) => growth.some((point) => point[2] !== null));
@@ -61,7 +66,7 @@ export function estimateCard(study) {
     const known = estimate !== null && estimate.value !== null;
     value.textContent = known ? measured(estimate.value, estimate.standard_error) : "No estimate yet";
     value.classList.toggle("none", !known);
-    interval.textContent = known ? words(estimate, unit) : sentence(why ?? "it comes with the first reports");
+    interval.textContent = known ? words(estimate, unit) : whyNot(why, now);
     notes.replaceChildren(...(estimate?.notes ?? []).map((note) => element("li", {}, sentence(note))));
     const text = `${titleOf(now.statistic)} ${value.textContent}. ${interval.textContent}`;
     if (known && text !== shown && Date.now() - announced > QUIET) {

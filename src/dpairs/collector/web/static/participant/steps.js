@@ -130,13 +130,14 @@ export function receipt({ about, record }) {
 
 /** A browser cannot compute in pairs. */
 export function pairsNote({ about, link }) {
-  const options = about.columns.map((name) => `--${name} ...`).join(" ");
-  const code = about.enrolment === "invited" ? ` --code ${link.code ?? "YOUR-CODE"}` : "";
+  const group = about.strata.length > 1 && !link.group ? ` --stratum ${about.strata.join("|")}` : "";
+  const code = about.enrolment === "invited" ? ` --code ${link.code ?? "CODE"}` : "";
   const address = location.href.replace(/#.*/, "");
   return note(
     "This study needs the Python client",
-    "Here two devices compute together under encryption, so that neither learns anything of the other. A browser cannot do that; the program dpairs can. It runs on your own computer:",
-    element("pre", {}, `pip install "dpairs[cli,client]"\ndpairs join ${address} ${options}${code}`),
+    "Here two devices compute together under encryption, so that neither learns anything of the other. A browser cannot do that; the program dpairs can, on your own computer:",
+    element("pre", {}, `pip install "dpairs[cli,client]"\ndpairs join ${address}${group}${code}`),
+    "It asks for your answer, which stays on your computer, and tells you when to run it again: first you enrol, and when everybody has a partner you compute with yours.",
     about.promise,
   );
 }
