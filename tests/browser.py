@@ -219,7 +219,7 @@ class Browser:
 
     def shot(self, name: str) -> None:
         """Keep a picture of the whole page."""
-        size = self.run("const e = document.documentElement; return [e.clientWidth, e.scrollHeight]")
+        size = self.run("return [innerWidth, document.documentElement.scrollHeight]")
         clip = {"x": 0, "y": 0, "width": size[0], "height": size[1], "scale": 1}
         taken = self.tell("Page.captureScreenshot", captureBeyondViewport=True, clip=clip)
         (self.shots / f"{name}.png").write_bytes(base64.b64decode(taken["data"]))

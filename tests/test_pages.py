@@ -412,6 +412,7 @@ def test_every_page_is_open_to_everybody(browser, server):
 
 def test_a_barrier_and_a_wide_page_would_be_noticed(browser, server):
     browser.screen(360, 740)
+    browser.open("/")
     browser.see("h1", "Sign in")
     browser.run("document.querySelector('label').remove(); document.querySelector('h1').style.width = '90vh'")
     assert any(each.startswith("label") for each in browser.barriers())

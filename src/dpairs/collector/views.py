@@ -125,6 +125,6 @@ def learns(running: Running) -> list[tuple[str, str]]:
         ("the analyst", "how often each symbol came up"),
         (
             "other participants",
-            "nothing but the study" + (" and the pilot" if not running.last_round else ""),
+            "nothing but the study" + (", and the rough picture of its first round" if running.study.protocol.rounds > 1 else ""),
         ),
     ]

@@ -5,25 +5,28 @@ import { element, fill } from "../shared/dom.js";
 import { PROTOCOLS, list, short } from "../shared/words.js";
 
 const Z = 1.96;
+const HEADS = ["Way", "95% interval", "Each sends", "Rounds", "Must trust"];
 
 function row(option, chosen, choose) {
   const [words, about] = PROTOCOLS[option.protocol];
   const id = `way-${option.protocol}`;
   const radio = element("input", { type: "radio", name: "way", id, checked: chosen, onchange: () => choose(option.protocol) });
   const name = element("span", {}, element("strong", {}, words), element("br"), element("span", { class: "soft" }, about));
+  const cells = [
+    `± ${short(Z * option.standard_error)}`,
+    option.bits === 1 ? "1 bit" : `${option.bits} bits`,
+    option.rounds === 1 ? "one" : "two",
+    option.trust === "nobody" ? "nobody" : "the partner",
+  ];
   return element(
     "tr",
     { class: chosen ? "chosen" : "" },
     element("th", { scope: "row" }, element("label", { class: "choice", for: id }, radio, name)),
-    element("td", {}, `± ${short(Z * option.standard_error)}`),
-    element("td", {}, option.bits === 1 ? "1 bit" : `${option.bits} bits`),
-    element("td", {}, option.rounds === 1 ? "one" : "two"),
-    element("td", {}, option.trust === "nobody" ? "nobody" : "the partner"),
+    ...cells.map((cell, place) => element("td", { "data-head": HEADS[1 + place] }, cell)),
   );
 }
 
 function optionsTable(plan, chosen, choose) {
-  const heads = ["Way", "95% interval", "Each sends", "Rounds", "Must trust"];
   return element(
     "div",
     { class: "scroll", tabindex: "0", role: "region", "aria-label": "Ways to run the study" },
@@ -31,7 +34,7 @@ function optionsTable(plan, chosen, choose) {
       "table",
       { class: "options" },
       element("caption", {}, "Ways to run the study, the most exact first"),
-      element("thead", {}, element("tr", {}, ...heads.map((each) => element("th", { scope: "col" }, each)))),
+      element("thead", {}, element("tr", {}, ...HEADS.map((each) => element("th", { scope: "col" }, each)))),
       element("tbody", {}, ...plan.options.map((each) => row(each, each.protocol === chosen, choose))),
     ),
   );

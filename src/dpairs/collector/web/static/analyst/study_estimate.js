@@ -59,6 +59,7 @@ export function estimateCard(study) {
   const unit = study.protocol === "pairwise" ? ["pair", "pairs"] : ["report", "reports"];
   const wanted = { x: { label: unit[1] }, y: { label: titleOf(study.statistic) }, lines: [["estimate", 0]], band: true };
   const history = chart(wanted);
+  const covers = element("details", {}, element("summary", {}, "What the interval covers, and what not"), notes);
   const details = element("details", {}, element("summary", {}, "The chart's numbers"), numbers);
   let [announced, shown] = [0, ""];
 
@@ -67,6 +68,7 @@ export function estimateCard(study) {
     value.textContent = known ? measured(estimate.value, estimate.standard_error) : "No estimate yet";
     value.classList.toggle("none", !known);
     interval.textContent = known ? words(estimate, unit) : whyNot(why, now);
+    covers.hidden = !known;
     notes.replaceChildren(...(estimate?.notes ?? []).map((note) => element("li", {}, sentence(note))));
     const text = `${titleOf(now.statistic)} ${value.textContent}. ${interval.textContent}`;
     if (known && text !== shown && Date.now() - announced > QUIET) {
@@ -100,7 +102,7 @@ export function estimateCard(study) {
     interval,
     said,
     place,
-    element("details", {}, element("summary", {}, "What the interval covers, and what not"), notes),
+    covers,
   );
   return { where, update };
 }

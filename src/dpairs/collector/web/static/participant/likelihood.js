@@ -46,9 +46,9 @@ function grid([first, second], rows) {
   const keys = (name) => [...new Set(rows.map(({ parts }) => partWords(parts[name])))];
   const [down, across] = [keys(first), keys(second)];
   const chances = new Map(rows.map(({ parts, chance }) => [`${partWords(parts[first])}|${partWords(parts[second])}`, chance]));
-  const cells = down.map((one) => [one, ...across.map((other) => percent(chances.get(`${one}|${other}`)))]);
-  const caption = `Chance of the same message: ${columnWords(first)} down, ${columnWords(second)} across`;
-  return table(caption, ["", ...across], cells, { class: "grid" });
+  const cells = down.map((one) => [one, ...across.map((other) => (100 * chances.get(`${one}|${other}`)).toFixed(1))]);
+  const caption = `Chance of the same message in per cent: ${first} down, ${second} across`;
+  return table(caption, [`${first}, ${second}`, ...across], cells, { class: "grid" });
 }
 
 /** Where a message has only a few chances: which share of the answers has which. */

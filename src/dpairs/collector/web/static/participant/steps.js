@@ -75,7 +75,7 @@ export function answerForm({ study, enrolled, submit }) {
 
 function symbolWords(study, symbol) {
   if (study.symbols === 2n) return `One bit: ${symbol}`;
-  return `The number ${symbol}, one of ${study.symbols.toLocaleString("en")} from 0 up`;
+  return `The number ${symbol}, out of 0 to ${(study.symbols - 1n).toLocaleString("en")}`;
 }
 
 const MEANINGS = {

@@ -2,10 +2,10 @@
 
 export const PROTOCOLS = {
   histogram: ["One randomized answer", "Each device sends its answer, changed at random, as one small number."],
-  tree: ["One bit of a tree", "Each device sends one randomized bit about a random part of the scale."],
+  tree: ["A tree of ranges", "Each device sends a randomized bit or a few about a random part of the scale."],
   projection: [
-    "One bit, in two rounds",
-    "A first group gives a rough picture; the others send one randomized bit about how they compare with it.",
+    "In two rounds",
+    "A first group gives a rough picture; the others send something randomized about how they compare with it.",
   ],
   pairwise: [
     "Computing in pairs",
