@@ -8,10 +8,11 @@ import pytest
 
 import dpairs
 
-from .browser import CHROMIUM, DRIVER, Browser, Collector, collector, until
+from .browser import CHROMIUM, DRIVER, Browser
+from .collecting import Collector, collecting
+from .collector.servers import until
 
 pytest.importorskip("selenium", reason="Selenium is not installed, so no browser can be driven.")
-pytest.importorskip("fastapi", reason="The extra 'service' is not installed, so there is no collector.")
 pytestmark = pytest.mark.skipif(
     CHROMIUM is None or DRIVER is None, reason="Chromium or its driver is not installed on this machine."
 )
@@ -22,7 +23,7 @@ MARKUP = "<b>Bold</b> & <img src=x onerror=alert(1)>"
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory):
-    with collector(tmp_path_factory.mktemp("collector")) as found:
+    with collecting(tmp_path_factory.mktemp("collector")) as found:
         yield found
 
 
@@ -159,9 +160,8 @@ def test_an_analyst_plans_begins_watches_advances_and_ends_a_study(browser, serv
 
 
 FILES = ("estimate.json", "estimate.csv", "study-1.json", "tally-1.json", "study-2.json", "tally-2.json")
-BUTTONS = ("Estimate (JSON)", "Estimate (CSV)") + tuple(
-    f"{what} of round {number} (JSON)" for number in (1, 2) for what in ("Study", "Counts")
-)
+BUTTONS = ["Estimate (JSON)", "Estimate (CSV)"]
+BUTTONS += [f"{what} of round {number} (JSON)" for number in (1, 2) for what in ("Study", "Counts")]
 
 
 def check_files(files, estimate):

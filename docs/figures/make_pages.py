@@ -12,8 +12,11 @@ import numpy as np
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parents[1]))
 
+from tests.browser import Browser  # noqa: E402
+from tests.collecting import Collector, collecting  # noqa: E402
+from tests.collector.servers import until  # noqa: E402
+
 import dpairs  # noqa: E402
-from tests.browser import Browser, Collector, collector, until  # noqa: E402
 
 PEOPLE = 4000
 STEPS = 12
@@ -47,7 +50,7 @@ def answered(server: Collector) -> str:
 
 
 def main() -> None:
-    with tempfile.TemporaryDirectory() as folder, collector(Path(folder)) as server:
+    with tempfile.TemporaryDirectory() as folder, collecting(Path(folder)) as server:
         browser = Browser(server.address, Path(folder))
         browser.shots = HERE
         try:
