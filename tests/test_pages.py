@@ -359,6 +359,40 @@ def test_the_keyboard_is_enough(browser, server):
     assert server.progress(name)["stages"][0]["reports"] == {"positive": 0, "negative": 1}
 
 
+EVERY_KIND = {
+    "krr": ("collision_entropy", "histogram", dpairs.Categories(["a", "b"]), {"mechanism": "krr"}, ["a"]),
+    "many letters": ("collision_entropy", "histogram", dpairs.Categories(list("abcdefghijklmn")), {}, ["k"]),
+    "whole numbers": ("gini_mean_difference", "histogram", dpairs.Integers(-5, 10**6), {"bins": 16}, ["-5"]),
+    "an interval": ("variance", "projection", dpairs.Interval(-1, 2.5), {"n": 500}, ["0.5"]),
+    "private groups": ("auc", "histogram", SCORES, {"labels": "private", "bins": 4}, ["0.5", "positive"]),
+    "two intervals": ("kendall_tau", "histogram", (SCORES,) * 2, {"bins": 3}, ["0.5", "1"]),
+}
+
+
+@pytest.mark.parametrize("kind", EVERY_KIND)
+def test_every_kind_of_study_can_be_answered(browser, server, kind):
+    statistic, protocol, domain, more, typed = EVERY_KIND[kind]
+    study = dpairs.Study.create(statistic, protocol=protocol, epsilon=1.0, domain=domain, **more)
+    name = server.begin(study, f"Every kind: {kind}")
+    while not study.asks("everybody", server.progress(name)["enrolled"]["everybody"]):
+        server.enrol(name)
+    browser.screen(360, 740)
+    browser.open(f"/take-part/{name}")
+    browser.press("Take part")
+    browser.see("h2", "Your answer")
+    for field, text in zip(browser.all("form input, form select"), typed, strict=True):
+        field.send_keys(text)
+    browser.press("Randomize on this device")
+    browser.see("#symbol")
+    browser.see(".chart canvas, td")
+    assert browser.sideways() == 0
+    browser.shot(f"person-{kind.replace(' ', '-')}")
+    sent = message(browser)
+    browser.press("Send this")
+    browser.see("h2", "Thank you")
+    assert counted(server, name, sent)
+
+
 def test_pairs_are_sent_to_the_python_client(browser, server):
     study = dpairs.Study.create("auc", protocol="pairwise", epsilon=1.0, domain=SCORES, pairs=1)
     name = server.begin(study, "In pairs")

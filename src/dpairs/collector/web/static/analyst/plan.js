@@ -16,7 +16,7 @@ function latest(work) {
     if (running) return void (again = true);
     running = true;
     try {
-      await work(() => again);
+      await work();
     } finally {
       running = false;
       if (again) {
@@ -47,42 +47,46 @@ export function showPlan(view) {
   document.title = "New study";
   const line = alertLine();
   const created = alertLine();
-  let [plan, total, preferred] = [null, 0, null];
+  const button = element("button", { type: "submit", disabled: true }, "Begin the study");
+  let [plan, request, total, preferred] = [null, null, 0, null];
+  /** Counts changes of the inputs: a study begins only from the plan of what is on the screen. */
+  let version = 0;
   const results = planResults((protocol) => {
     preferred = protocol;
     show();
   });
   const changed = latest(ask);
   const form = planForm(() => {
+    version += 1;
+    button.disabled = true;
     results.busy(true);
     changed();
   });
-  let request = null;
 
   const chosen = () => (plan.studies[preferred] ? preferred : plan.options[0].protocol);
   const show = () => results.show(plan, request, total, chosen());
 
-  async function ask(outdated) {
+  async function ask() {
+    const asked = version;
     const given = form.read();
     say(line, given.problem);
     if (given.problem) return;
     try {
       const made = await asAnalyst("POST", "/plan", { content: given.request });
       [plan, request, total] = [made, given.request, given.total];
-      button.disabled = false;
       show();
-      if (outdated()) return;
+      if (asked !== version) return;
+      button.disabled = false;
       results.showCurves(await asAnalyst("POST", "/plan", { content: { ...given.request, curves: true } }));
     } catch (error) {
       if (!(error instanceof Refused)) throw error;
       say(line, error.message);
     }
-    if (!outdated()) results.busy(false);
+    if (asked === version) results.busy(false);
   }
 
   const title = element("input", { id: "title", maxlength: "200" });
   const question = element("textarea", { id: "question", maxlength: "2000" });
-  const button = element("button", { type: "submit", disabled: true }, "Begin the study");
 
   async function begin(event) {
     event.preventDefault();

@@ -7,17 +7,20 @@ import { columnWords, percent, short } from "../shared/words.js";
 /** More rows than this are drawn as a curve. */
 const FEW = 10;
 
-function partWords({ value, low, high }) {
+function partWords({ value, low, high }, name) {
+  if (name === "label") return Number(value) === 1 ? "positive" : "negative";
   if (low === undefined || low === high) return typeof value === "number" ? short(value, 4) : String(value);
   return `${short(Number(low), 3)} to ${short(Number(high), 3)}`;
 }
+
+const nameOf = (column) => (column === "label" ? "group" : column);
 
 function bar(probability) {
   return element("progress", { max: 1, value: probability, "aria-hidden": "true" });
 }
 
 function oneColumn(name, rows) {
-  const cells = rows.map(({ parts, chance }) => [partWords(parts[name]), element("span", {}, percent(chance), bar(chance))]);
+  const cells = rows.map(({ parts, chance }) => [partWords(parts[name], name), element("span", {}, percent(chance), bar(chance))]);
   return table("Chance of the same message, by answer", [columnWords(name), "Chance"], cells);
 }
 
@@ -43,12 +46,12 @@ function curve(name, rows) {
 }
 
 function grid([first, second], rows) {
-  const keys = (name) => [...new Set(rows.map(({ parts }) => partWords(parts[name])))];
+  const keys = (name) => [...new Set(rows.map(({ parts }) => partWords(parts[name], name)))];
   const [down, across] = [keys(first), keys(second)];
-  const chances = new Map(rows.map(({ parts, chance }) => [`${partWords(parts[first])}|${partWords(parts[second])}`, chance]));
+  const chances = new Map(rows.map(({ parts, chance }) => [`${partWords(parts[first], first)}|${partWords(parts[second], second)}`, chance]));
   const cells = down.map((one) => [one, ...across.map((other) => (100 * chances.get(`${one}|${other}`)).toFixed(1))]);
-  const caption = `Chance of the same message in per cent: ${first} down, ${second} across`;
-  return table(caption, [`${first}, ${second}`, ...across], cells, { class: "grid" });
+  const caption = `Chance of the same message in per cent: ${nameOf(first)} down, ${nameOf(second)} across`;
+  return table(caption, [`${nameOf(first)}, ${nameOf(second)}`, ...across], cells, { class: "grid" });
 }
 
 /** Where a message has only a few chances: which share of the answers has which. */

@@ -17,6 +17,7 @@ export function note(title, ...paragraphs) {
   return card(title, ...paragraphs.map((text) => (typeof text === "string" ? element("p", {}, text) : text)));
 }
 
+const SERVED = "that this page is what it should be: whoever runs the collector serves it; the program dpairs join needs no such trust";
 const ASKED = { score: "a score", value: "a value", x: "two values, x and y", label: "the group you are in" };
 
 function askedWords(study) {
@@ -41,7 +42,7 @@ export function invitation({ study, about, link, submit }) {
       "details",
       {},
       element("summary", {}, "What is not promised"),
-      element("ul", {}, ...study.privacy.notPromised.map((each) => element("li", {}, sentence(each)))),
+      element("ul", {}, ...[...study.privacy.notPromised, SERVED].map((each) => element("li", {}, sentence(each)))),
     ),
     element(
       "form",
