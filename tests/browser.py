@@ -21,7 +21,7 @@ FLAGS = (
     "--disable-component-update",
     "--disable-sync",
 )
-PATIENCE = 20.0
+PATIENCE = 40.0
 """Seconds until something that should be on a page is missing."""
 LEAST = {"serious", "critical"}
 

@@ -13,7 +13,7 @@ import dpairs
 
 from .collector.servers import Process
 
-PATIENCE = 20.0
+PATIENCE = 40.0
 """Seconds until an answer is missing."""
 
 

@@ -15,12 +15,14 @@ function partWords({ value, low, high }, name) {
 
 const nameOf = (column) => (column === "label" ? "group" : column);
 
-function bar(probability) {
-  return element("progress", { max: 1, value: probability, "aria-hidden": "true" });
+function bar(chance, most) {
+  return element("progress", { max: most, value: chance, "aria-hidden": "true" });
 }
 
+const mostOf = (rows) => Math.max(...rows.map(({ chance }) => chance));
+
 function oneColumn(name, rows) {
-  const cells = rows.map(({ parts, chance }) => [partWords(parts[name], name), element("span", {}, percent(chance), bar(chance))]);
+  const cells = rows.map(({ parts, chance }) => [partWords(parts[name], name), element("span", {}, percent(chance), bar(chance, mostOf(rows)))]);
   return table("Chance of the same message, by answer", [columnWords(name), "Chance"], cells);
 }
 
@@ -57,7 +59,7 @@ function grid([first, second], rows) {
 /** Where a message has only a few chances: which share of the answers has which. */
 function shares(names, rows, distinct) {
   const share = (chance) => rows.filter((row) => row.chance === chance).length / rows.length;
-  const cells = distinct.map((chance) => [element("span", {}, percent(chance), bar(chance)), `${percent(share(chance))} of the answers`]);
+  const cells = distinct.map((chance) => [element("span", {}, percent(chance), bar(chance, mostOf(rows))), `${percent(share(chance))} of the answers`]);
   const summary = table("Chance of the same message", ["Chance", "It has that chance under"], cells);
   const numbers = element("details", {}, element("summary", {}, "Which answers"), oneColumn(names[0], rows));
   return element("div", {}, summary, numbers);
@@ -67,8 +69,9 @@ function shares(names, rows, distinct) {
 function picture(names, rows) {
   const distinct = [...new Set(rows.map(({ chance }) => chance))].sort((one, other) => other - one);
   if (names.length > 1) return grid(names, rows);
-  if (rows.length <= FEW || typeof rows[0].parts[names[0]].value === "string") return oneColumn(names[0], rows);
-  return distinct.length <= 3 ? shares(names, rows, distinct) : curve(names[0], rows);
+  if (rows.length <= FEW) return oneColumn(names[0], rows);
+  if (distinct.length <= 3) return shares(names, rows, distinct);
+  return typeof rows[0].parts[names[0]].value === "string" ? oneColumn(names[0], rows) : curve(names[0], rows);
 }
 
 /** A sentence, and a table or a curve. */

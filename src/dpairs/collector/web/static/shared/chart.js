@@ -28,19 +28,21 @@ function axis(label, size) {
 /** A number in little room: 20k, 1.5M. */
 function compact(value) {
   if (value === null) return "";
-  return value >= 10000 ? Intl.NumberFormat("en", { notation: "compact" }).format(value) : short(value, 4);
+  return value >= 1000 ? Intl.NumberFormat("en", { notation: "compact" }).format(value) : short(value, 4);
 }
 
-/** Lines at 1, 2 and 5 times a power of ten, or at powers of ten only where those would be too many. */
-function roundNumbers(least, most) {
-  const leads = most / least > 500 ? [1] : [1, 2, 5];
+/** Lines at 1, 2 and 5 times a power of ten, or at fewer where there is no room for so many. */
+function roundNumbers(least, most, room) {
   const powers = Array.from({ length: 40 }, (_, place) => place - 20);
-  const all = powers.flatMap((power) => leads.map((lead) => Number(`${lead}e${power}`)));
-  return all.filter((each) => each >= least && each <= most);
+  const choices = [[1, 2, 5], [1, 3], [1]].map((leads) =>
+    powers.flatMap((power) => leads.map((lead) => Number(`${lead}e${power}`))).filter((each) => each >= least && each <= most),
+  );
+  return choices.find((each) => each.length <= room) ?? choices.at(-1);
 }
 
-function logarithmic(axis) {
-  axis.splits = (_plot, _axis, least, most) => roundNumbers(least, most);
+/** `space` is what a label needs, in pixels. */
+function logarithmic(axis, space) {
+  axis.splits = (plot, place, least, most) => roundNumbers(least, most, (place ? HEIGHT : plot.width) / space - 1);
   axis.filter = axis.grid.filter = axis.ticks.filter = (_, splits) => splits;
 }
 
@@ -50,8 +52,8 @@ const LOG = { distr: 3, range: (_, least, most) => [least / 1.15, most * 1.15] }
 function axes({ x, y }) {
   const across = { ...axis(x.label, 34), space: 56, values: (_, splits) => splits.map(compact) };
   const up = { ...axis(y.label, 58), values: (_, splits) => splits.map(compact) };
-  if (x.log) logarithmic(across);
-  if (y.log) logarithmic(up);
+  if (x.log) logarithmic(across, 50);
+  if (y.log) logarithmic(up, 22);
   return [across, up];
 }
 
