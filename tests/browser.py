@@ -120,8 +120,10 @@ class Browser:
 
     def barriers(self) -> list[str]:
         """What axe-core finds that keeps people out."""
-        self.run(AXE.read_text())
-        script = "const done = arguments[0]; axe.run(document).then((found) => done(found.violations));"
+        if not self.run("return 'axe' in window"):
+            self.run(AXE.read_text())
+        script = """const done = arguments[0];
+            axe.run(document, { resultTypes: ["violations"] }).then((found) => done(found.violations));"""
         found = self.driver.execute_async_script(script)
         return [
             f"{each['id']} ({each['impact']}): {[node['html'] for node in each['nodes']]}"

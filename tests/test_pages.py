@@ -3,6 +3,7 @@
 import csv
 import json
 import secrets
+from typing import Any
 
 import pytest
 
@@ -147,6 +148,7 @@ def test_an_analyst_plans_begins_watches_advances_and_ends_a_study(browser, serv
     browser.press("Close the study")
     browser.see("#dialog-yes").click()
     browser.see(".badge", "closed")
+    browser.see("p", "The study is closed: nobody can take part any more.")
     for button in BUTTONS:
         browser.press(button)
     files = [browser.downloads / f"{name[:16]}-{end}" for end in FILES]
@@ -359,7 +361,7 @@ def test_the_keyboard_is_enough(browser, server):
     assert server.progress(name)["stages"][0]["reports"] == {"positive": 0, "negative": 1}
 
 
-EVERY_KIND = {
+EVERY_KIND: dict[str, tuple[str, str, Any, dict[str, Any], list[str]]] = {
     "krr": ("collision_entropy", "histogram", dpairs.Categories(["a", "b"]), {"mechanism": "krr"}, ["a"]),
     "many letters": ("collision_entropy", "histogram", dpairs.Categories(list("abcdefghijklmn")), {}, ["k"]),
     "whole numbers": ("gini_mean_difference", "histogram", dpairs.Integers(-5, 10**6), {"bins": 16}, ["-5"]),

@@ -42,16 +42,22 @@ function headOf(study) {
   return { where, update };
 }
 
+function linkWords({ state, enrolment }) {
+  if (state === "closed") return "The study is closed: nobody can take part any more.";
+  if (state === "pairing") return "Nobody can enrol any more; those who have can still compute with their partners.";
+  return enrolment === "open" ? "Anybody with this link can take part." : "Taking part needs this link and an invitation.";
+}
+
 function linkCard(study) {
-  const address = `${location.origin}/take-part/${study.id}`;
-  const words = study.enrolment === "open" ? "Anybody with this link can take part." : "Taking part needs this link and an invitation.";
-  return element(
+  const words = element("p", { class: "soft" });
+  const where = element(
     "section",
     { class: "card", "aria-labelledby": "link" },
     element("h2", { id: "link" }, "For participants"),
-    copyable("Link", address),
-    element("p", { class: "soft" }, words),
+    copyable("Link", `${location.origin}/take-part/${study.id}`),
+    words,
   );
+  return { where, update: ({ study: now }) => (words.textContent = linkWords(now)) };
 }
 
 export async function showStudy(view, id) {
@@ -62,8 +68,8 @@ export async function showStudy(view, id) {
   const line = alertLine();
   const refresh = async () => update(await asAnalyst("GET", `${path}/progress`));
   const [head, estimate, people] = [headOf(study), estimateCard(study), peopleCard()];
-  const [actions, downloads] = [actionsCard(path, refresh), downloadsCard(path, id)];
-  const parts = [head, estimate, people, actions, downloads];
+  const [actions, link, downloads] = [actionsCard(path, refresh), linkCard(study), downloadsCard(path, id)];
+  const parts = [head, estimate, people, actions, link, downloads];
 
   function update(now) {
     for (const part of parts) part.update(now);
@@ -81,7 +87,7 @@ export async function showStudy(view, id) {
         "div",
         {},
         actions.where,
-        linkCard(study),
+        link.where,
         study.enrolment === "invited" ? invitationsCard(path, study) : null,
         downloads.where,
       ),
