@@ -23,6 +23,7 @@ from ..statistics import Statistic
 from ..statistics.corners import cell_means
 from ..statistics.labels import NEGATIVE, POSITIVE
 from ..statistics.linear import Linear, Linearizer
+from .halves import Halves
 
 FINE, FINE_PAIR = 64, 16
 """Cells of one column of numbers, and of each of two."""
@@ -65,6 +66,27 @@ class Shape:
             masses = self.masses[name]
             found[name] = max(float(masses @ values**2) - float(masses @ values) ** 2, 0.0)
         return found
+
+    @cached_property
+    def kernel(self) -> Vector:
+        """The kernel on the cells; of several forms, their sum along the gradient."""
+        forms = np.array([form.matrix for form in self.statistic.forms(self.grid, "average")])
+        gradient = np.ones(1)
+        if len(forms) > 1:
+            gradient = self.statistic.finish(self.linear.forms, nominal(self.statistic)).gradient
+        along: Vector = np.tensordot(gradient, forms, axes=1)
+        return along
+
+    @cached_property
+    def halves(self) -> Halves:
+        """The nodes of a tree over the cells."""
+        return Halves.of(self.grid)
+
+    @cached_property
+    def crossed(self) -> Vector:
+        """The kernel between the contrasts of these nodes."""
+        between: Vector = self.halves.contrasts.T @ self.kernel @ self.halves.contrasts
+        return between
 
     def sampling(self, sizes: Mapping[str, int]) -> float:
         """The variance that the choice of people causes, in the derivative's unit."""
@@ -182,7 +204,12 @@ def normals(statistic: Statistic, domains: tuple[Domain, ...], auc: float) -> Sh
     return Shape(statistic, domains, grid, masses, f"two normals with AUC {wanted:g}")
 
 
-def hard(statistic: Statistic, domains: tuple[Domain, ...]) -> list[Shape]:
+def even_alone(statistic: Statistic, domains: tuple[Domain, ...]) -> tuple[Shape, ...]:
+    """An even spread and nothing else."""
+    return (even(statistic, domains),)
+
+
+def hard(statistic: Statistic, domains: tuple[Domain, ...]) -> tuple[Shape, ...]:
     """Shapes of several kinds, among which the worst is looked for."""
     grid = fine_grid(statistic, domains)
     cells = grid.cells
@@ -191,6 +218,7 @@ def hard(statistic: Statistic, domains: tuple[Domain, ...]) -> list[Shape]:
         "ends": lambda _: np.where((index == 0) | (index == cells - 1), 1.0, 0.0),
         "falling": lambda _: 0.9**index,
         "steep": lambda _: 0.7**index,
+        "crowded": lambda place: (0.75 if place % 2 else 0.85) ** index,
         "opposite": lambda place: 0.9 ** (index if place % 2 else cells - 1 - index),
         "point": lambda _: np.where(index == cells // 2, cells, 1.0),
     }
@@ -198,4 +226,4 @@ def hard(statistic: Statistic, domains: tuple[Domain, ...]) -> list[Shape]:
     for name, make in kinds.items():
         masses = {stratum: make(place) for place, stratum in enumerate(statistic.strata)}
         found.append(from_masses(statistic, domains, masses, name))
-    return found
+    return tuple(found)
