@@ -152,6 +152,17 @@ def descended(tree: Tree, halves: Halves, masses: Vector, people: float) -> tupl
     return seen * mean - apart, seen * variance + seen * (1 - seen) * mean**2
 
 
+def above_zero(mean: Vector, deviation: Vector) -> tuple[Vector, Vector]:
+    """Mean and variance of the positive part of a normal number."""
+    from scipy.special import ndtr
+
+    at = mean / deviation
+    density = np.exp(-(at**2) / 2) / np.sqrt(2 * np.pi)
+    first = mean * ndtr(at) + deviation * density
+    second = (mean**2 + deviation**2) * ndtr(at) + mean * deviation * density
+    return first, np.maximum(second - first**2, 0.0)
+
+
 def _clipped(mean: Vector, deviation: Vector, most: Vector) -> tuple[Vector, Vector]:
     """Mean and variance of a normal number that is clipped at -most and most."""
     from scipy.special import ndtr

@@ -11,7 +11,8 @@ import numpy as np
 from ..domains import Domain, Integers, Interval
 from ..errors import BadParameter, NotEstimable
 from ..mechanisms import OPTIMIZED
-from ..protocols import Histogram
+from ..protocols import Histogram, Projection
+from ..protocols.rounds import BLOCK
 from ..statistics import AUC, Kernel, Statistic
 from ..study import Study
 from .predict import Prediction, onto, predict
@@ -62,6 +63,14 @@ class Option:
     def trust(self) -> str:
         """Whom a person has to trust."""
         return TRUST[self.protocol]
+
+    @property
+    def crowd(self) -> int:
+        """Among how many a report would hide in a shuffler: those of its stratum and of its round."""
+        least, protocol = min(self.sizes.values()), self.study.protocol
+        if isinstance(protocol, Projection):
+            least = least * min(protocol.share, BLOCK - protocol.share) // BLOCK
+        return max(least, 2)
 
     def to_json(self) -> dict[str, Any]:
         """As plain values."""

@@ -173,8 +173,8 @@ def _check_fits(ask: Question, protocol: str | None) -> None:
     if not found:
         others = [each.protocol for each in replace(ask, rounds=2, optimized=False).options(1.0, few)[0]]
         why = left.get(protocol) or f"{protocol} does not compute {_described(ask.statistic)}"
-        instead = f": {' and '.join(sorted(others))} {'do' if len(others) > 1 else 'does'}" if others else ""
-        raise BadParameter(f"{why.rstrip('.')}{instead}")
+        able = f"; {' and '.join(sorted(others))} can compute {_described(ask.statistic)}" if others else ""
+        raise BadParameter(f"{why.rstrip('.')}{able}")
 
 
 def _described(statistic: Statistic) -> str:

@@ -18,7 +18,7 @@ from ..protocols.pilot_tree import PilotTree
 from ..protocols.projection_bits import nominal
 from ..protocols.rounds import BLOCK
 from ..randomness import WORDS
-from .halves import descended, linear_variance, plain, rest
+from .halves import above_zero, descended, linear_variance, plain, rest
 from .shapes import Shape
 
 DOUBT = 0.25
@@ -145,14 +145,38 @@ def _hoeffding(
     return one / n + two / m, max(both - one - two, 0.0) / (n * m), inside
 
 
-def _rest(shape: Shape, covariances: Mapping[str, Matrix]) -> float:
-    """The variance of the second-order term e'Ae (or e'Be of two strata), for normal errors."""
+def _cells_rest(shape: Shape, covariances: Mapping[str, Matrix]) -> float:
+    """The mean square of e'Ae (or e'Be of two strata) for cell estimates made a distribution."""
     kernel = shape.kernel
-    first, *others = covariances.values()
+    (missed, spread), *others = [
+        on_simplex(shape.masses[name], covariance) for name, covariance in covariances.items()
+    ]
     if others:
-        return float(np.sum((kernel @ others[0]) * (first @ kernel)))
-    along = kernel @ first
-    return 2 * float(np.sum(along * along.T))
+        other, its = others[0]
+        along = float(np.sum((kernel @ its) * (spread @ kernel)))
+        return along + float(
+            (missed @ kernel) @ its @ (missed @ kernel) + (kernel @ other) @ spread @ (kernel @ other)
+        )
+    along, towards = kernel @ spread, kernel @ missed
+    return 2 * float(np.sum(along * along.T)) + 4 * float(towards @ spread @ towards)
+
+
+def on_simplex(masses: Vector, covariance: Matrix) -> tuple[Vector, Matrix]:
+    """Mean and covariance of the error of cell estimates after what is below a common level became 0.
+
+    The level is where the estimates' means add up to 1; errors of single cells are taken for independent
+    but for their sum.
+    """
+    deviation = np.sqrt(np.maximum(np.diag(covariance), 1e-300))
+    low, high = -1.0, 1.0 + 4 * float(deviation.max())
+    for _ in range(50):
+        level = (low + high) / 2
+        mean, variance = above_zero(masses - level, deviation)
+        low, high = (level, high) if mean.sum() > 1 else (low, level)
+    spread = np.diag(variance) - np.outer(variance, variance) / max(float(variance.sum()), 1e-300)
+    # Where nothing is cut off, the covariance is as it was.
+    kept = np.sqrt(variance) / deviation
+    return mean - masses, np.where(kept.min() > 0.99, covariance, spread)
 
 
 def _tree(tree: Tree, shape: Shape, sizes: Mapping[str, int]) -> Prediction:
@@ -192,7 +216,7 @@ def _projection(protocol: Projection, shape: Shape, sizes: Mapping[str, int]) ->
             }
             second = rest(shape.crossed, errors)
     else:
-        second = _rest(
+        second = _cells_rest(
             shape,
             {
                 name: _cells(protocol.pilot.mechanism, shape.masses[name]) / people
