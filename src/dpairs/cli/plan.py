@@ -168,8 +168,8 @@ def _print(found: Plan, central: dict[str, float], delta: float | None, checked:
         output.print(f"{name} is left out: {why}.", highlight=False, style="dim")
     if central and delta is not None:
         output.print(
-            f"shuffled: the epsilon towards an analyst who sees shuffled reports only, at delta {delta:g}, if "
-            "the shuffler is trusted; towards everybody else epsilon holds.",
+            f"shuffled: the epsilon towards an analyst who sees only shuffled reports, at delta {delta:g}, "
+            "if the shuffler is trusted; towards everybody else epsilon holds.",
             style="dim",
             highlight=False,
         )

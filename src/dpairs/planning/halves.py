@@ -16,12 +16,15 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from ..axes import Grid
+from ..axes import CutAxis, Grid
+from ..domains import Interval
 from ..protocols import Tree
 from ..protocols.pilot_descent import LEAST
 from ..protocols.tree_leaves import Leaves, bits_of
 from ..randomness import WORDS
 
+CUT_BITS = 16
+"""Levels down to which a value that many people share is followed."""
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
 
@@ -40,28 +43,40 @@ class Halves:
     @classmethod
     def of(cls, grid: Grid) -> Halves:
         """Of a tree that halves the columns in turn, down to the cells."""
-        bits = tuple(bits_of(axis.bins) for axis in grid.axes)
-        leaves = Leaves(tuple(axis.domain for axis in grid.axes), bits)
-        places = np.indices([axis.bins for axis in grid.axes]).reshape(len(bits), -1)
-        order = leaves.interleave([each.astype(np.uint64) for each in places]).astype(np.int64)
-        depth = sum(bits)
+        order, depth, widths = _leaves(grid)
         contrasts, inside, levels, above = [], [], [], []
-        numbers: dict[tuple[int, int], int] = {}
+        # The number of the last node that each cell lies in.
+        within = np.zeros(grid.cells, dtype=np.int64)
         for level in range(depth):
-            for node in range(2**level):
+            nodes, cells = np.unique(order >> (depth - level), return_counts=True)
+            for node in nodes[cells > 1].tolist():
                 here = order >> (depth - level) == node
                 first = here & (order >> (depth - level - 1) == 2 * node)
                 second = here & ~first
                 if not (first.any() and second.any()):
-                    # A half without any value needs no number: look further up for the node it is half of.
-                    numbers[level, node] = numbers.get((level - 1, node // 2), 0)
                     continue
-                contrasts.append((first / first.sum() - second / second.sum()) / 2)
+                halves = [half * widths / (half @ widths) for half in (first, second)]
+                contrasts.append((halves[0] - halves[1]) / 2)
                 inside.append(here.astype(np.float64))
                 levels.append(level)
-                above.append(numbers.get((level - 1, node // 2), 0))
-                numbers[level, node] = len(levels) - 1
+                above.append(int(within[here][0]))
+                within[here] = len(levels) - 1
         return cls(np.array(contrasts).T, np.array(inside).T, np.array(levels), np.array(above))
+
+
+def _leaves(grid: Grid) -> tuple[NDArray[np.int64], int, Vector]:
+    """The first leaf of each cell, how many levels tell cells apart, and how wide cells are."""
+    (axis, *others) = grid.axes
+    if isinstance(axis, CutAxis) and isinstance(axis.domain, Interval) and not others:
+        low, high, _ = axis.geometry
+        extent = axis.domain.high - axis.domain.low
+        starts = np.round((low - axis.domain.low) / extent * 2.0**CUT_BITS).astype(np.int64)
+        return starts, CUT_BITS, (high - low) / extent
+    bits = tuple(bits_of(each.bins) for each in grid.axes)
+    leaves = Leaves(tuple(each.domain for each in grid.axes), bits)
+    places = np.indices([each.bins for each in grid.axes]).reshape(len(bits), -1)
+    order = leaves.interleave([each.astype(np.uint64) for each in places]).astype(np.int64)
+    return order, sum(bits), np.ones(grid.cells)
 
 
 @dataclass(frozen=True)
@@ -79,7 +94,7 @@ class LevelNoise:
         """The variance of each node's number; and of a node's share, the root's first."""
         depth = self.own.size
         share, apart = masses @ halves.inside, _apart(halves, masses)
-        found, nodes, before = np.full(share.size, np.inf), [0.0], 0.0
+        found, nodes, before = np.zeros(share.size), [0.0], 0.0
         for level in range(depth):
             many = 2.0 ** np.arange(1, depth - level + 1)
             weight = 1 / (many * self.weighed[level:])
@@ -148,7 +163,7 @@ def descended(tree: Tree, halves: Halves, masses: Vector, people: float) -> tupl
     for node in range(seen.size):
         # A node is looked into only if the one above it was.
         seen[node] = min(seen[node], seen[halves.above[node]])
-    mean, variance = _clipped(apart, np.sqrt(np.where(deep, 1.0, variances)), share)
+    mean, variance = _clipped(apart, np.sqrt(np.where(deep | (variances <= 0), 1.0, variances)), share)
     return seen * mean - apart, seen * variance + seen * (1 - seen) * mean**2
 
 

@@ -153,10 +153,9 @@ def _cells_rest(shape: Shape, covariances: Mapping[str, Matrix]) -> float:
     ]
     if others:
         other, its = others[0]
-        along = float(np.sum((kernel @ its) * (spread @ kernel)))
-        return along + float(
-            (missed @ kernel) @ its @ (missed @ kernel) + (kernel @ other) @ spread @ (kernel @ other)
-        )
+        there, back = kernel @ other, missed @ kernel
+        crossed = float(np.sum((kernel @ its) * (spread @ kernel)))
+        return crossed + float(back @ its @ back) + float(there @ spread @ there)
     along, towards = kernel @ spread, kernel @ missed
     return 2 * float(np.sum(along * along.T)) + 4 * float(towards @ spread @ towards)
 
