@@ -18,15 +18,13 @@ from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
-from make_figures import BLUE, GREEN, VERMILION, people, save, table
+from make_figures import BLUE, GREEN, PURPLE, VERMILION, people, save, table
 from matplotlib.colors import ListedColormap
 from matplotlib.patches import Patch
 from plan_grid import Cell, read, summary
 
 import dpairs
-from dpairs.planning import Plan
 
-PURPLE = "#CC79A7"
 COLOURS = {"histogram": VERMILION, "tree": GREEN, "projection": BLUE, "pairwise": PURPLE}
 MARKS = {"histogram": "s", "tree": "^", "projection": "o", "pairwise": "D"}
 SIX = dpairs.Levels(range(6))
@@ -48,9 +46,14 @@ LOSSES = np.geomspace(0.125, 8, 13)
 RUNS = 200
 
 
-def _best(found: Plan, allowed: Sequence[str]) -> int:
-    names = list(COLOURS)
-    return names.index(next(each.protocol for each in found.options if each.protocol in allowed))
+def _best(found: list[str], allowed: Sequence[str]) -> int:
+    return list(COLOURS).index(next(name for name in found if name in allowed))
+
+
+def _order(statistic: str, domain: Any, epsilon: float, n: int) -> list[str]:
+    """The protocols, the best first."""
+    plan = dpairs.plan(statistic, domain=domain, epsilon=epsilon, n=n, peers=True)
+    return [each.protocol for each in plan.options]
 
 
 def decision() -> None:
@@ -59,13 +62,7 @@ def decision() -> None:
         len(ALLOWED), len(STATISTICS), figsize=(11, 6.2), sharex=True, sharey=True, layout="constrained"
     )
     for column, (title, (statistic, domain)) in enumerate(STATISTICS.items()):
-        plans = [
-            [
-                dpairs.plan(statistic, domain=domain, epsilon=float(loss), n=round(n), peers=True)
-                for n in PEOPLE
-            ]
-            for loss in LOSSES
-        ]
+        plans = [[_order(statistic, domain, float(loss), round(n)) for n in PEOPLE] for loss in LOSSES]
         for row, allowed in enumerate(ALLOWED.values()):
             axes = panels[row, column]
             winners = [[_best(each, allowed) for each in line] for line in plans]

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -115,7 +115,7 @@ def _apart(halves: Halves, masses: Vector) -> Vector:
     return sums
 
 
-@cache
+@lru_cache(maxsize=64)
 def level_noise(tree: Tree, people: float) -> LevelNoise:
     """As the oracles of the tree have it."""
     scale = 1.0 if tree.everybody_everywhere else float(tree.depth)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from statistics import NormalDist
 from typing import Any
 
@@ -237,6 +237,7 @@ def even_alone(statistic: Statistic, domains: tuple[Domain, ...]) -> tuple[Shape
     return (even(statistic, domains),)
 
 
+@lru_cache(maxsize=16)
 def hard(statistic: Statistic, domains: tuple[Domain, ...]) -> tuple[Shape, ...]:
     """Shapes of several kinds, among which the worst is looked for."""
     grid = fine_grid(statistic, domains)
