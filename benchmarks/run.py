@@ -23,6 +23,7 @@ NAMES = (
     "estimate",
     "tree",
     "projection",
+    "plan",
     "garbled",
     "collector",
 )

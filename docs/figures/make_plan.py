@@ -98,7 +98,7 @@ def _letters(axes: Any, winners: Any) -> None:
     """One letter in the middle of each protocol's part, for those who see no colours."""
     for place, letter in enumerate("HTP2"):
         rows, columns = np.nonzero(winners == place)
-        if rows.size >= 4:
+        if rows.size >= 12:
             middle = np.argmin((rows - rows.mean()) ** 2 + (columns - columns.mean()) ** 2)
             axes.text(
                 PEOPLE[columns[middle]],
