@@ -221,6 +221,11 @@ class Cell:
         """Simulated over predicted."""
         return self.simulated / self.predicted
 
+    @property
+    def near(self) -> bool:
+        """Whether the prediction is within 20% of the simulation."""
+        return abs(self.predicted / self.simulated - 1) <= 0.2
+
 
 @dataclass(frozen=True)
 class Setting:
@@ -287,7 +292,7 @@ class Summary:
     settings: int
     cells: int
     near: float
-    """The share of cells whose prediction at the true shape is within a factor 1.25 of the simulation."""
+    """The share of cells whose prediction at the true shape is within 20% of the simulation."""
     optimistic: float
     """The largest ratio of simulated to predicted error when nothing is known."""
     chosen: float
@@ -305,7 +310,7 @@ def summary(found: list[Cell]) -> Summary:
     return Summary(
         len({_place(each) for each in found}),
         len(known),
-        float(np.mean([0.8 <= each.ratio <= 1.25 for each in known])),
+        float(np.mean([each.near for each in known])),
         max(each.ratio for each in blind),
         _chosen(known),
         _chosen(blind),
