@@ -248,6 +248,7 @@ def hard(statistic: Statistic, domains: tuple[Domain, ...]) -> tuple[Shape, ...]
         "falling": lambda _: 0.9**index,
         "steep": lambda _: 0.7**index,
         "crowded": lambda place: (0.75 if place % 2 else 0.85) ** index,
+        "packed": lambda place: (0.4 if place % 2 else 0.6) ** index,
         "opposite": lambda place: 0.9 ** (index if place % 2 else cells - 1 - index),
         "point": lambda _: np.where(index == cells // 2, cells, 1.0),
     }
