@@ -46,6 +46,8 @@ async def make_plan(service: Analyst, wish: models.PlanRequest) -> models.Planne
 def _plan(wish: models.PlanRequest) -> models.Planned:
     domains = tuple(domain_from_json(each) for each in wish.domain)
 
+    options: dict[str, Any] = dict(wish.options)
+
     def ask(epsilon: float | None, people: Any, error: float | None) -> Plan:
         return plan(
             wish.statistic,
@@ -56,7 +58,7 @@ def _plan(wish: models.PlanRequest) -> models.Planned:
             rounds=wish.rounds,
             peers=wish.peers,
             like=wish.guess,
-            **wish.options,
+            **options,
         )
 
     found = ask(wish.epsilon, wish.people, wish.error)
