@@ -46,7 +46,7 @@ async def make_plan(service: Analyst, wish: models.PlanRequest) -> models.Planne
 def _plan(wish: models.PlanRequest) -> models.Planned:
     domains = tuple(domain_from_json(each) for each in wish.domain)
 
-    options: dict[str, Any] = dict(wish.options)
+    options: dict[str, Any] = {str(name): value for name, value in wish.options.items()}
 
     def ask(epsilon: float | None, people: Any, error: float | None) -> Plan:
         return plan(
