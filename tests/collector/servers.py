@@ -19,12 +19,15 @@ import urllib3
 import uvicorn
 from sqlalchemy import create_engine, select
 
+from dpairs import __file__ as dpairs_package
 from dpairs.client import Analyst, Transport
 from dpairs.collector import Service, Settings, create_app, schema
 from dpairs.study import Study
 
 STUDIES = "/api/v1/studies"
 PROGRAM = [sys.executable, "-c", "from dpairs.cli import main; main()"]
+# The very code that is tested, from whatever folder a process is started in.
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(dpairs_package).parents[1])}
 VALIDATE = os.environ.get("DPAIRS_VALIDATE") == "1"
 DEADLINE = 60.0
 
@@ -49,8 +52,15 @@ def free_port() -> int:
 
 def dpairs(*arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
     """Run the command line to its end."""
-    command = [*PROGRAM, *arguments]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False, **options)
+    return subprocess.run(
+        [*PROGRAM, *arguments],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+        env={**ENVIRONMENT, **options.pop("environment", {})},
+        **options,
+    )
 
 
 class Process:
@@ -70,7 +80,9 @@ class Process:
         command = [*PROGRAM, "serve", "--json", "--port", str(self.port)]
         command += ["--database", self.database, "--rate", "0", *self._options]
         with self.log.open("wb") as log:
-            self._child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, cwd=self._folder)
+            self._child = subprocess.Popen(
+                command, stdout=subprocess.PIPE, stderr=log, cwd=self._folder, env=ENVIRONMENT
+            )
         assert self._child.stdout is not None
         line = self._child.stdout.readline()
         assert line, self.log.read_text()

@@ -13,7 +13,7 @@ from fastapi.responses import Response
 
 from ...canonical import canonical
 from ...domains import domain_from_json
-from ...errors import BadParameter
+from ...errors import BadParameter, DpairsError
 from ...estimate import Estimate
 from ...planning import Plan, plan
 from ...study import Study
@@ -83,9 +83,20 @@ def _curves(found: Plan, ask: Any) -> dict[str, Any]:
 @router.post("/studies", status_code=201, responses=declared(401, 409, 422))
 async def begin_study(service: Analyst, new: models.NewStudy) -> models.PublicStudy:
     """Begin a study."""
-    study = Study.from_json(canonical(new.study))
+    study = _read(new.study)
     item = steering.Begin(service.studies, study, new.title, new.question, new.enrolment, new.people)
     return views.public(await service.writer.do(steering.begin, item))
+
+
+def _read(spec: dict[str, Any]) -> Study:
+    try:
+        study = Study.from_json(canonical(spec))
+        study.to_json().encode()
+        return study
+    except DpairsError:
+        raise
+    except (ValueError, RecursionError):  # NaN, half a letter, or too deep for anybody to read
+        raise BadParameter("this is not a study's JSON") from None
 
 
 @router.get("/studies/{study}/progress", responses=declared(401, 404, 422))
