@@ -42,6 +42,15 @@ async def make_plan(service: Analyst, wish: models.PlanRequest) -> models.Planne
 
 
 def _plan(wish: models.PlanRequest) -> models.Planned:
+    try:
+        return _planned(wish)
+    except DpairsError:
+        raise
+    except (ArithmeticError, ValueError, RecursionError):  # numbers that no study has, such as 1e308
+        raise BadParameter("the planner cannot compute with numbers as large or as small as these") from None
+
+
+def _planned(wish: models.PlanRequest) -> models.Planned:
     domains = tuple(domain_from_json(each) for each in wish.domain)
 
     def ask(epsilon: float | None, people: Any, error: float | None) -> Plan:
