@@ -1,4 +1,4 @@
-"""What the collector's tests share: collectors as real processes and in a thread, and looks into a database."""
+"""What the collector's tests share: collectors as processes and in a thread, and looks into a database."""
 
 from __future__ import annotations
 

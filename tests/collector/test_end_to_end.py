@@ -1,4 +1,4 @@
-"""Whole studies over HTTP: the estimate is the one computed offline from the same symbols, to the last digit."""
+"""Whole studies over HTTP: the estimate is that of the same symbols offline, to the last digit."""
 
 from __future__ import annotations
 

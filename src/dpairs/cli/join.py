@@ -8,9 +8,7 @@ from typing import Annotated
 
 import typer
 
-from ..canonical import canonical
 from ..errors import BadParameter
-from ..study import Study
 from .report import private_values
 from .show import output, print_json, print_table
 
@@ -52,12 +50,15 @@ def join(
         ) from None
     from ..client import Device, Link, Transport
     from ..client import join as take_part
+    from ..client.device import read_study
     from ..client.reporter import API
+    from ..client.transport import part
 
     where = Link.parse(link)
     line = Transport(where.base, patience=patience)
     public = line.json("GET", f"{API}/{where.study}")
-    study = Study.from_json(canonical(public["study"]))
+    study = read_study(part(public, "study", dict))
+    title, promise = part(public, "title", str), part(public, "promise", str)
     given = {"score": score, "label": label, "x": x, "y": y, "value": value}
     found = take_part(
         where,
@@ -83,8 +84,8 @@ def join(
             }
         )
         return
-    rows = [("study", public["title"]), ("participant", f"{found.index} of {found.stratum}")]
-    rows.append(("promise", public["promise"]))
+    rows = [("study", title), ("participant", f"{found.index} of {found.stratum}")]
+    rows.append(("promise", promise))
     if found.report is not None:
         rows.append(("what left this device", f"symbol {found.report.symbol}"))
     for number, state in (found.pairs or {}).items():

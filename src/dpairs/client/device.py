@@ -8,7 +8,6 @@ a study.
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,19 +15,32 @@ from typing import Any
 
 from .. import files
 from ..canonical import canonical, parse
-from ..errors import BadFile, Conflict
+from ..errors import BadFile, Conflict, DpairsError
 from ..ledger import Ledger
 from ..randomness import secret_bytes
 from ..study import Study
 
 FORMAT = "dpairs-device"
 HOME = "DPAIRS_HOME"
+KINDS = {"request": str, "keys": dict, "index": int, "stratum": str, "secret": str, "counted": bool}
+KINDS |= {"report": dict, "coded": list, "pairs": dict}
+"""What a device may have written down about its part in a study."""
 
 
 def default_home() -> Path:
     """Where a person's files are, unless said otherwise."""
     given = os.environ.get(HOME)
     return Path(given) if given else Path.home() / ".dpairs"
+
+
+def read_study(content: Any) -> Study:
+    """A study from a collector's answer."""
+    try:
+        return Study.from_json(canonical(content))
+    except DpairsError:
+        raise
+    except (ValueError, RecursionError):  # NaN, half a letter, or too deep
+        raise BadFile("what the collector offers is not a study's JSON") from None
 
 
 class Device:
@@ -68,7 +80,11 @@ class Device:
 
     @contextlib.contextmanager
     def _locked(self, name: str, busy: str) -> Iterator[None]:
-        with (self.home / name).open("ab") as file:
+        try:
+            file = (self.home / name).open("ab")
+        except OSError as error:
+            raise BadFile(f"the folder {self.home} cannot be used: {error.strerror or error}") from None
+        with file:
             try:
                 import fcntl
 
@@ -88,7 +104,9 @@ class Membership:
         self.data: dict[str, Any] = {"format": FORMAT, "study": study}
         if path.exists():
             found = parse(files.read(path, "the device's file"), "the device's file")
-            if found.get("format") != FORMAT or found.get("study") != study:
+            kept = all(type(found[name]) is kind for name, kind in KINDS.items() if name in found)
+            whole = "secret" not in found or {"index", "stratum"} <= found.keys()
+            if found.get("format") != FORMAT or found.get("study") != study or not (kept and whole):
                 raise BadFile(f"{path} is not what this device wrote about this study")
             self.data = found
 
@@ -121,7 +139,7 @@ class Membership:
 
     def load_study(self, content: Any) -> Study:
         """The study that a collector offers; refused unless it belongs to the one that was asked for."""
-        study = Study.from_json(canonical(content) if isinstance(content, dict) else json.dumps(content))
+        study = read_study(content)
         if study.first_id != self.data["study"]:
             raise BadFile(
                 f"the collector offers study {study.first_id[:16]}..., not {self.data['study'][:16]}..., "

@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ..errors import BadParameter, LimitExceeded
+from ..errors import BadParameter, LimitExceeded, Unavailable
 from ..participant import Participant
 from ..protocols.pairwise import Pairwise
 from ..report import Report
 from ..study import Study
 from .device import Device, Membership
 from .link import Link
-from .transport import Transport
+from .transport import Transport, part
 
 API = "/api/v1/studies"
 
@@ -56,7 +56,7 @@ def join(
     line = transport or Transport(where.base)
     with (device or Device()).study(where.study) as me:
         public = line.json("GET", f"{API}/{where.study}")
-        study = me.load_study(public["study"])
+        study = me.load_study(part(public, "study", dict))
         if max_epsilon is not None and study.epsilon > max_epsilon:
             raise LimitExceeded(
                 f"this study loses epsilon {study.epsilon:g}, above this person's limit of {max_epsilon:g}"
@@ -68,7 +68,7 @@ def join(
             from .peer import take_part
 
             return take_part(line, where, me, study, values, spend, wait)
-        return _report(line, where, me, study, values, spend, public["state"])
+        return _report(line, where, me, study, values, spend, part(public, "state", str))
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,13 @@ def _enrol(
 
         wish["key"] = public_key(me.key("x25519")).hex()
     given = line.json("POST", f"{API}/{where.study}/people", wish)
-    me.data |= {name: given[name] for name in ("index", "stratum", "secret")}
+    secret = part(given, "secret", str)
+    if not (secret.isascii() and secret.isprintable() and 0 < len(secret) < 1000):
+        raise Unavailable("what should be a collector gives a secret that cannot be sent")
+    enrolled = {"index": part(given, "index", int), "stratum": part(given, "stratum", str), "secret": secret}
+    if enrolled["stratum"] not in study.statistic.strata:
+        raise Unavailable("what should be a collector enrols in a class that the study does not have")
+    me.data |= enrolled
     me.save()
 
 
