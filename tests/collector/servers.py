@@ -142,7 +142,8 @@ class InThread:
         self._server = uvicorn.Server(config)
         self._thread = threading.Thread(target=self._server.run, args=([self._line],))
         self._thread.start()
-        until(lambda: self._server.started, "the start of the collector")
+        until(lambda: self._server.started or not self._thread.is_alive(), "the start of the collector")
+        assert self._server.started
 
     def stop(self) -> None:
         self._server.should_exit = True

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -30,7 +29,7 @@ from dpairs.errors import (
 )
 
 from .people import histogram, pairwise, projection, tree
-from .servers import ENVIRONMENT, begin, contents, dpairs, stored_symbols, until
+from .servers import ENVIRONMENT, contents, dpairs, stored_symbols
 
 VALUE = {"value": 2}
 
@@ -72,7 +71,7 @@ def test_a_device_that_crashes_at_any_step_sends_one_report(here, tmp_path):
     moments, crashed = 0, True
     while crashed:
         moments += 1
-        device, sent = Device(tmp_path / f"device{moments}"), []
+        device = Device(tmp_path / f"device{moments}")
         with pytest.MonkeyPatch.context() as patch:
             steps = crash_at(patch, moments)
             try:
@@ -83,12 +82,13 @@ def test_a_device_that_crashes_at_any_step_sends_one_report(here, tmp_path):
         before = json.loads(path.read_text()) if (path := device.home / f"{study.id}.json").exists() else {}
         joined = [join(link, VALUE, device=device, limit=5.0, transport=here.transport()) for _ in range(2)]
         assert [each.state for each in joined] == ["counted", "counted"]
-        sent = [bytes(each.report) for each in joined]
+        reports = [each.report for each in joined if each.report is not None]
+        sent = [bytes(each) for each in reports]
         assert sent[0] == sent[1]
         # What was written down before the crash is what was sent after it.
         if "report" in before:
             assert before["report"]["wire"] == sent[0].hex()
-        assert stored_symbols(here.database)[1, 0, joined[0].index] == joined[0].report.symbol
+        assert stored_symbols(here.database)[1, 0, joined[0].index] == reports[0].symbol
         assert list(json.loads((device.home / "ledger.json").read_text())["spent"]) == [study.id]
     assert moments > 12
     assert len(steps) == moments - 1
@@ -124,7 +124,7 @@ def test_a_pair_whose_devices_crash_at_any_step_computes_once(here, tmp_path):
                     longest = max(longest, len(steps))
                 join(link, {"x": 1, "y": 2}, device=device, transport=here.transport())
         found = [join(link, {"x": 1, "y": 2}, device=each, transport=here.transport()) for each in devices]
-        assert [list(each.pairs.values()) for each in found] == [["done"], ["done"]]
+        assert [list((each.pairs or {}).values()) for each in found] == [["done"], ["done"]]
         assert found[0].safety == found[1].safety
         assert here.analyst().tally(study).n == 1
         if not reached:
@@ -189,6 +189,7 @@ def test_a_killed_process_is_continued_by_another(here, tmp_path, moment):
     kept = json.loads((home / f"{study.id}.json").read_text())
     assert here.analyst().tally(study.id).n == (moment == "after")
     done = join(link, VALUE, device=Device(home), transport=here.transport())
+    assert done.report is not None
     assert bytes(done.report).hex() == kept["report"]["wire"]
     assert stored_symbols(here.database) == {(1, 0, 0): done.report.symbol}
 
@@ -239,9 +240,10 @@ def test_a_value_or_class_that_cannot_be_is_refused_before_anybody_is_enrolled(h
     for values in ({"score": 1.5}, {"score": float("nan")}):
         with pytest.raises(BadValue):
             attempt(values, stratum="positive")
-    for values in ({}, {"value": 1}, {"score": 0.5, "label": 1}):
+    others: list[dict[str, Any]] = [{}, {"value": 1}, {"score": 0.5, "label": 1}]
+    for other in others:
         with pytest.raises(BadParameter):
-            attempt(values, stratum="positive")
+            attempt(other, stratum="positive")
     for stratum in (None, "neither"):
         with pytest.raises(BadValue):
             attempt({"score": 0.5}, stratum=stratum)
@@ -254,7 +256,8 @@ def test_a_value_or_class_that_cannot_be_is_refused_before_anybody_is_enrolled(h
 def test_somebody_of_the_second_round_waits_for_it(here, tmp_path):
     study, analyst = projection(), here.analyst()
     link = analyst.begin(study, "Two rounds")
-    waiting, counted = [], 0
+    waiting: list[tuple[Device, Any]] = []
+    counted = 0
     who = 0
     while not waiting or counted < 12:
         device, stratum = Device(tmp_path / str(who)), study.strata[who % 2]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import threading
 from collections.abc import Callable
+from functools import partial
 
 from dpairs.report import Report
 from dpairs.study import Study
@@ -64,8 +65,12 @@ def test_every_acknowledged_report_is_counted_once_whenever_the_collector_dies(s
     # After how many acknowledged reports it dies: anywhere, while others are under way.
     moments = sorted(rng.sample(range(REPORTS // 20, REPORTS - REPORTS // 20), KILLS))
     people = Meanwhile(lambda: crowd.answer(process.transport(120.0), study, THREADS))
+
+    def due(people: Meanwhile, moment: int) -> bool:
+        return bool(people.failed) or len(crowd.acknowledged) >= moment
+
     for moment in moments:
-        until(lambda moment=moment: people.failed or len(crowd.acknowledged) >= moment, "a kill", 300)
+        until(partial(due, people, moment), "a kill", 300)
         process.kill()
         # What was acknowledged is in the dead collector's table, symbol for symbol.
         known = list(crowd.acknowledged)

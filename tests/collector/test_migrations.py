@@ -53,7 +53,8 @@ def test_a_newer_schema_is_refused_in_one_sentence(database):
 
 
 def test_a_first_start_that_is_cut_off_can_be_repeated(database, monkeypatch):
-    real, made = op.create_table, []
+    real = op.create_table
+    made: list[str] = []
 
     def cut(name, *columns, **options):
         if len(made) == 4:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.markup import escape
 
 from ..errors import BadParameter
 from .report import private_values
@@ -84,8 +85,8 @@ def join(
             }
         )
         return
-    rows = [("study", title), ("participant", f"{found.index} of {found.stratum}")]
-    rows.append(("promise", promise))
+    rows = [("study", _shown(title)), ("participant", f"{found.index} of {found.stratum}")]
+    rows.append(("promise", _shown(promise)))
     if found.report is not None:
         rows.append(("what left this device", f"symbol {found.report.symbol}"))
     for number, state in (found.pairs or {}).items():
@@ -98,3 +99,8 @@ def join(
             "Your partner sees the same safety number, unless somebody changed the keys on their way.",
             style="dim",
         )
+
+
+def _shown(words: str) -> str:
+    """A collector's words as they are: neither rich's markup nor a terminal's commands."""
+    return escape("".join(letter if letter.isprintable() else " " for letter in words))
