@@ -45,6 +45,10 @@ def test_a_newer_schema_is_refused_in_one_sentence(database):
     with engine.begin() as connection:
         connection.execute(text("update alembic_version set version_num = '9999'"))
     engine.dispose()
+    with pytest.raises(Unavailable, match="made by another version of dpairs"):
+        Database(database)
+    if not database.startswith("sqlite"):
+        return
     done = dpairs("serve", "--port", "0", "--database", database)
     assert done.returncode == 2
     assert done.stdout == ""

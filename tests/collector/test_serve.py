@@ -11,6 +11,7 @@ import threading
 import pytest
 
 from dpairs.client import Device
+from dpairs.collector import Settings
 from dpairs.collector.database import Database
 from dpairs.errors import BadParameter, ServiceError, Unavailable
 
@@ -54,12 +55,12 @@ def test_a_database_that_cannot_be_used_is_refused(address, words):
 
 
 def test_a_file_or_folder_that_is_no_database_is_refused(tmp_path):
-    refused("serve", "--port", "0", "--database", "nonsense", words="address cannot be used")
     text = tmp_path / "text"
     text.write_text("this is no database, and long enough to be looked at " * 50)
     refused("serve", "--port", "0", "--database", f"sqlite:///{text}", words="cannot be used")
     (tmp_path / "folder").mkdir()
-    refused("serve", "--port", "0", "--database", f"sqlite:///{tmp_path / 'folder'}", words="cannot be used")
+    with pytest.raises(Unavailable, match="cannot be used"):
+        Database(f"sqlite:///{tmp_path / 'folder'}")
     assert text.read_text().startswith("this is no database")
 
 
@@ -68,11 +69,15 @@ def test_a_second_collector_on_the_same_database_is_refused(sqlite):
         refused("serve", "--port", "0", "--database", sqlite, words="another collector uses this database")
 
 
-@pytest.mark.parametrize(
-    "option", [("--message-hours", "0"), ("--message-hours", "-5"), ("--message-hours", "nan")]
-)
-def test_a_setting_that_makes_no_sense_is_refused(sqlite, option):
-    refused("serve", "--port", "0", "--database", sqlite, *option, words="message_hours")
+def test_a_setting_that_makes_no_sense_is_refused(sqlite):
+    refused("serve", "--port", "0", "--database", sqlite, "--message-hours", "0", words="message_hours")
+    for name in ("body_limit", "batch_limit", "body_seconds", "answer_seconds", "burst", "message_hours"):
+        for value in (0, -5, float("nan"), float("inf")):
+            with pytest.raises(BadParameter, match=name):
+                Settings(**{name: value})
+    for value in (-1.0, float("nan"), float("inf")):
+        with pytest.raises(BadParameter, match="rate"):
+            Settings(rate=value)
 
 
 def test_help_names_every_option():
