@@ -74,7 +74,7 @@ def test_a_setting_that_makes_no_sense_is_refused(sqlite):
     for name in ("body_limit", "batch_limit", "body_seconds", "answer_seconds", "burst", "message_hours"):
         for value in (0, -5, float("nan"), float("inf")):
             with pytest.raises(BadParameter, match=name):
-                Settings(**{name: value})
+                Settings(**{name: value})  # type: ignore[arg-type]
     for value in (-1.0, float("nan"), float("inf")):
         with pytest.raises(BadParameter, match="rate"):
             Settings(rate=value)
