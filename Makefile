@@ -5,7 +5,7 @@ JOBS   ?= 2
 VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.ready
-EXTRAS := cli,client,service,pairs,test,check,docs,bench
+EXTRAS := cli,client,service,test,check,docs,bench
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # Silences the theme's notice about MkDocs 2; pyproject.toml stays below 2.
@@ -13,7 +13,7 @@ export NO_MKDOCS_2_WARNING := 1
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test validate check format bench docs lock build clean
+.PHONY: help setup system demo test validate check format bench docs lock build clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -31,10 +31,13 @@ $(STAMP): pyproject.toml constraints.txt | $(BIN)/python
 demo: setup ## Run the demonstration
 	$(BIN)/dpairs demo
 
-test: setup ## Run the tests, without the long ones
+system: ## Install what some tests need from the system's packages, where that is allowed
+	@tools/system-packages
+
+test: setup system ## Run the tests, without the long ones
 	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS) -m "not long"
 
-validate: setup ## Run every test, with the full statistical validation
+validate: setup system ## Run every test, with the full statistical validation
 	DPAIRS_VALIDATE=1 OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS)
 
 check: setup ## Check lint, format, types, imports and documentation

@@ -13,6 +13,8 @@ SCALES = {
     "people/s": ((1e6, "M/s"), (1e3, "k/s"), (1, "/s")),
     "MB": ((1, "MB"),),
     "packages": ((1, ""),),
+    "requests/s": ((1, "requests/s"),),
+    "reports/s": ((1e3, "k reports/s"), (1, "reports/s")),
     "gates": ((1, "AND"),),
     "B": ((1e3, "KB"), (1, "B")),
     "AND/s": ((1e6, "M AND/s"), (1, "AND/s")),
@@ -30,7 +32,7 @@ once; only the ratios mean something elsewhere.
 libraries may use one thread.
 - Time is processor time (`time.process_time`), so that waiting does not count. Each figure is the median of \
 several repeats after one call that is not timed. Repeats alternate between the sides, except that the two \
-other packages run by themselves, right after ours.
+other packages run by themselves, right after ours. A collector is timed by the clock, since it waits for the disk.
 - A ratio above 1 is in our favour: faster, or smaller. "Wanted" is the ratio below which the run fails; a \
 row without one is there to inform.
 - Nothing is timed in the tests, because a busy machine would make them fail.

@@ -15,7 +15,18 @@ from typing import Any
 
 from environment import HERE, machine, one_core
 
-NAMES = ("exact", "randomize", "memory", "participant", "estimate", "tree", "projection", "garbled")
+NAMES = (
+    "exact",
+    "randomize",
+    "memory",
+    "participant",
+    "estimate",
+    "tree",
+    "projection",
+    "plan",
+    "garbled",
+    "collector",
+)
 RESULTS = HERE / "results.json"
 WIDTH = 140
 PAGE = HERE.parent / "docs" / "benchmarks.md"

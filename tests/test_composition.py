@@ -8,7 +8,7 @@ from fractions import Fraction
 import pytest
 
 from dpairs import BadParameter, Interval, Study
-from dpairs.composition import advanced_share, check_delta, delta_of, optimal_share
+from dpairs.composition import advanced_share, check_delta, composed_ratio, delta_of, optimal_share
 from dpairs.mechanisms import KaryResponse
 from dpairs.protocols import Tree
 from dpairs.randomness import WORDS
@@ -97,6 +97,30 @@ def test_delta_falls_with_epsilon_and_rises_with_the_rest():
     assert found == sorted(found, reverse=True)
     assert delta_of(0.2, 16, 1.0) < delta_of(0.21, 16, 1.0)
     assert delta_of(0.2, 16, 1.0) < delta_of(0.2, 17, 1.0)
+
+
+@pytest.mark.parametrize("times", [1, 2, 3, 8, 16, 64])
+@pytest.mark.parametrize("each", [0.01, 0.5, 3.0])
+@pytest.mark.parametrize("delta", [1e-12, 1e-3, 0.5])
+def test_the_composed_ratio_solves_for_epsilon_exactly(times, each, delta):
+    """At e^epsilon the exact delta is the given one; a little below, it is more."""
+    response = KaryResponse.for_epsilon(2, each)
+    truth, lie = response.floor + response.boost, response.floor
+    ratio = composed_ratio(truth, lie, times, delta)
+
+    def exact(factor: Fraction) -> Fraction:
+        excess = Fraction(0)
+        for flips in range(times + 1):
+            first = truth ** (times - flips) * lie**flips
+            second = truth**flips * lie ** (times - flips)
+            excess += math.comb(times, flips) * max(first - factor * second, Fraction(0))
+        return excess / WORDS**times
+
+    assert 1 <= ratio <= Fraction(truth, lie) ** times
+    assert exact(ratio) <= Fraction(delta)
+    if ratio > 1:
+        assert exact(ratio) == Fraction(delta)
+        assert exact(1 + (ratio - 1) * Fraction(999, 1000)) > Fraction(delta)
 
 
 @pytest.mark.parametrize("each", [0.01, 0.02, 0.0201])
@@ -242,7 +266,7 @@ def test_advanced_claims_an_epsilon_that_holds_exactly(delta, depth, splitting):
     tree = study(splitting, epsilon, depth, delta)
     assert tree.epsilon <= epsilon
     low, high = exact_delta(tree.responses[0], depth, tree.epsilon)
-    assert high <= Fraction(delta) * (1 + Fraction(1, 10**9))
+    assert high <= Fraction(delta)
     if splitting == "budget-advanced":
         assert tree.epsilon >= 0.999 * epsilon
         # Not much less would do: the claim is the exact loss, not a bound far above it.
@@ -253,3 +277,14 @@ def test_advanced_claims_an_epsilon_that_holds_exactly(delta, depth, splitting):
 def test_thresholds_fill_all_words():
     tree = study("budget", 1.0, 16)
     assert 2 * tree.responses[0].floor + tree.responses[0].boost == WORDS
+
+
+@pytest.mark.parametrize("depth", [2, 3, 5, 8, 16])
+def test_the_last_digit_of_a_claim_is_within_epsilon(depth):
+    """At epsilon 4 and delta 1e-8 a share found in floats may lose 1e-15 more than was asked."""
+    for epsilon in (0.5, 1.0, 2.0, 4.0, 8.0):
+        for delta in (1e-3, 1e-8, 1e-12):
+            tree = study("budget-advanced", epsilon, depth, delta)
+            low, high = exact_delta(tree.responses[0], depth, epsilon)
+            assert low <= high <= Fraction(delta)
+            assert tree.epsilon > epsilon * (1 - 1e-6)

@@ -1,6 +1,8 @@
 """A person's ledger: what was spent, and what is refused."""
 
 import math
+import subprocess
+import sys
 
 import pytest
 
@@ -68,3 +70,90 @@ def test_other_files_are_refused(text):
 def test_wrong_limits_are_refused(wrong):
     with pytest.raises(BadParameter):
         Ledger(**wrong)
+
+
+def test_room_is_what_one_more_study_may_lose():
+    basic = Ledger(limit=1.2)
+    basic.spend(study(1))
+    assert basic.room == pytest.approx(0.7) == basic.left
+    advanced = Ledger(limit=5.0, delta=1e-6, spent={str(number): 0.05 for number in range(200)})
+    assert advanced.total < 5.0 < 200 * 0.05
+    losses = list(advanced.spent.values())
+    assert composed([*losses, advanced.room], 1e-6) == pytest.approx(5.0)
+
+
+SPEND = """
+import sys
+from dpairs import Ledger, Study
+book, studies = sys.argv[1], sys.argv[2:]
+for each in studies:
+    try:
+        Ledger.record(book, Study.load(each))
+    except Exception as error:
+        print(type(error).__name__)
+"""
+
+
+def test_two_processes_at_once_lose_nothing(tmp_path):
+    book = tmp_path / "ledger.json"
+    Ledger(limit=10.0).save(book)
+    halves: list[list[str]] = [[], []]
+    for number in range(24):
+        path = tmp_path / f"{number}.json"
+        study(number, epsilon=0.5).save(path)
+        halves[number % 2].append(str(path))
+    running = [
+        subprocess.Popen(
+            [sys.executable, "-c", SPEND, str(book), *half], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        )
+        for half in halves
+    ]
+    said = b"".join(each.communicate(timeout=120)[0] for each in running)
+    # Twenty studies of 0.5 make 10; the other four are refused, whoever comes first.
+    assert said.count(b"LimitExceeded") == 4
+    assert len(Ledger.load(book).spent) == 20
+
+
+KILLED = """
+import os, signal, sys
+from dpairs import Ledger, Study, files
+def stopped(*given):
+    os.kill(os.getpid(), signal.SIGKILL)
+{where}
+Ledger.record(sys.argv[1], Study.load(sys.argv[2]))
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+@pytest.mark.parametrize(
+    "where", ["files.os.fsync = stopped", "Ledger.save = stopped", "Ledger.spend = stopped"]
+)
+def test_a_killed_process_leaves_the_ledger_as_it_was(tmp_path, where):
+    book, path = tmp_path / "ledger.json", tmp_path / "study.json"
+    Ledger(limit=2.0).save(book)
+    study(1).save(path)
+    ended = subprocess.run(
+        [sys.executable, "-c", KILLED.format(where=where), str(book), str(path)], check=False
+    )
+    assert ended.returncode == -9
+    assert Ledger.load(book).spent == {}
+    # The lock went with the process.
+    assert Ledger.record(book, study(1)).total == pytest.approx(0.5)
+
+
+def test_a_damaged_ledger_answers_nothing(tmp_path):
+    book = tmp_path / "ledger.json"
+    Ledger(limit=2.0).save(book)
+    whole = book.read_bytes()
+    for broken in (
+        b"",
+        whole[:-10],
+        whole.replace(b'"limit":2', b'"limit":-2'),
+        whole.replace(b'"spent":{', b'"spent":['),
+    ):
+        book.write_bytes(broken)
+        with pytest.raises((BadFile, BadParameter)):
+            Ledger.record(book, study(1))
+        assert book.read_bytes() == broken
+    with pytest.raises(BadFile, match="cannot be"):
+        Ledger.record(tmp_path / "none" / "ledger.json", study(1))

@@ -1,6 +1,7 @@
 """The mechanism that is searched for a kernel: exact privacy, unbiased, and better than the built-in ones."""
 
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,8 +11,9 @@ from dpairs import Levels, Study
 from dpairs.axes import Axis, Grid
 from dpairs.errors import BadFile, BadParameter
 from dpairs.mechanisms import KaryResponse, ProjectiveResponse, TableResponse, largest_ratio
-from dpairs.mechanisms.optimize import Goal, optimize, target_of
+from dpairs.mechanisms.optimize import STEPS, Goal, optimize, target_of
 from dpairs.mechanisms.thresholds import log_above
+from dpairs.protocols import Histogram, Projection
 from dpairs.randomness import SeededRandomness
 from dpairs.statistics import KendallTau
 
@@ -115,3 +117,41 @@ def test_wrong_priors_and_tables_are_refused(found):
     for change in ({"symbols": 3}, {"weights": [1]}, {"prior": [2.0]}, {"weights": "x"}):
         with pytest.raises((BadFile, BadParameter)):
             TableResponse.from_json({**spec, **change})
+
+
+def test_a_first_round_carries_it(cache):
+    levels = Levels(range(4))
+    asked: dict[str, Any] = {
+        "protocol": "projection",
+        "epsilon": 1.0,
+        "domain": (levels, levels),
+        "seed": 1,
+        "n": 40_000,
+    }
+    made = Study.create("kendall_tau", mechanism="optimized", **asked)
+    assert isinstance(made.protocol, Projection)
+    assert isinstance(made.protocol.pilot, Histogram)
+    assert isinstance(made.protocol.pilot.mechanism, TableResponse)
+    assert Study.from_json(made.to_json()) == made
+    assert made.privacy.epsilon <= 1.0
+    # Its own prior, and the default as it was before there was a choice.
+    skewed = Study.create("kendall_tau", mechanism="optimized", prior=[9.0] + [1.0] * 15, **asked)
+    assert skewed.id != made.id
+    assert Study.create("kendall_tau", **asked) == Study.create(
+        "kendall_tau", mechanism="projective", **asked
+    )
+    rng = np.random.default_rng(1)
+    x = rng.integers(0, 4, 40_000)
+    people = {"x": x, "y": np.where(rng.random(40_000) < 0.5, x, rng.integers(0, 4, 40_000))}
+    tally = dpairs.simulate_tally(made, people, seed=1)
+    assert Study.from_json(tally.study.to_json()) == tally.study
+    estimate = tally.estimate()
+    assert abs(estimate.value - dpairs.exact("kendall_tau", people)) < 5 * estimate.standard_error
+    with pytest.raises(BadParameter, match="only pilot='histogram'"):
+        Study.create("auc", protocol="projection", epsilon=1.0, domain=dpairs.Interval(0, 1), mechanism="krr")
+
+
+def test_a_search_says_how_far_it_is(cache):
+    steps: list[int] = []
+    optimize([kendall(3)], np.full(9, 1 / 9), 1.0, steps.append)
+    assert 0 < sum(steps) <= STEPS

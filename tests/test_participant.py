@@ -189,7 +189,7 @@ def test_private_labels_of_every_kind(label, positive):
     assert truthful(PRIVATE).report(score=0.3, label=label).symbol == 2 * 1 + positive
 
 
-@pytest.mark.parametrize("label", [2, 0.5, float("nan"), "yes", "", None, b"positive"])
+@pytest.mark.parametrize("label", [2, 0.5, float("nan"), "yes", "", "positive\0", None, b"positive"])
 def test_labels_that_are_none(label):
     person = truthful(PRIVATE)
     with pytest.raises(BadValue, match="label"):

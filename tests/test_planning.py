@@ -7,7 +7,7 @@ import pytest
 
 import dpairs
 from dpairs import Categories, Integers, Interval, Levels, plan
-from dpairs.errors import BadParameter
+from dpairs.errors import BadParameter, BadValue
 from dpairs.planning import predict
 from dpairs.planning.shapes import draw, even, from_masses, from_sample, hard, normals
 from dpairs.statistics import statistic
@@ -144,3 +144,129 @@ def test_what_cannot_be_planned_gets_one_sentence(asked, said):
     with pytest.raises(BadParameter, match=said) as raised:
         plan("kendall_tau", domain=FIVE, **asked)
     assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("statistic", "asked", "said"),
+    [
+        (
+            "kendall_tau",
+            {"protocol": "tree"},
+            "tree does not compute kendall_tau; histogram and projection can",
+        ),
+        ("kendall_tau", {"protocol": "projection", "rounds": 1}, "takes two rounds: ask with rounds=2"),
+        ("kendall_tau", {"protocol": "sketch"}, "protocol must be one of"),
+        ("gini_coefficient", {"protocol": "pairwise"}, "pairs compute .* histogram and projection can"),
+        ("auc", {"protocol": "tree", "labels": "private"}, "private labels; histogram and projection can"),
+        ("kendall_tau", {"epsilon": float("nan")}, "finite"),
+        ("kendall_tau", {"epsilon": 1e6}, "to 32"),
+        ("kendall_tau", {"epsilon": 1e-9}, "from 0.001"),
+        ("auc", {"n": {"positive": 100}}, "positive, negative"),
+        ("auc", {"n": {"positive": 1, "negative": 100}}, "n of positive"),
+        ("auc", {"n": 3}, "n must be a whole number from 4"),
+        ("auc", {"n": 1000, "epsilon": None, "error": 1e-4}, "have [0-9,]+ people"),
+        ("auc", {"n": None, "error": 1e-12}, "even .* people .* ask for at least"),
+        ("auc", {"n": None, "error": -1.0}, "error must be above 0"),
+        ("modal_value", {}, "statistic must be one of"),
+        ("auc", {"like": {"positive": [1.0], "negative": [1.0]}}, "64 numbers"),
+        ("auc", {"like": {"points": [1.0]}}, "score"),
+    ],
+)
+def test_the_impossible_gets_the_nearest_possible(statistic, asked, said):
+    domain = FIVE if statistic == "kendall_tau" else UNIT
+    with pytest.raises((BadParameter, BadValue), match=said) as raised:
+        plan(statistic, domain=domain, **{"epsilon": 1.0, "n": 10_000, **asked})
+    assert "\n" not in str(raised.value)
+
+
+def test_the_nearest_possible_is_possible():
+    """What a refusal proposes is accepted when it is asked for."""
+    with pytest.raises(BadParameter) as raised:
+        plan("auc", domain=UNIT, n=1000, error=0.001)
+    people = int(str(raised.value).split("have ")[-1].split(" people")[0].replace(",", ""))
+    assert plan("auc", domain=UNIT, n=people, error=0.001).options
+    least = plan("variance", domain=UNIT, n=1000, epsilon=32.0).options[0].error
+    floor = plan("variance", domain=UNIT, n=1000, epsilon=32.0).sampling
+    with pytest.raises(BadParameter, match="even at epsilon 32") as raised:
+        plan("variance", domain=UNIT, n=1000, error=(least + floor) / 2, protocol="pairwise")
+    nearest = float(str(raised.value).split("at least ")[1].split(",")[0])
+    assert plan("variance", domain=UNIT, n=1000, error=nearest, protocol="pairwise").options
+
+
+def test_a_protocol_that_was_asked_for_is_the_only_one_and_others_say_why_not():
+    alone = plan("auc", domain=UNIT, epsilon=1.0, n=10_000, protocol="pairwise")
+    assert [each.protocol for each in alone.options] == ["pairwise"]
+    without = plan("gini_coefficient", domain=UNIT, epsilon=1.0, n=10_000, peers=True)
+    assert "one kernel" in without.left_out["pairwise"]
+    assert "pairwise" in without.to_json()["left_out"]
+    assert not plan("gini_coefficient", domain=UNIT, epsilon=1.0, n=10_000).left_out
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_plans_undo_themselves_when_nothing_is_known(case):
+    name, domain, _ = CASES[case]
+    at = plan(name, domain=domain, epsilon=1.0, n=50_000, peers=True)
+    goal = 0.7 * at.options[0].error
+    for option in plan(name, domain=domain, epsilon=1.0, error=goal, peers=True).options:
+        again = plan(name, domain=domain, epsilon=1.0, n=option.sizes, protocol=option.protocol)
+        assert again.options[0].error == pytest.approx(goal, rel=0.02)
+    goal = 1.5 * at.options[0].error
+    best = plan(name, domain=domain, n=50_000, error=goal, peers=True).options[0]
+    again = plan(name, domain=domain, epsilon=best.study.epsilon, n=50_000, protocol=best.protocol)
+    assert again.options[0].error == pytest.approx(goal, rel=0.02)
+
+
+def test_a_searched_mechanism_is_planned_where_it_is_better(tmp_path, monkeypatch):
+    monkeypatch.setenv("DPAIRS_CACHE", str(tmp_path))
+    levels = (Levels(range(4)),) * 2
+    steps: list[int] = []
+    usual = plan("kendall_tau", domain=levels, epsilon=1.0, n=50_000, rounds=1)
+    found = plan(
+        "kendall_tau", domain=levels, epsilon=1.0, n=50_000, rounds=1, optimized=True, progress=steps.append
+    )
+    assert found.options[0].parameters == {"mechanism": "optimized"}
+    assert found.options[0].error < 0.95 * usual.options[0].error
+    assert sum(steps) > 100
+    assert found.best == dpairs.Study.from_json(found.best.to_json())
+
+
+def test_a_shape_can_be_planned_with_again():
+    chosen = statistic("auc")
+    shape = normals(chosen, (UNIT,), 0.8)
+    one = plan("auc", domain=UNIT, epsilon=1.0, n=10_000, like=shape)
+    assert one.options[0].error == plan("auc", domain=UNIT, epsilon=1.0, n=10_000, like=0.8).options[0].error
+    with pytest.raises(BadParameter, match="another statistic"):
+        plan("auc", domain=Interval(0, 2), epsilon=1.0, n=10_000, like=shape)
+
+
+def test_halves_add_up_to_the_whole_covariance():
+    """Contrasts of a tree, with least squares by hand: the same covariance of all cells."""
+    from dpairs.planning.halves import Halves, level_noise
+
+    shape = even(statistic("gini_mean_difference"), (UNIT,))
+    study = dpairs.Study.create("auc", protocol="tree", epsilon=1.0, domain=UNIT, bins=64, seed=1)
+    noise = level_noise(study.protocol, 10_000.0)
+    halves = Halves.of(shape.grid)
+    variances, nodes = noise.differences(halves, next(iter(shape.masses.values())))
+    found = (halves.contrasts * variances) @ halves.contrasts.T
+    precision = np.zeros((64, 64))
+    for level in range(1, 7):
+        precision += np.kron(np.eye(2**level), np.ones((64 >> level,) * 2)) / noise.own[level - 1]
+    whole = np.linalg.inv(precision)
+    ones = whole.sum(axis=1)
+    np.testing.assert_allclose(found, whole - np.outer(ones, ones) / ones.sum(), atol=1e-12)
+    assert nodes[-1] == pytest.approx(found[0, 0])
+
+
+def test_clipped_numbers_have_the_moments_of_many_draws():
+    from dpairs.planning.halves import _clipped, above_zero
+
+    draws = np.random.default_rng(1).normal(0.3, 0.7, 2_000_000)
+    mean, variance = _clipped(np.array([0.3]), np.array([0.7]), np.array([0.5]))
+    seen = np.clip(draws, -0.5, 0.5)
+    assert mean[0] == pytest.approx(seen.mean(), abs=2e-3)
+    assert variance[0] == pytest.approx(seen.var(), abs=2e-3)
+    mean, variance = above_zero(np.array([0.3]), np.array([0.7]))
+    seen = np.maximum(draws, 0)
+    assert mean[0] == pytest.approx(seen.mean(), abs=2e-3)
+    assert variance[0] == pytest.approx(seen.var(), abs=2e-3)

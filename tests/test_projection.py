@@ -752,6 +752,7 @@ def used(study: Study, person: list[Any]) -> str | None:
         (("protocol", "edges"), [None], "edges"),
         (("protocol", "edges", 0), [0, 1, 0.5], "edges"),
         (("protocol", "edges", 0), [0, "0.5", 1], "numbers"),
+        (("protocol", "edges", 0), [0, 10**400, 1], "finite"),
         (("protocol", "edges", 0, 0), 0.001, "edges"),
         (("protocol", "edges", 0), list(range(5000)), "list of edges"),
         (("protocol", "functions", "positive"), ..., "functions"),

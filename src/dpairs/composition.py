@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
 from .checks import integer, positive, real
 from .errors import BadParameter
@@ -36,6 +37,27 @@ def delta_of(each: float, times: int, epsilon: float) -> float:
         log_weight += high - count * (each + math.log1p(math.exp(-each)))
         total += math.exp(log_weight) * -math.expm1(low - high)
     return total
+
+
+def composed_ratio(most: int, least: int, times: int, delta: float) -> Fraction:
+    """The least e^epsilon of ``times`` answers with probabilities in the ratio most : least, at ``delta``.
+
+    The same theorem solved for epsilon, in whole numbers: with p = most and a = least,
+    delta (p + a)^k = sum over i of C(k, i) (p^(k-i) a^i - e^eps p^i a^(k-i))+. Positive terms come first, so
+    that is the largest sum of first terms, whatever their sign, and each such sum bounds e^eps from below.
+
+    >>> float(composed_ratio(3, 1, 2, 0.25))
+    5.0
+    """
+    count, allowed = integer("times", times, 1, 10_000), Fraction(check_delta(delta))
+    whole = allowed * (most + least) ** count
+    gained, lost, ratio = 0, 0, Fraction(1)
+    for flips in range((count + 1) // 2):
+        ways = math.comb(count, flips)
+        gained += ways * most ** (count - flips) * least**flips
+        lost += ways * most**flips * least ** (count - flips)
+        ratio = max(ratio, (gained - whole) / lost)
+    return ratio
 
 
 def advanced_share(epsilon: float, delta: float, times: int) -> float:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
-from contextlib import suppress
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from .errors import BadFile
@@ -42,3 +44,28 @@ def write(path: str | os.PathLike[str], content: bytes, what: str) -> None:
     finally:
         with suppress(OSError, ValueError):
             temporary.unlink()
+
+
+@contextmanager
+def locked(path: str | os.PathLike[str], what: str) -> Iterator[None]:
+    """Alone with a file, among processes that lock it too; a process that ends, however, lets go.
+
+    The lock is on a file beside it, because the file itself is replaced when it is written.
+    """
+    place = Path(f"{os.fspath(path)}.lock")
+    try:
+        handle = os.open(place, os.O_RDWR | os.O_CREAT, 0o600)
+    except (OSError, ValueError) as error:
+        raise BadFile(f"{what} {path} cannot be locked: {getattr(error, 'strerror', error)}") from None
+    try:
+        if sys.platform == "win32":
+            import msvcrt
+
+            msvcrt.locking(handle, msvcrt.LK_LOCK, 1)
+        else:
+            import fcntl
+
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)

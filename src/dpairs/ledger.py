@@ -53,8 +53,20 @@ class Ledger:
 
     @property
     def left(self) -> float:
-        """What may still be spent, by basic composition."""
+        """What is not spent of the limit."""
         return max(self.limit - self.total, 0.0)
+
+    @property
+    def room(self) -> float:
+        """The largest epsilon of one more study; by advanced composition that may be more than is left."""
+        losses = list(self.spent.values())
+        low, high = 0.0, self.limit
+        for _ in range(60):
+            middle = (low + high) / 2
+            low, high = (
+                (middle, high) if composed([*losses, middle], self.delta) <= self.limit else (low, middle)
+            )
+        return low
 
     def check(self, study: Study) -> None:
         """Refuse a study that was answered before, or that would exceed the limit."""
@@ -71,6 +83,18 @@ class Ledger:
         """Write a study down, if it may be answered: do this before the report leaves."""
         self.check(study)
         self.spent[study.first_id] = study.privacy.epsilon
+
+    @classmethod
+    def record(cls, path: str | os.PathLike[str], study: Study) -> Ledger:
+        """Write a study down in a ledger's file, alone with it: do this before the report leaves.
+
+        A process that is stopped on the way leaves the file as it was or with the study in it.
+        """
+        with files.locked(path, "the ledger"):
+            book = cls.load(path)
+            book.spend(study)
+            book.save(path)
+        return book
 
     def to_json(self) -> str:
         """The ledger's file."""

@@ -78,7 +78,7 @@ class Study:
         Other keywords are the statistic's (``ties``, ``labels``, ``variant``) and the protocol's
         (``histogram``: ``bins``, ``mechanism``, ``kernel``, ``rounding``, and ``n``, the expected number
         of people, from which missing bins are chosen; ``tree``: ``bins``, ``splitting``, ``rows``,
-        ``answer``, ``delta``; ``projection``: ``pilot_fraction``, ``pilot``, ``bins``, ``n``;
+        ``answer``, ``delta``; ``projection``: ``pilot_fraction``, ``pilot``, ``bins``, ``n``, ``mechanism``;
         ``pairwise``: ``pairs``, ``noise``, ``bits``, ``matching``).
         """
         loss = positive("epsilon", epsilon)

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from .. import __version__
 from ..errors import DpairsError
-from . import demo, estimate, join, pair, plan, report, serve, simulate, study, tally
+from . import demo, estimate, join, ledger, pair, plan, report, serve, simulate, study, tally
 from .show import errors
 
 app = typer.Typer(
@@ -22,6 +22,7 @@ app = typer.Typer(
 )
 study.app.command("pairs")(pair.list_pairs)
 app.add_typer(study.app, name="study")
+app.add_typer(ledger.app, name="ledger")
 app.command("plan")(plan.plan)
 app.command("simulate")(simulate.simulate)
 app.command("report")(report.report)

@@ -1,98 +1,235 @@
-"""`dpairs demo`: three statistics of 200,000 made-up people, private and exact, side by side."""
+"""`dpairs demo`: a collector, 20,000 made-up people who take part over HTTP, and 200 real pairs."""
 
 from __future__ import annotations
 
+import importlib
+import json
+import multiprocessing
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ProcessPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import typer
 
 from ..checks import integer
-from ..domains import Domain, Interval, Levels
-from ..estimate import Estimate
-from ..simulate import simulate
+from ..domains import Interval, Levels
+from ..errors import BadParameter, Unavailable
+from ..planning import plan
 from ..statistics import exact
 from ..study import Study
-from .plots import plot_against_epsilon
 from .show import output, print_json, print_table, progress
 
-EPSILONS = (0.5, 1.0, 2.0, 4.0)
-SHOWN = 1.0
+if TYPE_CHECKING:
+    from ..client import Analyst
+
+EPSILON, EPSILON_OF_PAIRS = 1.0, 2.0
+PROCESSES = 3
+GRADES = Levels(range(1, 6))
+LOOK = 0.3
+"""Seconds between looks at how far a study is."""
+Row = dict[str, Any]
 
 
-def population(people: int, seed: int) -> list[tuple[str, str, dict[str, Any], dict[str, Any]]]:
-    """Three made-up data sets: (question, statistic, data, keywords of its study)."""
+def scores(people: int, seed: int) -> tuple[list[Row], list[str], float]:
+    """Made-up risk scores, who is ill, and the AUC."""
     rng = np.random.default_rng(seed)
     ill = rng.random(people) < 0.3
     risk = np.clip(rng.normal(np.where(ill, 0.58, 0.42), 0.15), 0, 1)
+    rows: list[Row] = [{"score": float(each)} for each in risk]
+    truth = exact("auc", {"score": risk, "label": ill})
+    return rows, ["positive" if each else "negative" for each in ill], truth
+
+
+def grades(people: int, seed: int) -> tuple[list[Row], float]:
+    """Made-up salaries and happiness, from 1 to 5, and Kendall's tau."""
+    rng = np.random.default_rng(seed)
     wealth, mood = rng.normal(size=people), rng.normal(size=people)
-    salary = np.digitize(wealth, [-1.2, -0.4, 0.4, 1.2]) + 1
-    happiness = np.digitize(0.5 * wealth + mood, [-1.3, -0.4, 0.4, 1.3]) + 1
-    income = np.clip(rng.lognormal(0, 0.7, people), 0, 10)
-    grade: Domain = Levels(range(1, 6))
-    return [
-        (
-            "Does the model rank the ill above the healthy?",
-            "auc",
-            {"score": risk, "label": ill},
-            {"domain": Interval(0, 1), "bins": 16},
-        ),
-        (
-            "Does a higher salary go with happiness?",
-            "kendall_tau",
-            {"x": salary, "y": happiness},
-            {"domain": (grade, grade)},
-        ),
-        (
-            "How unequal are incomes?",
-            "gini_coefficient",
-            {"value": income},
-            {"domain": Interval(0, 10), "bins": 32},
-        ),
-    ]
+    x = np.digitize(wealth, [-1.2, -0.4, 0.4, 1.2]) + 1
+    y = np.digitize(wealth + mood, [-1.7, -0.5, 0.5, 1.7]) + 1
+    rows: list[Row] = [{"x": int(a), "y": int(b)} for a, b in zip(x, y, strict=True)]
+    return rows, exact("kendall_tau", {"x": x, "y": y})
 
 
 def demo(
-    people: Annotated[int, typer.Option(help="How many people.")] = 200_000,
-    seed: Annotated[
-        int | None, typer.Option(help="Makes the noise reproducible; by default it is the system's.")
+    people: Annotated[int, typer.Option(help="How many people answer on their own.")] = 20_000,
+    pairs: Annotated[int, typer.Option(help="How many pairs compute together.")] = 200,
+    port: Annotated[int, typer.Option(help="The collector's port; 0 takes a free one.")] = 0,
+    folder: Annotated[
+        Path | None, typer.Option(help="Where the collector stores; by default nothing is kept.")
     ] = None,
-    out: Annotated[Path, typer.Option("--out", "-o", help="The picture to write.")] = Path("demo.png"),
     as_json: Annotated[bool, typer.Option("--json", help="Print results as JSON.")] = False,
 ) -> None:
-    """Ask 200,000 made-up people three questions without learning anybody's answer."""
-    integer("people", people, 20_000, 100_000_000)
-    questions = population(people, seed=2026)
-    panels: list[tuple[str, float, list[Estimate]]] = []
-    with progress("asking", len(questions) * len(EPSILONS)) as advance:
-        for question, statistic, data, keywords in questions:
-            truth = exact(statistic, data)
-            answers = []
-            for place, epsilon in enumerate(EPSILONS):
-                study = Study.create(statistic, epsilon=epsilon, **keywords)
-                answers.append(simulate(study, data, None if seed is None else seed + place))
-                advance(1)
-            panels.append((question, truth, answers))
-    titles = [(answers[0].statistic.replace("_", " "), truth, answers) for _, truth, answers in panels]
-    plot_against_epsilon(titles, 0.95, out)
-    shown = [(question, truth, answers[EPSILONS.index(SHOWN)]) for question, truth, answers in panels]
-    if as_json:
-        print_json(
-            [
-                {"question": question, "exact": truth, "estimate": each.to_json()}
-                for question, truth, each in shown
-            ]
-        )
-        return
-    rows = []
-    for question, truth, each in shown:
-        low, high = each.confidence_interval()
-        rows.append((question, each.statistic, truth, each.value, f"{low:.4f} to {high:.4f}"))
-    print_table(
-        ("question", "statistic", "exact", "private", "95% interval"),
-        rows,
-        title=f"{people:,} people, epsilon = {SHOWN:g}, one small integer from each",
+    """Start a collector and let made-up people take part, as real ones would: over HTTP, with real circuits.
+
+    In a terminal, the collector's pages stay open until Enter is pressed.
+    """
+    integer("people", people, 1000, 1_000_000)
+    integer("pairs", pairs, 2, 100_000)
+    try:
+        importlib.import_module("dpairs.client")
+        importlib.import_module("dpairs.collector")
+    except ImportError as error:
+        raise BadParameter(
+            f"the demonstration needs {error.name}: install the extras 'service' and 'client' of dpairs"
+        ) from None
+    with (
+        tempfile.TemporaryDirectory() as temporary,
+        _collector(folder or Path(temporary), port) as (
+            address,
+            analyst,
+        ),
+    ):
+        results = [_two_rounds(analyst, people), _pairs(analyst, pairs)]
+        if as_json:
+            print_json(results)
+            return
+        _print(results)
+        if sys.stdin.isatty() and output.is_terminal:
+            output.print(f"\nThe collector's page: [bold]{address}/[/]", highlight=False)
+            output.print(f"The analyst's token: {analyst.token}", highlight=False, soft_wrap=True)
+            output.input("Press Enter to stop. ")
+
+
+@contextmanager
+def _collector(folder: Path, port: int) -> Iterator[tuple[str, Analyst]]:
+    """A collector in a process of its own."""
+    from ..client import Analyst
+
+    command = [sys.executable, "-m", "dpairs", "serve", "--port", str(port), "--rate", "0", "--json"]
+    command += ["--log-level", "warning", "--new-token", "--database", f"sqlite:///{folder}/dpairs.sqlite"]
+    # Its own session, so that Ctrl-C reaches us first.
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True) as process:  # noqa: S603
+        try:
+            said = process.stdout.readline() if process.stdout is not None else ""
+            if not said:
+                raise Unavailable("the collector did not start; what it printed says why")
+            known = json.loads(said)
+            yield known["address"], Analyst(known["address"], known["token"])
+        finally:
+            process.terminate()
+
+
+def _two_rounds(analyst: Analyst, people: int) -> Row:
+    """The AUC of everybody's score, in the two rounds that the planner proposes."""
+    rows, strata, truth = scores(people, seed=2026)
+    sizes = {name: strata.count(name) for name in ("positive", "negative")}
+    made = plan("auc", domain=Interval(0, 1), epsilon=EPSILON, n=sizes)
+    option = next(each for each in made.options if each.rounds == 2)
+    link = analyst.begin(
+        option.study,
+        "Risk score",
+        "Does the model rank the ill above the healthy?",
+        people=people,
     )
-    output.print(f"privacy: {shown[0][2].privacy}", highlight=False, style="dim")
-    output.print(f"epsilon from {EPSILONS[0]:g} to {EPSILONS[-1]:g}: see {out}", highlight=False)
+    crowds = [(link, rows[start::PROCESSES], strata[start::PROCESSES]) for start in range(PROCESSES)]
+
+    def watch(study: str) -> int:
+        state = analyst.progress(study)
+        stages, enrolled = state["stages"], sum(state["enrolled"].values())
+        first = stages[0]
+        if len(stages) == 1 and enrolled == people and first["reports"] == first["asked"]:
+            analyst.advance(study)
+        return sum(sum(stage["reports"].values()) for stage in stages)
+
+    return _run(analyst, option.study, crowds, people, f"{people:,} people", watch, truth, option.error)
+
+
+def _pairs(analyst: Analyst, pairs: int) -> Row:
+    """Kendall's tau of people who compute two by two."""
+    rows, truth = grades(2 * pairs, seed=2027)
+    study = Study.create(
+        "kendall_tau", protocol="pairwise", epsilon=EPSILON_OF_PAIRS, domain=(GRADES, GRADES)
+    )
+    link = analyst.begin(
+        study,
+        "Salary and happiness",
+        "Does a higher salary go with happiness?",
+        people=2 * pairs,
+    )
+    crowds = [
+        (link, rows[start::PROCESSES], [None] * len(rows[start::PROCESSES])) for start in range(PROCESSES)
+    ]
+
+    def watch(number: str) -> int:
+        state = analyst.progress(number)
+        if state["next_step"] is not None and sum(state["enrolled"].values()) == 2 * pairs:
+            analyst.advance(number)
+        return 2 * int(sum(state["stages"][0]["reports"].values()))
+
+    return _run(analyst, study, crowds, 2 * pairs, f"{pairs:,} pairs", watch, truth, None)
+
+
+def _run(
+    analyst: Analyst,
+    study: Study,
+    crowds: list[tuple[str, list[Row], list[Any]]],
+    total: int,
+    who: str,
+    watch: Callable[[str], int],
+    truth: float,
+    predicted: float | None,
+) -> Row:
+    """Let all crowds take part, each in a process of its own, and read the estimate."""
+    began = time.monotonic()
+    # A fresh interpreter for each: threads and open connections are not to be copied.
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(PROCESSES, mp_context=context) as pool, progress(who, total) as advance:
+        waiting: list[Future[dict[str, int]]] = [pool.submit(_crowd, *each) for each in crowds]
+        shown = 0
+        while not all(each.done() for each in waiting):
+            done = watch(study.id)
+            advance(done - shown)
+            shown = done
+            time.sleep(LOOK)
+            if any(each.done() and each.exception() is not None for each in waiting):
+                break
+        sent = sum(sum(each.result().values()) for each in waiting)
+    analyst.close(study.id)
+    estimate = analyst.estimate(study.id)
+    return {
+        "statistic": estimate["statistic"],
+        "protocol": estimate["protocol"],
+        "who": who,
+        "took_part": sent,
+        "truth": truth,
+        "estimate": estimate["value"],
+        "interval_95": estimate["confidence_interval_95"],
+        "standard_error": estimate["standard_error"],
+        "predicted_error": predicted,
+        "epsilon": estimate["privacy"]["epsilon"],
+        "seconds": round(time.monotonic() - began, 1),
+    }
+
+
+def _crowd(link: str, people: list[Row], strata: list[Any]) -> dict[str, int]:
+    """One client process: how many people ended in which state."""
+    from ..client.crowd import take_part
+
+    states = [each.state for each in take_part(link, people, strata)]
+    return {state: states.count(state) for state in set(states)}
+
+
+def _print(results: list[Row]) -> None:
+    rows = []
+    for each in results:
+        low, high = each["interval_95"]
+        rows.append(
+            (
+                f"{each['statistic']}, {each['protocol']}",
+                each["who"],
+                each["epsilon"],
+                each["truth"],
+                each["estimate"],
+                f"{low:.3f} to {high:.3f}",
+                f"{each['seconds']:.0f} s",
+            )
+        )
+    names = ("statistic", "who", "epsilon", "truth", "estimate", "95% interval", "took")
+    print_table(names, rows, title="What the collector learned, and nobody's value")

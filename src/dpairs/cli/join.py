@@ -51,14 +51,13 @@ def join(
         ) from None
     from ..client import Device, Link, Transport
     from ..client import join as take_part
-    from ..client.device import read_study
-    from ..client.reporter import API
+    from ..client.reporter import API, read_study
     from ..client.transport import part
 
     where = Link.parse(link)
     line = Transport(where.base, patience=patience)
     public = line.json("GET", f"{API}/{where.study}")
-    study = read_study(part(public, "study", dict))
+    study = read_study(where.study, part(public, "study", dict))
     title, promise = part(public, "title", str), part(public, "promise", str)
     given = {"score": score, "label": label, "x": x, "y": y, "value": value}
     found = take_part(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -13,7 +15,7 @@ from ..checks import integer
 from ..data import whole
 from ..domains import Domain
 from ..errors import BadParameter
-from ..planning import Plan
+from ..planning import Option, Plan
 from ..planning import plan as make_plan
 from ..planning.shapes import draw
 from ..shuffling import shuffled_epsilon
@@ -21,7 +23,7 @@ from ..simulate import simulate
 from ..statistics import STATISTICS, Statistic, exact
 from ..statistics import statistic as statistic_named
 from .columns import batches
-from .plots import plot_plan
+from .plots import CURVE_POINTS, plot_plan
 from .show import output, print_json, print_table, progress
 from .study import DOMAIN_HELP, parse_domain
 
@@ -41,6 +43,10 @@ def plan(
     target_error: Annotated[float | None, typer.Option(help="The standard error that is wanted.")] = None,
     rounds: Annotated[int, typer.Option(help="1 leaves protocols of two rounds out.")] = 2,
     peers: Annotated[bool, typer.Option(help="People may compute in pairs.")] = False,
+    protocol: Annotated[str | None, typer.Option(help="Plan this protocol only.")] = None,
+    optimized: Annotated[
+        bool, typer.Option(help="Also search mechanisms for the statistic: seconds, the first time.")
+    ] = False,
     ties: Annotated[str | None, typer.Option(help="AUC: half (default) or zero.")] = None,
     labels: Annotated[str | None, typer.Option(help="AUC: public (default) or private.")] = None,
     variant: Annotated[str | None, typer.Option(help="Kendall's tau: a (default) or b.")] = None,
@@ -76,27 +82,35 @@ def plan(
     if like is not None:
         asks = _Asks(made, domains)
         shape = whole(batches(asks, like, {name: name for name in made.columns}), made.columns)
-    asked: dict[str, Any] = {"rounds": rounds, "peers": peers, "like": shape}
+    asked: dict[str, Any] = {
+        "rounds": rounds,
+        "peers": peers,
+        "like": shape,
+        "protocol": protocol,
+        "optimized": optimized,
+    }
     n: Any = people
     if positives is not None or negatives is not None:
         if positives is None or negatives is None or people is not None:
             raise BadParameter("give --positives and --negatives together, and no --people")
         n = {"positive": positives, "negative": negatives}
 
-    def ask(loss: float | None, count: Any, error: float | None = None) -> Plan:
-        return make_plan(made, domain=domains, epsilon=loss, n=count, error=error, **asked)
+    def ask(loss: float | None, count: Any, error: float | None = None, **more: Any) -> Plan:
+        return make_plan(made, domain=domains, epsilon=loss, n=count, error=error, **asked, **more)
 
-    found = ask(epsilon, n, target_error)
+    with progress("searching mechanisms", None) if optimized else nullcontext() as advance:
+        found = ask(epsilon, n, target_error, progress=advance)
     if out is not None:
         found.best.save(out)
     checked = _checked(found, check) if check is not None else {}
     if plot is not None:
-        plot_plan(found, ask, plot)
+        with progress("planning", CURVE_POINTS) as step:
+            plot_plan(found, ask, plot, step)
     central = (
         {}
         if shuffled is None
         else {
-            each.protocol: shuffled_epsilon(each.study.epsilon, sum(each.sizes.values()), shuffled)
+            each.protocol: shuffled_epsilon(each.study.epsilon, each.crowd, shuffled)
             for each in found.options
             if each.protocol != "pairwise"
         }
@@ -104,7 +118,7 @@ def plan(
     if as_json:
         print_json({**found.to_json(), "shuffled_epsilon": central, "checked": checked})
         return
-    _print(found, central, checked)
+    _print(found, central, shuffled, checked)
     if out is not None:
         output.print(f"recommended study written to {out}", highlight=False)
     if plot is not None:
@@ -119,62 +133,64 @@ class _Asks:
     domains: tuple[Domain, ...]
 
 
-def _print(found: Plan, central: dict[str, float], checked: dict[str, float]) -> None:
-    rows = []
-    for each in found.options:
-        parts = each.prediction
-        row: list[Any] = [
-            each.protocol,
-            ", ".join(f"{name}={value}" for name, value in each.parameters.items() if name != "n") or "-",
-            sum(each.sizes.values()),
-            each.study.epsilon,
-            parts.total,
-            " / ".join(
-                f"{part:.2g}"
-                for part in (parts.privacy, parts.sampling, parts.second_order, parts.quantization)
-            ),
-            each.bits,
-            each.rounds,
-            each.trust,
-        ]
-        if central:
-            row.append(f"{central[each.protocol]:.3g}" if each.protocol in central else "-")
-        if checked:
-            row.append(f"{checked[each.protocol]:.3g}" if each.protocol in checked else "-")
-        rows.append(row)
-    names = [
-        "protocol",
-        "parameters",
-        "people",
-        "epsilon",
-        "error",
-        "privacy / sampling / 2nd / bins",
-        "bits",
-        "rounds",
-        "trusts",
+def _print(found: Plan, central: dict[str, float], delta: float | None, checked: dict[str, float]) -> None:
+    def parameters(option: Option) -> str:
+        given = {name: value for name, value in option.parameters.items() if name != "n"}
+        return "\n".join(f"{name}={value}" for name, value in given.items()) or "-"
+
+    facts: list[tuple[str, Callable[[Option], str]]] = [
+        ("parameters", parameters),
+        ("people", lambda each: f"{sum(each.sizes.values()):,}"),
+        ("epsilon", lambda each: f"{each.study.epsilon:.4g}"),
+        ("standard error", lambda each: f"[bold]{each.error:.3g}[/]"),
+        ("  from privacy", lambda each: f"{each.prediction.privacy:.2g}"),
+        ("  from sampling", lambda each: f"{each.prediction.sampling:.2g}"),
+        ("  second order", lambda each: f"{each.prediction.second_order:.2g}"),
+        ("  from bins", lambda each: f"{each.prediction.quantization:.2g}"),
+        ("bits sent", lambda each: str(each.bits)),
+        ("rounds", lambda each: str(each.rounds)),
+        ("trusts", lambda each: "nobody" if each.trust == "nobody" else "a partner"),
     ]
-    names += ["shuffled"] * bool(central) + ["simulated"] * bool(checked)
-    print_table(names, rows, title=f"{found.statistic.name}, people like: {found.shape}")
+    if checked:
+        facts.insert(4, ("  simulated", lambda each: f"{checked[each.protocol]:.3g}"))
+    if central:
+        facts.append(
+            ("shuffled", lambda each: f"{central[each.protocol]:.3g}" if each.protocol in central else "-")
+        )
+    rows = [(name, *[fact(each) for each in found.options]) for name, fact in facts]
+    title = f"{found.statistic.name}, people like: {found.shape}"
+    print_table(("", *[each.protocol for each in found.options]), rows, title=title)
     output.print(found.why, highlight=False)
     output.print(
         f"Without any privacy the standard error would be {found.sampling:.3g}.", highlight=False, style="dim"
     )
-    if central:
-        output.print("shuffled: the central epsilon, if a trusted shuffler hides who sent what.", style="dim")
+    for name, why in found.left_out.items():
+        output.print(f"{name} is left out: {why}.", highlight=False, style="dim")
+    if central and delta is not None:
+        output.print(
+            f"shuffled: the epsilon towards an analyst who sees only shuffled reports, at delta {delta:g}, "
+            "if the shuffler is trusted; towards everybody else epsilon holds.",
+            style="dim",
+            highlight=False,
+        )
 
 
 def _checked(found: Plan, runs: int) -> dict[str, float]:
     """The root mean square error over simulated populations, by protocol."""
     integer("check", runs, 2, 10_000)
     result: dict[str, float] = {}
-    shape = found.shapes[0]
-    large = draw(shape, {name: CHECK_PEOPLE // len(shape.masses) for name in shape.masses}, 2**40)
-    truth = exact(found.statistic, large, domain=found.domains)
+    truths: dict[str, float] = {}
     with progress("simulating", runs * len(found.options)) as advance:
         for each in found.options:
+            # The shape that the prediction is for: of several, the worst.
+            shape = each.shape
+            if shape.name not in truths:
+                sizes = {name: CHECK_PEOPLE // len(shape.masses) for name in shape.masses}
+                truths[shape.name] = exact(found.statistic, draw(shape, sizes, 2**40), domain=found.domains)
             errors = []
             for run in range(runs):
-                errors.append(simulate(each.study, draw(shape, each.sizes, run), seed=run).value - truth)
+                estimate = simulate(each.study, draw(shape, each.sizes, run), seed=run)
+                errors.append(estimate.value - truths[shape.name])
                 advance(1)
             result[each.protocol] = float(np.sqrt(np.mean(np.square(errors))))
     return result

@@ -18,6 +18,8 @@ from ..planning import Plan
 
 BLUE, ORANGE, GREY = "#0072B2", "#D55E00", "#666666"
 """From the palette of Okabe and Ito."""
+CURVE_POINTS = 26
+"""Plans that a picture of error curves needs: half of them along each axis."""
 PLAN_STYLES = ((ORANGE, "s-"), ("#009E73", "^-"), (BLUE, "o-"), ("#CC79A7", "D-"))
 STYLE: Any = {
     "axes.spines.top": False,
@@ -64,38 +66,6 @@ def plot_runs(estimates: Sequence[Estimate], truth: float | None, level: float, 
         save(figure, path)
 
 
-def plot_against_epsilon(
-    panels: Sequence[tuple[str, float, Sequence[Estimate]]], level: float, path: Path
-) -> None:
-    """One panel for each statistic: estimates with intervals against epsilon, and the exact value."""
-    with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(10, 3.4), layout="constrained")
-        for place, (title, truth, estimates) in enumerate(panels, start=1):
-            axes = figure.add_subplot(1, len(panels), place)
-            epsilons = [each.privacy.epsilon_asked for each in estimates]
-            reach = [each.confidence_interval(level).high - each.value for each in estimates]
-            axes.axhline(truth, color=ORANGE, lw=1.5, label="exact value")
-            axes.errorbar(
-                epsilons,
-                [each.value for each in estimates],
-                yerr=reach,
-                fmt="o",
-                ms=4,
-                lw=1.2,
-                capsize=3,
-                color=BLUE,
-                label=f"private estimate, {level:.0%} interval",
-            )
-            axes.set_xscale("log")
-            axes.set_xticks(epsilons, [f"{epsilon:g}" for epsilon in epsilons])
-            axes.minorticks_off()
-            axes.set_xlabel("epsilon")
-            axes.set_title(title, loc="left")
-            if place == 1:
-                axes.legend(frameon=False, fontsize=8)
-        save(figure, path)
-
-
 def plot_distributions(explanation: Explanation, path: Path) -> None:
     """Both classes' estimated cumulative distributions, with the parts that were not looked into shaded."""
     with mpl.rc_context(STYLE):
@@ -123,24 +93,32 @@ def plot_distributions(explanation: Explanation, path: Path) -> None:
         save(figure, path)
 
 
-def plot_plan(found: Plan, ask: Callable[[float, Any], Plan], path: Path) -> None:
+def plot_plan(
+    found: Plan, ask: Callable[[float, Any], Plan], path: Path, advance: Callable[[int], None] | None = None
+) -> None:
     """Predicted error of every option against the number of people and against epsilon."""
+
+    def asked(loss: float, count: Any) -> Plan:
+        if advance is not None:
+            advance(1)
+        return ask(loss, count)
+
     best = found.options[0]
     epsilon, sizes = best.study.epsilon, best.sizes
-    factors = np.geomspace(0.1, 10, 13)
-    losses = np.geomspace(0.125, 8, 13)
+    factors = np.geomspace(0.1, 10, CURVE_POINTS // 2)
+    losses = np.geomspace(0.125, 8, CURVE_POINTS // 2)
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(9, 3.8), layout="constrained")
         left, right = figure.subplots(1, 2, sharey=True)
         total = sum(sizes.values())
-        curves = [ask(epsilon, {name: max(2, round(n * f)) for name, n in sizes.items()}) for f in factors]
+        curves = [asked(epsilon, {name: max(2, round(n * f)) for name, n in sizes.items()}) for f in factors]
         _curves(left, total * factors, curves, found)
         left.plot(
             total * factors, [each.sampling for each in curves], ":", color=GREY, label="without privacy"
         )
         left.set(xlabel="people", ylabel="predicted standard error", xscale="log", yscale="log")
         left.set_title(f"epsilon {epsilon:.3g}", loc="left")
-        curves = [ask(float(loss), sizes) for loss in losses]
+        curves = [asked(float(loss), sizes) for loss in losses]
         _curves(right, losses, curves, found)
         right.axhline(found.sampling, ls=":", color=GREY)
         right.set(xlabel="epsilon", xscale="log")

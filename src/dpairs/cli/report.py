@@ -11,6 +11,7 @@ import typer
 from ..canonical import canonical
 from ..domains import Domain
 from ..errors import BadFile, BadValue
+from ..ledger import Ledger
 from ..participant import Participant
 from ..study import Study
 from .show import output
@@ -29,6 +30,10 @@ def report(
     y: Annotated[str | None, typer.Option("--y", help="The private y.")] = None,
     value: Annotated[str | None, typer.Option(help="The private value.")] = None,
     max_epsilon: Annotated[float | None, typer.Option(help="Refuse studies that lose more.")] = None,
+    ledger: Annotated[
+        Path | None,
+        typer.Option(help="This person's ledger: refuse what exceeds its limit, and write it down."),
+    ] = None,
     append: Annotated[Path | None, typer.Option(help="Add the report to this file, one JSON line.")] = None,
     wire: Annotated[bool, typer.Option(help="Print the wire form in hexadecimal instead of JSON.")] = False,
 ) -> None:
@@ -39,8 +44,13 @@ def report(
     """
     study = Study.load(study_file)
     me = Participant(study, index, stratum, max_epsilon=max_epsilon)
+    if ledger is not None:
+        Ledger.load(ledger).check(study)
     values = private_values(study, {"score": score, "label": label, "x": x, "y": y, "value": value})
     answer = me.report(**values)
+    if ledger is not None:
+        # Before anything leaves: a report that is lost then costs the person nothing but the entry.
+        Ledger.record(ledger, study)
     line = bytes(answer).hex() if wire else canonical(answer.to_json())
     if append is None:
         print(line)

@@ -60,7 +60,7 @@ def print_estimate(estimate: Estimate, level: float) -> None:
 
 
 @contextmanager
-def progress(what: str, total: int) -> Iterator[Callable[[int], None]]:
+def progress(what: str, total: int | None) -> Iterator[Callable[[int], None]]:
     """A progress bar on standard error, silent when that is not a terminal; yields ``advance(steps)``."""
     bar = Progress(
         TextColumn("{task.description}"),

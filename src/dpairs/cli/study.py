@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -9,10 +10,12 @@ import typer
 
 from ..domains import Categories, Domain, Integers, Interval, Levels
 from ..errors import BadParameter
+from ..mechanisms import OPTIMIZED
+from ..mechanisms.optimize import STEPS
 from ..statistics import STATISTICS
 from ..study import Study
 from ..tally import Tally
-from .show import number, output, print_json, print_table
+from .show import number, output, print_json, print_table, progress
 
 app = typer.Typer(help="Make and read study files.", no_args_is_help=True)
 
@@ -66,7 +69,12 @@ def create(
     n: Annotated[
         int | None, typer.Option(help="Expected number of people; chooses the bins when none are given.")
     ] = None,
-    mechanism: Annotated[str | None, typer.Option(help="projective (default) or krr, the paper's.")] = None,
+    mechanism: Annotated[
+        str | None,
+        typer.Option(
+            help="projective (default), krr, the paper's, or optimized, searched for the statistic."
+        ),
+    ] = None,
     kernel: Annotated[str | None, typer.Option(help="average (default) or midpoint.")] = None,
     rounding: Annotated[str | None, typer.Option(help="simple (default) or random.")] = None,
     ties: Annotated[str | None, typer.Option(help="AUC, Mann-Whitney: half (default) or zero.")] = None,
@@ -131,14 +139,17 @@ def create(
         "bits": bits,
         "matching": matching,
     }
-    study = Study.create(
-        statistic,
-        epsilon=epsilon,
-        protocol=protocol,
-        domain=tuple(map(parse_domain, domain)),
-        seed=seed,
-        **{name: value for name, value in given.items() if value is not None},
-    )
+    searched = mechanism == OPTIMIZED and protocol in ("histogram", "projection")
+    with progress("searching a mechanism", STEPS) if searched else nullcontext() as advance:
+        study = Study.create(
+            statistic,
+            epsilon=epsilon,
+            protocol=protocol,
+            domain=tuple(map(parse_domain, domain)),
+            seed=seed,
+            **{name: value for name, value in given.items() if value is not None},
+            **({"progress": advance} if searched else {}),
+        )
     study.save(out)
     if as_json:
         print_json(describe(study))

@@ -19,13 +19,13 @@ class Analyst:
 
     def __init__(self, base: str, token: str, *, transport: Transport | None = None) -> None:
         self._line = transport or Transport(base)
-        self._token = token
+        self.token = token
 
     def __repr__(self) -> str:
         return f"Analyst({self._line.base!r})"
 
     def _ask(self, method: str, path: str, content: Mapping[str, Any] | None = None) -> Any:
-        return self._line.json(method, API + path, content, self._token)
+        return self._line.json(method, API + path, content, self.token)
 
     def begin(
         self,
@@ -66,7 +66,7 @@ class Analyst:
         """The tally of a round, by default the current one."""
         query = "" if number is None else f"?round={number}"
         path = f"{API}/studies/{study}/tally{query}"
-        body = self._line.bytes("GET", path, token=self._token)
+        body = self._line.bytes("GET", path, token=self.token)
         return Tally.from_json(body, self._round(study, json.loads(body)["study"]))
 
     def _round(self, study: str, wanted: str) -> Study:

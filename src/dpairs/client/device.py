@@ -15,7 +15,7 @@ from typing import Any
 
 from .. import files
 from ..canonical import canonical, parse
-from ..errors import BadFile, Conflict, DpairsError
+from ..errors import BadFile, Conflict
 from ..ledger import Ledger
 from ..randomness import secret_bytes
 from ..study import Study
@@ -31,16 +31,6 @@ def default_home() -> Path:
     """Where a person's files are, unless said otherwise."""
     given = os.environ.get(HOME)
     return Path(given) if given else Path.home() / ".dpairs"
-
-
-def read_study(content: Any) -> Study:
-    """A study from a collector's answer."""
-    try:
-        return Study.from_json(canonical(content))
-    except DpairsError:
-        raise
-    except (ValueError, RecursionError):  # NaN, half a letter, or too deep
-        raise BadFile("what the collector offers is not a study's JSON") from None
 
 
 class Device:
@@ -96,13 +86,33 @@ class Device:
             yield
 
 
+class MemoryDevice(Device):
+    """A device that forgets everything when the process ends: for simulated people, never for real ones."""
+
+    def __init__(self) -> None:
+        self._studies: dict[str, Membership] = {}
+
+    def __repr__(self) -> str:
+        return "MemoryDevice()"
+
+    @contextlib.contextmanager
+    def study(self, study: str) -> Iterator[Membership]:
+        """What the device knows of its part in a study."""
+        yield self._studies.setdefault(study, Membership(None, study))
+
+    def spend(self, study: Study, limit: float | None) -> None:
+        """No ledger is kept."""
+        if limit is not None:
+            Ledger(limit).spend(study)
+
+
 class Membership:
     """A device's part in one study; `save` after every change."""
 
-    def __init__(self, path: Path, study: str) -> None:
+    def __init__(self, path: Path | None, study: str) -> None:
         self._path = path
         self.data: dict[str, Any] = {"format": FORMAT, "study": study}
-        if path.exists():
+        if path is not None and path.exists():
             found = parse(files.read(path, "the device's file"), "the device's file")
             kept = all(type(found[name]) is kind for name, kind in KINDS.items() if name in found)
             whole = "secret" not in found or {"index", "stratum"} <= found.keys()
@@ -131,18 +141,10 @@ class Membership:
 
     def save(self) -> None:
         """Write everything down, for the owner only."""
+        if self._path is None:
+            return
         previous = os.umask(0o077)
         try:
             files.write(self._path, canonical(self.data).encode() + b"\n", "the device's file")
         finally:
             os.umask(previous)
-
-    def load_study(self, content: Any) -> Study:
-        """The study that a collector offers; refused unless it belongs to the one that was asked for."""
-        study = read_study(content)
-        if study.first_id != self.data["study"]:
-            raise BadFile(
-                f"the collector offers study {study.first_id[:16]}..., not {self.data['study'][:16]}..., "
-                "which was asked for"
-            )
-        return study

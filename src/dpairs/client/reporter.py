@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ..errors import BadParameter, LimitExceeded, Unavailable
+from ..canonical import canonical
+from ..errors import BadFile, BadParameter, DpairsError, LimitExceeded, Unavailable
 from ..participant import Participant
 from ..protocols.pairwise import Pairwise
 from ..report import Report
@@ -54,32 +55,61 @@ def join(
     """
     where = Link.parse(link) if isinstance(link, str) else link
     line = transport or Transport(where.base)
-    with (device or Device()).study(where.study) as me:
-        public = line.json("GET", f"{API}/{where.study}")
-        study = me.load_study(part(public, "study", dict))
-        if max_epsilon is not None and study.epsilon > max_epsilon:
-            raise LimitExceeded(
-                f"this study loses epsilon {study.epsilon:g}, above this person's limit of {max_epsilon:g}"
-            )
-        _check(study, values)
-        spend = _Spending(device or Device(), limit)
-        _enrol(line, where, me, study, stratum, code or where.code)
-        if isinstance(study.protocol, Pairwise):
-            from .peer import take_part
-
-            return take_part(line, where, me, study, values, spend, wait)
-        return _report(line, where, me, study, values, spend, part(public, "state", str))
+    public = line.json("GET", f"{API}/{where.study}")
+    study = read_study(where.study, part(public, "study", dict))
+    offered = Offer(where, line, part(public, "state", str), study)
+    loss = offered.study.epsilon
+    if max_epsilon is not None and loss > max_epsilon:
+        raise LimitExceeded(
+            f"this study loses epsilon {loss:g}, above this person's limit of {max_epsilon:g}"
+        )
+    kept = device or Device()
+    with kept.study(where.study) as me:
+        return go_on(offered, me, values, stratum, code, lambda study: kept.spend(study, limit), wait)
 
 
 @dataclass(frozen=True)
-class _Spending:
-    """The person's ledger, asked before anything leaves."""
+class Offer:
+    """What a collector offers: a study as it stands now."""
 
-    device: Device
-    limit: float | None
+    where: Link
+    line: Transport
+    state: str
+    study: Study
 
-    def __call__(self, study: Study) -> None:
-        self.device.spend(study, self.limit)
+
+def go_on(
+    offered: Offer,
+    me: Membership,
+    values: Mapping[str, Any],
+    stratum: str | None,
+    code: str | None,
+    spend: Callable[[Study], None],
+    wait: float = 0.0,
+) -> Joined:
+    """Take all steps that can be taken now."""
+    _check(offered.study, values)
+    _enrol(offered.line, offered.where, me, offered.study, stratum, code or offered.where.code)
+    if isinstance(offered.study.protocol, Pairwise):
+        from .peer import take_part
+
+        return take_part(offered.line, offered.where, me, offered.study, values, spend, wait)
+    return _report(offered, me, values, spend)
+
+
+def read_study(wanted: str, content: Any) -> Study:
+    """The study that a collector offers; refused unless it belongs to the one that was asked for."""
+    try:
+        study = Study.from_json(canonical(content))
+    except DpairsError:
+        raise
+    except (ValueError, RecursionError):  # NaN, half a letter, or too deep
+        raise BadFile("what the collector offers is not a study's JSON") from None
+    if study.first_id != wanted:
+        raise BadFile(
+            f"the collector offers study {study.first_id[:16]}..., not {wanted[:16]}..., which was asked for"
+        )
+    return study
 
 
 def _check(study: Study, values: Mapping[str, Any]) -> None:
@@ -121,18 +151,13 @@ def _enrol(
 
 
 def _report(
-    line: Transport,
-    where: Link,
-    me: Membership,
-    study: Study,
-    values: Mapping[str, Any],
-    spend: _Spending,
-    state: str,
+    offered: Offer, me: Membership, values: Mapping[str, Any], spend: Callable[[Study], None]
 ) -> Joined:
+    study = offered.study
     index, stratum = me.data["index"], me.data["stratum"]
     sent = me.data.get("report")
     if sent is None:
-        if state == "closed":
+        if offered.state == "closed":
             return Joined("closed", index, stratum, "the study takes no more reports")
         if not study.asks(stratum, index):
             later = study.protocol.round < study.protocol.rounds
@@ -141,13 +166,24 @@ def _report(
             return Joined("waiting", index, stratum, "this person is asked in the next round: come back then")
         answer = Participant(study, index, stratum).report(**values)
         # Written down before it leaves: from now on only this very report is ever sent.
-        me.data["report"] = sent = {"study": study.to_json(), "wire": bytes(answer).hex()}
+        me.data["report"] = sent = {
+            "study": study.id,
+            "round": study.protocol.round,
+            "wire": bytes(answer).hex(),
+        }
         me.save()
-    asked = Study.from_json(sent["study"])
+    asked = study if sent["study"] == study.id else _round(offered, sent["round"])
     report = Report.from_bytes(bytes.fromhex(sent["wire"]), asked)
     if not me.data.get("counted"):
         spend(asked)
-        line.bytes("POST", f"{API}/{where.study}/reports", bytes(report), me.data["secret"])
+        path = f"{API}/{offered.where.study}/reports"
+        offered.line.bytes("POST", path, bytes(report), me.data["secret"])
         me.data["counted"] = True
         me.save()
     return Joined("counted", index, stratum, "the report is counted", report)
+
+
+def _round(offered: Offer, number: int) -> Study:
+    """The study of an earlier round, in which this person acted."""
+    path = f"{API}/{offered.where.study}/rounds/{number}"
+    return read_study(offered.where.study, offered.line.json("GET", path))

@@ -37,5 +37,5 @@ def create_app(service: Service) -> FastAPI:
     for each in (participants, pairs, analysts, operations):
         app.include_router(each.router)
     pages.install(app)
-    app.add_middleware(Limits, service=service)
+    app.add_middleware(Limits, service=service, report=participants.take_report)
     return app

@@ -6,13 +6,17 @@ The whole body is read here, bounded in size and time, before anything looks at 
 from __future__ import annotations
 
 import asyncio
+import re
 import time
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
+from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from ..errors import TooLarge, TooMany, TooSlow, Unavailable
+from ..errors import DpairsError, TooLarge, TooMany, TooSlow, Unavailable
 from . import problems
+from .routes import API, bearer_token
 
 if TYPE_CHECKING:
     from .service import Service
@@ -33,13 +37,17 @@ HEADERS = [
 ]
 NO_STORE = (b"cache-control", b"no-store")
 UNLIMITED = ("/healthz", "/metrics")
+REPORTS = re.compile(f"^{API}/studies/([0-9a-f]{{64}})/reports$")
+REPORTS_ROUTE = f"{API}/studies/{{study}}/reports"
+TakeReport = Callable[["Service", str, str | None, str, bytes], Awaitable[Response]]
+"""From the study's id, the token, the content type and the body to the answer."""
 
 
 class Limits:
     """An ASGI layer around the app."""
 
-    def __init__(self, app: ASGIApp, service: Service) -> None:
-        self._app, self._service = app, service
+    def __init__(self, app: ASGIApp, service: Service, report: TakeReport) -> None:
+        self._app, self._service, self._report = app, service, report
         self._settings = service.settings
         self._buckets: dict[str, tuple[float, float]] = {}
 
@@ -48,7 +56,7 @@ class Limits:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        began, status = time.perf_counter(), 500
+        began, status, route = time.perf_counter(), 500, ""
 
         async def respond(message: Message) -> None:
             nonlocal status
@@ -72,14 +80,31 @@ class Limits:
                 return
             try:
                 async with asyncio.timeout(self._settings.answer_seconds):
-                    await self._app(scope, _replay(body, receive), respond)
+                    found = REPORTS.match(scope["path"]) if scope["method"] == "POST" else None
+                    if found is not None:
+                        route = REPORTS_ROUTE
+                        await (await self._take(scope, found[1], body))(scope, receive, respond)
+                    else:
+                        await self._app(scope, _replay(body, receive), respond)
             except TimeoutError:
                 await problems.answer(Unavailable("the answer took too long"))(scope, receive, respond)
         finally:
-            route = getattr(scope.get("route"), "path", "other")
-            metrics = self._service.metrics
-            metrics.requests.labels(route, scope["method"] if route != "other" else "-", str(status)).inc()
-            metrics.seconds.labels(route).observe(time.perf_counter() - began)
+            route = route or getattr(scope.get("route"), "path", "other")
+            method = scope["method"] if route != "other" else "-"
+            self._service.metrics.answered(route, method, status, time.perf_counter() - began)
+
+    async def _take(self, scope: Scope, study: str, body: bytes) -> Response:
+        """A report, which is what nearly all requests are, without the way through all routes."""
+        token, kind = "", ""
+        for name, value in scope["headers"]:
+            if name == b"authorization":
+                token = value.decode("latin-1")
+            elif name == b"content-type":
+                kind = value.decode("latin-1")
+        try:
+            return await self._report(self._service, study, bearer_token(token), kind, body)
+        except DpairsError as error:
+            return problems.answer(error)
 
     def _count(self, scope: Scope) -> None:
         """Refuse an address that asks too often. Addresses are kept for some seconds, in memory only."""

@@ -23,15 +23,27 @@ class Metrics:
         self.seconds = Histogram(
             "dpairs_request_seconds", "Time to answer.", ("route",), registry=registry, buckets=BUCKETS
         )
-        self.reports = Counter(
+        reports = Counter(
             "dpairs_reports", "Reports received, by what came of them.", ("outcome",), registry=registry
         )
+        self.received = {name: reports.labels(name) for name in ("counted", "again", "different")}
         waiting = Gauge("dpairs_waiting_changes", "Changes that wait for the writer.", registry=registry)
         waiting.set_function(lambda: service.writer.waiting)
         commits = Gauge("dpairs_commits", "Transactions committed since the start.", registry=registry)
         commits.set_function(lambda: service.writer.commits)
         studies = Gauge("dpairs_studies", "Studies stored.", registry=registry)
         studies.set_function(lambda: len(service.studies))
+
+        self._known: dict[tuple[str, str, int], tuple[Counter, Histogram]] = {}
+
+    def answered(self, route: str, method: str, status: int, seconds: float) -> None:
+        """One request more."""
+        known = self._known.get((route, method, status))
+        if known is None:
+            known = self.requests.labels(route, method, str(status)), self.seconds.labels(route)
+            self._known[route, method, status] = known
+        known[0].inc()
+        known[1].observe(seconds)
 
     def text(self) -> bytes:
         """All numbers, in Prometheus' format."""

@@ -99,6 +99,7 @@ class Summary(BaseModel):
     statistic: str
     protocol: str
     epsilon: float
+    rounds: int
     enrolled: int
     reports: int
     created: int

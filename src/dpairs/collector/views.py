@@ -42,9 +42,10 @@ def promise(claim: PrivacyClaim) -> str:
     """The privacy claim in plain words."""
     odds = np.exp(min(claim.epsilon, 50.0))
     delta = f", but for a chance of {claim.delta:g}" if claim.delta else ""
+    trust = claim.trust[:1].upper() + claim.trust[1:]
     return (
         f"Whatever your true answer is, what leaves your device would have been at most {odds:.3g} times as "
-        f"likely with any other answer (epsilon {claim.epsilon:.4g}{delta}). {claim.trust.capitalize()}."
+        f"likely with any other answer (epsilon {claim.epsilon:.4g}{delta}). {trust}."
     )
 
 
@@ -59,6 +60,7 @@ def summary(running: Running) -> models.Summary:
         statistic=study.statistic.name,
         protocol=study.protocol.name,
         epsilon=study.epsilon,
+        rounds=study.protocol.rounds,
         enrolled=sum(running.next_index),
         reports=sum(sum(each.reports) for each in running.rounds),
         created=running.created,
@@ -129,6 +131,7 @@ def learns(running: Running) -> list[tuple[str, str]]:
         ("the analyst", "how often each symbol came up"),
         (
             "other participants",
-            "nothing but the study" + (" and the pilot" if not running.last_round else ""),
+            "nothing but the study"
+            + (", and the rough picture of its first round" if running.study.protocol.rounds > 1 else ""),
         ),
     ]

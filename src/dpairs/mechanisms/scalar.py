@@ -19,7 +19,10 @@ CANDIDATES = (3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
 
 
 def scalar_response(
-    epsilon: float, values: NDArray[np.float64], weights: NDArray[np.float64]
+    epsilon: float,
+    values: NDArray[np.float64],
+    weights: NDArray[np.float64],
+    candidates: tuple[int, ...] = CANDIDATES,
 ) -> ScalarResponse:
     """The mechanism of least average variance for numbers in [0, 1] that occur with these weights.
 
@@ -30,7 +33,7 @@ def scalar_response(
     bit = BitResponse.for_epsilon(epsilon)
     best: ScalarResponse = bit
     least = WORTH * float(weights @ bit.variances(values))
-    for symbols in CANDIDATES:
+    for symbols in candidates:
         for width in range(1, symbols):
             window = _window(symbols, width, epsilon)
             if window is None:

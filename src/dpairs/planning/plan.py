@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ..checks import choice, integer, positive
 from ..domains import Domain, as_domains
 from ..errors import BadParameter
+from ..protocols import PROTOCOLS
 from ..statistics import STATISTICS, Kernel, Statistic
 from ..statistics import statistic as statistic_named
 from ..study import Study
 from ..theory import MAX_PEOPLE
 from . import shapes
-from .options import Option, options
+from .options import Option, Question
 from .shapes import Shape
+from .solve import LEAST_EPSILON, MOST_EPSILON, equal_parts, people, privacy, without_privacy
 
-MOST_EPSILON = 32.0
-STEPS = 40
-CLOSE = 0.002
-"""How near the target a solution comes."""
+HARD = "worst"
 
 
 @dataclass(frozen=True)
@@ -36,6 +34,8 @@ class Plan:
     sampling: float
     """The standard error without any privacy, of as many people as the best option has."""
     shapes: tuple[Shape, ...]
+    left_out: dict[str, str]
+    """Why other protocols do not fit, by their names."""
 
     @property
     def domains(self) -> tuple[Domain, ...]:
@@ -74,6 +74,7 @@ class Plan:
             "people_like": self.shape,
             "error_without_privacy": self.sampling,
             "why": self.why,
+            "left_out": self.left_out,
             "options": [each.to_json() for each in self.options],
         }
 
@@ -87,16 +88,20 @@ def plan(
     error: float | None = None,
     rounds: int = 2,
     peers: bool = False,
+    protocol: str | None = None,
+    optimized: bool = False,
     like: Any = None,
+    progress: Callable[[int], None] | None = None,
     **chosen: Any,
 ) -> Plan:
     """Compare all protocols that fit, and solve for what is missing of ``epsilon``, ``n`` and ``error``.
 
     ``n`` is the number of people, or by stratum {"positive": ..., "negative": ...}. ``rounds=1`` leaves
-    two-round protocols out, ``peers=True`` lets people compute in pairs. ``like`` says what the people may
-    look like: nothing, or "worst", for the worst of several shapes, "even" for an even spread, a number for
-    two normal classes with that AUC, a mapping of strata to shares of cells, or a table of data of some
-    people.
+    two-round protocols out, ``peers=True`` lets people compute in pairs, ``protocol`` names the only one that
+    is wanted. ``optimized=True`` also searches mechanisms for the kernel, which takes seconds the first time
+    (``progress`` is called with numbers of steps). ``like`` says what the people may look like: nothing, or
+    "worst", for the worst of several shapes, "even" for an even spread, a number for two normal classes
+    with that AUC, a mapping of strata to shares of cells, a table of data of some people, or a `Shape`.
 
     >>> from dpairs import Levels
     >>> made = plan("kendall_tau", domain=(Levels(range(6)),) * 2, epsilon=1.0, n=200_000)
@@ -115,103 +120,71 @@ def plan(
     domains = as_domains(domain)
     made.check_domains(domains)
     integer("rounds", rounds, 1, 2)
+    if protocol is not None:
+        choice("protocol", protocol, PROTOCOLS)
+        if protocol == "projection" and rounds == 1:
+            raise BadParameter(
+                "projection takes two rounds: ask with rounds=2, or for histogram, which takes one"
+            )
     missing = [name for name, value in (("epsilon", epsilon), ("n", n), ("error", error)) if value is None]
     if len(missing) == 3 or (len(missing) == 2 and error is None) or (not missing):
         raise BadParameter("a plan needs two of epsilon, n and error, and solves for the third")
     if len(missing) == 2:
         raise BadParameter(f"a plan for an error needs {' or '.join(missing)} as well")
+    loss = None if epsilon is None else _loss(epsilon)
+    sizes = None if n is None else _sizes(made, n)
+    goal = None if error is None else positive("error", error)
     given = _shapes(made, domains, like)
-    name = f"the worst of {len(given)} shapes" if len(given) > 1 else given[0].name
-    ask = _Question(made, domains, given, rounds, peers)
-    solved = missing[0]
-    if solved == "error":
-        found = ask.options(positive("epsilon", epsilon), _sizes(made, n))
-        sizes = _sizes(made, n)
-    elif solved == "n":
-        found = ask.people(positive("epsilon", epsilon), positive("error", error))
-        sizes = found[0].sizes
-    else:
-        sizes = _sizes(made, n)
-        found = ask.privacy(sizes, positive("error", error))
+    ask = Question(made, domains, given, rounds, peers or protocol == "pairwise", optimized, progress)
+    _check_fits(ask, protocol)
+    found: list[Option] = []
+    left: dict[str, str] = {}
+    if loss is not None and sizes is not None:
+        found, left = ask.options(loss, sizes, protocol)
+    elif loss is not None and goal is not None:
+        found = people(ask, loss, goal, protocol)
+    elif sizes is not None and goal is not None:
+        found = privacy(ask, sizes, goal, protocol)
     if not found:
-        raise BadParameter(f"no protocol fits {made.name} on these domains with {rounds} round(s)")
-    without = max(shape.scale * math.sqrt(shape.sampling(sizes)) for shape in given)
-    return Plan(made, tuple(found), solved, name, without, tuple(given))
+        reasons = "; ".join(f"{name}: {why}" for name, why in left.items())
+        raise BadParameter(reasons or f"no protocol fits {made.name} on these domains")
+    name = f"the worst of {len(given)} shapes" if len(given) > 1 else given[0].name
+    return Plan(
+        made, tuple(found), missing[0], name, without_privacy(ask, found[0].sizes), given, _fitting(ask, left)
+    )
 
 
-@dataclass(frozen=True)
-class _Question:
-    statistic: Statistic
-    domains: tuple[Domain, ...]
-    shapes: list[Shape]
-    rounds: int
-    peers: bool
-
-    def options(self, epsilon: float, sizes: Mapping[str, int], only: str | None = None) -> list[Option]:
-        return options(
-            self.statistic, self.domains, self.shapes, epsilon, sizes, self.rounds, self.peers, only
+def _loss(epsilon: Any) -> float:
+    loss = positive("epsilon", epsilon)
+    if not LEAST_EPSILON <= loss <= MOST_EPSILON:
+        raise BadParameter(
+            f"a plan is for an epsilon from {LEAST_EPSILON:g}, where answers say nothing, to "
+            f"{MOST_EPSILON:g}, where they hide nothing, not {loss:g}"
         )
+    return loss
 
-    def only(self, protocol: str, epsilon: float, sizes: Mapping[str, int]) -> Option | None:
-        return next(iter(self.options(epsilon, sizes, protocol)), None)
 
-    def people(self, epsilon: float, error: float) -> list[Option]:
-        """For each protocol, the people needed; the fewest first."""
-        start = self.options(epsilon, _sizes(self.statistic, 10_000))
-        found = []
-        for each in start:
-            option: Option | None = each
-            for _ in range(STEPS):
-                if option is None or abs(option.error / error - 1) < CLOSE:
-                    break
-                count = sum(option.sizes.values()) * (option.error / error) ** 2
-                if count > MAX_PEOPLE:
-                    option = None
-                    break
-                option = self.only(each.protocol, epsilon, _sizes(self.statistic, max(4, math.ceil(count))))
-            if option is not None and option.error <= error * 1.02:
-                found.append(option)
-        if not found:
-            raise BadParameter(f"no number of people brings the standard error down to {error:g} here")
-        return sorted(found, key=lambda each: sum(each.sizes.values()))
+def _check_fits(ask: Question, protocol: str | None) -> None:
+    """Refuse a protocol that cannot compute the statistic, with one that can."""
+    if protocol is None:
+        return
+    few = equal_parts(ask.statistic, 10_000)
+    found, left = ask.options(1.0, few, protocol)
+    if not found:
+        others = [each.protocol for each in replace(ask, rounds=2, optimized=False).options(1.0, few)[0]]
+        why = left.get(protocol) or f"{protocol} does not compute {_described(ask.statistic)}"
+        able = f"; {' and '.join(sorted(others))} can compute {_described(ask.statistic)}" if others else ""
+        raise BadParameter(f"{why.rstrip('.')}{able}")
 
-    def privacy(self, sizes: Mapping[str, int], error: float) -> list[Option]:
-        """For each protocol, the least epsilon; the least first."""
-        floor = max(shape.scale * math.sqrt(shape.sampling(sizes)) for shape in self.shapes)
-        if error <= floor:
-            n = sum(sizes.values())
-            more = math.ceil(n * (floor / error) ** 2 * 1.1)
-            raise BadParameter(
-                f"without any privacy {n:,} people have a standard error of {floor:.3g}, so {error:.3g} is "
-                f"out of reach: ask for more than that, or have {more:,} people"
-            )
-        found = []
-        for each in self.options(1.0, sizes):
-            best = self._least_epsilon(each, error)
-            if best is not None:
-                found.append(best)
-        if not found:
-            raise BadParameter(
-                f"no epsilon up to {MOST_EPSILON:g} brings the error of these people down to {error:g}"
-            )
-        return sorted(found, key=lambda each: each.study.epsilon)
 
-    def _least_epsilon(self, start: Option, error: float) -> Option | None:
-        """By halving the logarithm's bracket, and guessing that the error falls as 1 / epsilon."""
-        low, high, best, guess = 1e-3, MOST_EPSILON, None, start.study.epsilon * start.error / error
-        for _ in range(STEPS):
-            middle = guess if low < guess < high else math.sqrt(low * high)
-            option = self.only(start.protocol, middle, start.sizes)
-            if option is not None and option.error <= error:
-                best, high = option, middle
-                if option.error > error * (1 - CLOSE):
-                    break
-            else:
-                low = middle
-            if high / low < 1 + CLOSE:
-                break
-            guess = middle * (option.error / error if option is not None else 2.0)
-        return best
+def _described(statistic: Statistic) -> str:
+    labels = getattr(statistic, "labels", None)
+    return f"{statistic.name} with {labels} labels" if labels == "private" else statistic.name
+
+
+def _fitting(ask: Question, left: dict[str, str]) -> dict[str, str]:
+    """Why protocols that were asked for do not fit."""
+    return {name: why for name, why in left.items() if name != "pairwise" or ask.peers}
 
 
 def _sizes(statistic: Statistic, n: Any) -> dict[str, int]:
@@ -221,18 +194,22 @@ def _sizes(statistic: Statistic, n: Any) -> dict[str, int]:
         if set(n) != set(strata):
             raise BadParameter(f"n must give the people of {', '.join(strata)}")
         return {name: integer(f"n of {name}", n[name], 2, MAX_PEOPLE) for name in strata}
-    total = integer("n", n, 2 * len(strata), MAX_PEOPLE)
-    return {name: total // len(strata) + (place < total % len(strata)) for place, name in enumerate(strata)}
+    return equal_parts(statistic, integer("n", n, 2 * len(strata), MAX_PEOPLE))
 
 
-def _shapes(statistic: Statistic, domains: tuple[Domain, ...], like: Any) -> list[Shape]:
+def _shapes(statistic: Statistic, domains: tuple[Domain, ...], like: Any) -> tuple[Shape, ...]:
     if like is None:
-        return shapes.hard(statistic, domains)
+        like = HARD
+    if isinstance(like, Shape):
+        if like.statistic != statistic or like.domains != domains:
+            raise BadParameter("this shape is of another statistic or of other domains")
+        return (like,)
     if isinstance(like, str):
-        choice("like", like, ("even", "worst"))
-        return shapes.hard(statistic, domains) if like == "worst" else [shapes.even(statistic, domains)]
+        choice("like", like, ("even", HARD))
+        known = shapes.hard if like == HARD else shapes.even_alone
+        return known(statistic, domains)
     if isinstance(like, (int, float)) and not isinstance(like, bool):
-        return [shapes.normals(statistic, domains, like)]
+        return (shapes.normals(statistic, domains, like),)
     if isinstance(like, Mapping) and set(like) == set(statistic.strata):
-        return [shapes.from_masses(statistic, domains, like)]
-    return [shapes.from_sample(statistic, domains, like)]
+        return (shapes.from_masses(statistic, domains, like),)
+    return (shapes.from_sample(statistic, domains, like),)

@@ -5,25 +5,29 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..axes import Axis, Grid
 from ..errors import BadParameter
+from ..garbled.noise import Noise
 from ..mechanisms import scalar_response
 from ..mechanisms.base import Mechanism
 from ..protocols import Histogram, Pairwise, Projection, Protocol, Tree
 from ..protocols.pilot_tree import PilotTree
 from ..protocols.projection_bits import nominal
 from ..protocols.rounds import BLOCK
-from ..protocols.tree_leaves import Leaves, bits_of
 from ..randomness import WORDS
+from .halves import above_zero, descended, linear_variance, plain, rest
 from .shapes import Shape
 
 DOUBT = 0.25
-CLASSES, PLANE, PRUNED = 0.07, 1.5, 1.2
-"""Measured constants: see `_tree_rest`; and how much pruning a tree adds to its least-squares error."""
+WINDOWS = (3, 8, 32)
+"""Symbols that a second round is predicted with: a study tries more numbers, which takes 5% off at most."""
+CLASSES, PRUNED = 0.07, 1.05
+"""Measured constants: see `_poor`; and how much pruning a tree adds to its least-squares error."""
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
 
@@ -89,7 +93,7 @@ def _overlap(fine: Axis, coarse: Axis) -> Matrix:
     return shares
 
 
-def _onto(shape: Shape, grid: Grid) -> dict[str, Vector]:
+def onto(shape: Shape, grid: Grid) -> dict[str, Vector]:
     """The shape's shares in other cells."""
     matrix: Matrix = np.ones((1, 1))
     for fine, coarse in zip(shape.grid.axes, grid.axes, strict=True):
@@ -98,7 +102,7 @@ def _onto(shape: Shape, grid: Grid) -> dict[str, Vector]:
 
 
 def _histogram(protocol: Histogram, shape: Shape, sizes: Mapping[str, int]) -> Prediction:
-    masses = _onto(shape, protocol.grid)
+    masses = onto(shape, protocol.grid)
     forms = protocol.statistic.forms(protocol.grid, protocol.kernel)
     matrices = [form.matrix for form in forms]
     shares = list(masses.values())
@@ -145,71 +149,48 @@ def _hoeffding(
     return one / n + two / m, max(both - one - two, 0.0) / (n * m), inside
 
 
-def _levels(depth: int, gain: Mapping[int, float], people: float, leaves: int) -> Matrix:
-    """The covariance of least-squares leaf estimates of a tree: shares, with their sum known."""
-    precision = np.zeros((leaves, leaves))
-    shown = int(math.log2(leaves))
-    for level in range(1, depth + 1):
-        at = min(level, shown)
-        # Deeper levels say the same of a node as sums of many noisy counts: half as much at each level.
-        weight = people / depth / gain[level] ** 2 / (1 - 2.0**-level) ** 2 * 2.0 ** -(level - at)
-        blocks = np.kron(np.eye(2**at), np.ones((leaves >> at, leaves >> at)))
-        precision += weight * blocks
-    spread = np.linalg.inv(precision)
-    ones = spread.sum(axis=1)
-    known: Matrix = spread - np.outer(ones, ones) / ones.sum()
-    return known
-
-
-def _gains(tree: Tree) -> dict[int, float]:
-    """C of each level: as `Evidence` has it."""
-    found = {}
-    for level in range(1, tree.depth + 1):
-        parities = min(level, tree.parities)
-        found[level] = WORDS / (tree.responses[parities - 1].boost * (2**parities - 1))
-        if parities > 1:
-            # About: a report of b parities stands for 2^b - 1 signs, and who answers about a level is chance.
-            kept = (1 + 1 / found[level]) / 2**parities
-            other = (1 - kept) / (2**parities - 1)
-            noise = max(other * (1 - other), kept * (1 - kept) / 2**level) / (kept - other) ** 2
-            found[level] = math.sqrt(noise + 2.0**-level)
-    return found
-
-
-def _tree_covariances(tree: Tree, shape: Shape, sizes: Mapping[str, float]) -> dict[str, Matrix]:
-    """Of the shape's cells, by stratum, from trees over them that halve the columns in turn."""
-    bits = tuple(bits_of(axis.bins) for axis in shape.grid.axes)
-    leaves = Leaves(tuple(axis.domain for axis in shape.grid.axes), bits)
-    places = np.indices([axis.bins for axis in shape.grid.axes]).reshape(len(bits), -1)
-    order = leaves.interleave([each.astype(np.uint64) for each in places]).astype(np.int64)
-    gains = _gains(tree)
-    found = {}
-    for name, people in sizes.items():
-        covariance = _levels(tree.depth, gains, people, 2 ** sum(bits))
-        found[name] = covariance[np.ix_(order, order)]
-    return found
-
-
-def _rest(shape: Shape, covariances: Mapping[str, Matrix]) -> float:
-    """The variance of the second-order term e'Ae (or e'Be of two strata), for normal errors."""
-    forms = [form.matrix for form in shape.statistic.forms(shape.grid, "average")]
-    gradient = np.ones(1)
-    if len(forms) > 1:
-        gradient = shape.statistic.finish(shape.linear.forms, nominal(shape.statistic)).gradient
-    kernel = np.tensordot(gradient, np.array(forms), axes=1)
-    first, *others = covariances.values()
+def _cells_rest(shape: Shape, covariances: Mapping[str, Matrix]) -> float:
+    """The mean square of e'Ae (or e'Be of two strata) for cell estimates made a distribution."""
+    kernel = shape.kernel
+    (missed, spread), *others = [
+        on_simplex(shape.masses[name], covariance) for name, covariance in covariances.items()
+    ]
     if others:
-        return float(np.sum((kernel @ others[0]) * (first @ kernel)))
-    along = kernel @ first
-    return 2 * float(np.sum(along * along.T))
+        other, its = others[0]
+        there, back = kernel @ other, missed @ kernel
+        crossed = float(np.sum((kernel @ its) * (spread @ kernel)))
+        return crossed + float(back @ its @ back) + float(there @ spread @ there)
+    along, towards = kernel @ spread, kernel @ missed
+    return 2 * float(np.sum(along * along.T)) + 4 * float(towards @ spread @ towards)
+
+
+def on_simplex(masses: Vector, covariance: Matrix) -> tuple[Vector, Matrix]:
+    """Mean and covariance of the error of cell estimates after what is below a common level became 0.
+
+    The level is where the estimates' means add up to 1; errors of single cells are taken for independent
+    but for their sum.
+    """
+    deviation = np.sqrt(np.maximum(np.diag(covariance), 1e-300))
+    low, high = -1.0, 1.0 + 4 * float(deviation.max())
+    for _ in range(50):
+        level = (low + high) / 2
+        mean, variance = above_zero(masses - level, deviation)
+        low, high = (level, high) if mean.sum() > 1 else (low, level)
+    spread = np.diag(variance) - np.outer(variance, variance) / max(float(variance.sum()), 1e-300)
+    # Where nothing is cut off, the covariance is as it was.
+    kept = np.sqrt(variance) / deviation
+    return mean - masses, np.where(kept.min() > 0.99, covariance, spread)
 
 
 def _tree(tree: Tree, shape: Shape, sizes: Mapping[str, int]) -> Prediction:
-    covariances = _tree_covariances(tree, shape, dict(sizes))
-    privacy = sum(float(shape.functions[name] @ covariances[name] @ shape.functions[name]) for name in sizes)
+    halves = shape.halves
+    privacy = sum(
+        linear_variance(tree, halves, shape.masses[name], shape.functions[name], people)
+        for name, people in sizes.items()
+    )
+    errors = {name: plain(tree, halves, shape.masses[name], people) for name, people in sizes.items()}
     # People are split across levels, so a level's share of them is a sample of its own.
-    sampling = shape.sampling(sizes)
-    return _parts(shape, PRUNED**2 * privacy, sampling, _rest(shape, covariances))
+    return _parts(shape, PRUNED**2 * privacy, shape.sampling(sizes), rest(shape.crossed, errors))
 
 
 def _projection(protocol: Projection, shape: Shape, sizes: Mapping[str, int]) -> Prediction:
@@ -223,23 +204,30 @@ def _projection(protocol: Projection, shape: Shape, sizes: Mapping[str, int]) ->
         cells.append((shape.functions[name] - low) / max(high - low, 1e-300))
         weights.append(shape.masses[name] * (high - low) ** 2 / later[name])
     total = sum(float(each.sum()) for each in weights) or 1.0
-    response = scalar_response(protocol.epsilon, np.concatenate(cells), np.concatenate(weights) / total)
+    response = scalar_response(
+        protocol.epsilon, np.concatenate(cells), np.concatenate(weights) / total, WINDOWS
+    )
     for each, weight in zip(cells, weights, strict=True):
         privacy += float(weight @ response.variances(np.clip(each, 0.0, 1.0)))
     sampling = sum(shape.spreads[name] / people for name, people in later.items())
-    second: float | None = None
-    covariances: dict[str, Matrix] = {}
     if isinstance(protocol.pilot, PilotTree):
-        second = _tree_rest(protocol.pilot, shape, pilots, max(extents.values()))
-        if second is None:
-            covariances = _tree_covariances(protocol.pilot, shape, pilots)
+        tree = protocol.pilot
+        if len(pilots) > 2:
+            second = _poor(tree, pilots, max(extents.values()))
+        else:
+            errors = {
+                name: descended(tree, shape.halves, shape.masses[name], people)
+                for name, people in pilots.items()
+            }
+            second = rest(shape.crossed, errors)
     else:
-        covariances = {
-            name: _cells(protocol.pilot.mechanism, shape.masses[name]) / people
-            for name, people in pilots.items()
-        }
-    if second is None:
-        second = _rest(shape, covariances)
+        second = _cells_rest(
+            shape,
+            {
+                name: _cells(protocol.pilot.mechanism, shape.masses[name]) / people
+                for name, people in pilots.items()
+            },
+        )
     alone = _alone(protocol, shape, pilots)
     whole = privacy + sampling + second
     if alone is not None:
@@ -248,20 +236,11 @@ def _projection(protocol: Projection, shape: Shape, sizes: Mapping[str, int]) ->
     return _parts(shape, privacy, sampling, second)
 
 
-def _tree_rest(tree: PilotTree, shape: Shape, pilots: Mapping[str, float], extent: float) -> float | None:
-    """The rest after a tree's descent, which is far below that of its raw estimates where they are noisy.
-
-    With x = c^2 L / n for L levels and n people of the smallest stratum: 0.07 x^0.6 of the function's range
-    for classes on one column, 1.5 x for pairs of columns; measured on normal populations. None where the
-    raw formula holds.
-    """
-    gain = _gains(tree)[tree.depth]
+def _poor(tree: PilotTree, pilots: Mapping[str, float], extent: float) -> float:
+    """The rest of three classes: 0.07 x^0.6 of the function's range for x = c^2 L / n, as measured."""
+    gain = WORDS / (tree.responses[-1].boost * (2**tree.parities - 1))
     noise = gain**2 * tree.depth / min(pilots.values())
-    if len(pilots) > 1:
-        return float((extent * min(CLASSES * noise**0.6, 0.5)) ** 2)
-    if len(shape.domains) > 1:
-        return float((extent * min(PLANE * noise, 0.5)) ** 2)
-    return None
+    return float((extent * min(CLASSES * noise**0.6, 0.5)) ** 2)
 
 
 def _alone(protocol: Projection, shape: Shape, pilots: Mapping[str, float]) -> float | None:
@@ -291,9 +270,8 @@ def _pairwise(protocol: Pairwise, shape: Shape, sizes: Mapping[str, int]) -> Pre
     own = float(first @ kernel**2 @ second) - mean**2
     code, noise = protocol.code.kernel, protocol.noise
     levels = np.clip((kernel - float(code.offset)) / float(code.step), 0, code.top)
-    places = np.unique(np.round(np.linspace(0, code.top, 9)))
-    known = np.array([noise.variance(int(place)) for place in places]) * float(code.step) ** 2
-    noisy = float(first @ np.interp(levels, places, known) @ second)
+    places, known = _noise_along(noise, code.top)
+    noisy = float(first @ np.interp(levels, places, known) @ second) * float(code.step) ** 2
     # Inside a cell a binary kernel is still 0 or 1, and its average between is not.
     if code.top <= 2:
         scale = float(code.step) * code.top
@@ -306,9 +284,22 @@ def _pairwise(protocol: Pairwise, shape: Shape, sizes: Mapping[str, int]) -> Pre
     else:
         least = min(people)
         pairs = float(protocol.pairs * least)
-        small = min(sizes, key=lambda name: sizes[name])
-        sharing = (protocol.pairs - 1) * shape.spreads[small] / pairs
+        # In each round everybody of the smaller class meets somebody else of the larger one.
+        sharing = sum(
+            (protocol.pairs - 1) * least / sizes[name] * spread / pairs
+            for name, spread in shape.spreads.items()
+        )
     return _parts(shape, noisy / pairs, own / pairs + sharing, 0.0)
+
+
+@lru_cache(maxsize=256)
+def _noise_along(noise: Noise, top: int) -> tuple[Vector, Vector]:
+    """The variance of a pair's noise at some levels; it is alike from both ends."""
+    below = sorted({0, top // 8, top // 2})
+    known = [noise.variance(level) for level in below]
+    places = [*below, *[top - level for level in reversed(below)]]
+    found, first = np.unique(np.array(places, dtype=np.float64), return_index=True)
+    return found, np.array([*known, *reversed(known)])[first]
 
 
 def _jumps(shape: Shape, first: Vector, second: Vector, mean: float, extent: float, low: float) -> float:

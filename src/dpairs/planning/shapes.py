@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from statistics import NormalDist
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..axes import Axis, Grid
+from ..axes import Axis, CutAxis, Grid
 from ..checks import real
 from ..data import whole
 from ..domains import Domain, Integers, Interval
@@ -23,10 +23,14 @@ from ..statistics import Statistic
 from ..statistics.corners import cell_means
 from ..statistics.labels import NEGATIVE, POSITIVE
 from ..statistics.linear import Linear, Linearizer
+from .halves import CUT_BITS, Halves
 
-FINE, FINE_PAIR = 64, 16
+FINE_BITS = 6
+FINE, FINE_PAIR = 2**FINE_BITS, 16
 """Cells of one column of numbers, and of each of two."""
 MOST = 1024
+SHARED, MOST_SHARED = 0.05, 4
+"""The share of people from which on a value of theirs is looked at closely, and how many such values."""
 Vector = NDArray[np.float64]
 
 
@@ -65,6 +69,27 @@ class Shape:
             masses = self.masses[name]
             found[name] = max(float(masses @ values**2) - float(masses @ values) ** 2, 0.0)
         return found
+
+    @cached_property
+    def kernel(self) -> Vector:
+        """The kernel on the cells; of several forms, their sum along the gradient."""
+        forms = np.array([form.matrix for form in self.statistic.forms(self.grid, "average")])
+        gradient = np.ones(1)
+        if len(forms) > 1:
+            gradient = self.statistic.finish(self.linear.forms, nominal(self.statistic)).gradient
+        along: Vector = np.tensordot(gradient, forms, axes=1)
+        return along
+
+    @cached_property
+    def halves(self) -> Halves:
+        """The nodes of a tree over the cells."""
+        return Halves.of(self.grid)
+
+    @cached_property
+    def crossed(self) -> Vector:
+        """The kernel between the contrasts of these nodes."""
+        between: Vector = self.halves.contrasts.T @ self.kernel @ self.halves.contrasts
+        return between
 
     def sampling(self, sizes: Mapping[str, int]) -> float:
         """The variance that the choice of people causes, in the derivative's unit."""
@@ -108,8 +133,19 @@ def _value(axis: Axis, bins: NDArray[np.int64], within: Vector) -> NDArray[Any]:
     return np.array(axis.domain.values)[bins]
 
 
-def fine_grid(statistic: Statistic, domains: tuple[Domain, ...]) -> Grid:
-    """Cells fine enough to tell how a statistic behaves."""
+def fine_grid(statistic: Statistic, domains: tuple[Domain, ...], points: Sequence[float] = ()) -> Grid:
+    """Cells fine enough to tell how a statistic behaves; around ``points`` ever finer, as deep trees are."""
+    if points and len(statistic.strata) > 1 and isinstance(domains[0], Interval):
+        low, extent = domains[0].low, domains[0].high - domains[0].low
+        places = {place * 2 ** (CUT_BITS - FINE_BITS) for place in range(FINE + 1)}
+        for point in points:
+            leaf = min(int((point - low) / extent * 2**CUT_BITS), 2**CUT_BITS - 1)
+            for level in range(FINE_BITS, CUT_BITS + 1):
+                start = leaf >> (CUT_BITS - level)
+                places |= {start << (CUT_BITS - level), (start + 1) << (CUT_BITS - level)}
+        edges = [low + extent * (place / 2.0**CUT_BITS) for place in sorted(places)]
+        edges[-1] = domains[0].high
+        return statistic.grid((CutAxis.at(domains[0], edges),))
     count = FINE if len(domains) == 1 else FINE_PAIR
     axes = []
     for domain in domains:
@@ -157,7 +193,8 @@ def from_masses(
 
 def from_sample(statistic: Statistic, domains: tuple[Domain, ...], data: Any, name: str = "sample") -> Shape:
     """From values of some people, of whom it is known already."""
-    grid, table = fine_grid(statistic, domains), whole(data, statistic.columns)
+    table = whole(data, statistic.columns)
+    grid = fine_grid(statistic, domains, _shared(statistic, domains, table))
     masses = {}
     for stratum, columns in statistic.split(table):
         cells = grid.place(columns, statistic.private_columns, SystemRandomness())
@@ -165,6 +202,19 @@ def from_sample(statistic: Statistic, domains: tuple[Domain, ...], data: Any, na
             raise BadValue(f"the sample has nobody of {stratum}")
         masses[stratum] = np.bincount(cells, minlength=grid.cells) / cells.size
     return Shape(statistic, domains, grid, masses, name)
+
+
+def _shared(statistic: Statistic, domains: tuple[Domain, ...], table: Any) -> list[float]:
+    """Single numbers that many people of a stratum have."""
+    if len(statistic.strata) == 1 or not isinstance(domains[0], Interval):
+        return []
+    found: dict[float, float] = {}
+    for _, columns in statistic.split(table):
+        values, counts = np.unique(domains[0].check(columns[0], "the sample"), return_counts=True)
+        for value, share in zip(values, counts / max(counts.sum(), 1), strict=True):
+            if share >= SHARED:
+                found[float(value)] = max(found.get(float(value), 0.0), float(share))
+    return sorted(found, key=lambda value: -found[value])[:MOST_SHARED]
 
 
 def normals(statistic: Statistic, domains: tuple[Domain, ...], auc: float) -> Shape:
@@ -182,7 +232,13 @@ def normals(statistic: Statistic, domains: tuple[Domain, ...], auc: float) -> Sh
     return Shape(statistic, domains, grid, masses, f"two normals with AUC {wanted:g}")
 
 
-def hard(statistic: Statistic, domains: tuple[Domain, ...]) -> list[Shape]:
+def even_alone(statistic: Statistic, domains: tuple[Domain, ...]) -> tuple[Shape, ...]:
+    """An even spread and nothing else."""
+    return (even(statistic, domains),)
+
+
+@lru_cache(maxsize=16)
+def hard(statistic: Statistic, domains: tuple[Domain, ...]) -> tuple[Shape, ...]:
     """Shapes of several kinds, among which the worst is looked for."""
     grid = fine_grid(statistic, domains)
     cells = grid.cells
@@ -191,11 +247,21 @@ def hard(statistic: Statistic, domains: tuple[Domain, ...]) -> list[Shape]:
         "ends": lambda _: np.where((index == 0) | (index == cells - 1), 1.0, 0.0),
         "falling": lambda _: 0.9**index,
         "steep": lambda _: 0.7**index,
+        "crowded": lambda place: (0.75 if place % 2 else 0.85) ** index,
+        "packed": lambda place: (0.4 if place % 2 else 0.6) ** index,
         "opposite": lambda place: 0.9 ** (index if place % 2 else cells - 1 - index),
         "point": lambda _: np.where(index == cells // 2, cells, 1.0),
     }
     found = [even(statistic, domains)]
+    if len(statistic.strata) > 1 and isinstance(domains[0], Interval):
+        middle = (domains[0].low + domains[0].high) / 2
+        closer = fine_grid(statistic, domains, [middle])
+        low, high, _ = closer.axes[0].geometry
+        point = np.where(low == middle, 1.0, 0.0) + (high - low) / (domains[0].high - domains[0].low)
+        masses = dict.fromkeys(statistic.strata, point / point.sum())
+        found.append(Shape(statistic, domains, closer, masses, "point"))
+        del kinds["point"]
     for name, make in kinds.items():
         masses = {stratum: make(place) for place, stratum in enumerate(statistic.strata)}
         found.append(from_masses(statistic, domains, masses, name))
-    return found
+    return tuple(found)

@@ -11,7 +11,7 @@ rounds, that interaction removes that dependence.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -64,7 +64,15 @@ class Projection(Protocol):
     name: ClassVar[str] = "projection"
     rounds: ClassVar[int] = 2
     uses_coins: ClassVar[bool] = True
-    options: ClassVar[tuple[str, ...]] = ("pilot_fraction", "pilot", "bins", "n")
+    options: ClassVar[tuple[str, ...]] = (
+        "pilot_fraction",
+        "pilot",
+        "bins",
+        "n",
+        "mechanism",
+        "prior",
+        "progress",
+    )
     estimators: ClassVar[tuple[str, ...]] = ("pilot",)
 
     def __post_init__(self) -> None:
@@ -82,18 +90,38 @@ class Projection(Protocol):
         pilot: str | None = None,
         bins: int | Sequence[int] | None = None,
         n: int | None = None,
+        mechanism: str | None = None,
+        prior: Sequence[float] | None = None,
+        progress: Callable[[int], None] | None = None,
     ) -> Projection:
-        """Choose what the first round asks, and how many people it asks."""
+        """Choose what the first round asks, and how many people it asks.
+
+        ``mechanism`` (with ``prior`` and ``progress``) is a histogram pilot's, as `Histogram.create` has
+        it.
+        """
         statistic.check_domains(domains)
         expected = EXPECTED if n is None else integer("n", n, 2, MAX_PEOPLE)
         kind = _kind(statistic, domains, bins) if pilot is None else choice("pilot", pilot, PILOTS)
         if kind == "histogram":
             if bins is None and len(domains) == 1 and isinstance(domains[0], Integers):
                 bins = domains[0].size
-            asked = Histogram.create(statistic, domains, epsilon, bins=bins, n=expected)
+            asked = Histogram.create(
+                statistic,
+                domains,
+                epsilon,
+                bins=bins,
+                n=expected,
+                mechanism=mechanism or "projective",
+                prior=prior,
+                progress=progress,
+            )
             roughness = 0.25 * asked.grid.cells
             share = _share(pilot_fraction, expected, epsilon, roughness)
             return cls(asked.statistic, domains, share, asked)
+        if mechanism is not None or prior is not None:
+            raise BadParameter(
+                "the first round asks about a tree here; only pilot='histogram' has a mechanism"
+            )
         bits = _bits(statistic, domains, bins)
         if isinstance(statistic, Kernel):
             leaves = Leaves(statistic.cell_domains(domains), bits)

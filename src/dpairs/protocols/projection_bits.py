@@ -35,11 +35,12 @@ from .pilot import Masses, Pilot
 from .projection_reading import Earlier, by_stratum, read_earlier, read_grid, read_number, read_variance
 from .rounds import asked_first
 
-UNEVEN, UNEVEN_LINE = 0.15, 0.22
-"""How far pairs within one part are from even, as a share of the most: measured on normal populations."""
+UNEVEN, UNEVEN_LINE = 0.15, 0.37
+"""How far pairs within one part are from even, as a share of the most; and on one column how much further for
+each share of pairs that lie within one part. Measured on normal populations."""
 FAR_APART, ALL_TOGETHER = 0.1, 1.5
 """The same where nearly all pairs lie in one part, and the pilot says nothing about them."""
-SMOOTH, SMOOTH_PLANE = 6.0, 34.0
+SMOOTH, SMOOTH_PLANE = 6.0, 37.0
 """How much more than imagined the rest varies when the pilot is poor: measured likewise."""
 _FIELDS = (
     "round",
@@ -362,8 +363,9 @@ def _allowed(statistic: Statistic, pilot: Pilot, imagined: list[float], half_ran
     if statistic.needs != "numeric":
         # A kernel that jumps may do anything to a pair within one part.
         apart = FAR_APART if plane else 4 * FAR_APART
-        most = max(pilot.uneven - apart, 0.0) if len(pilot.grid.axes) > 1 else 0.0
-        within = (UNEVEN if len(pilot.grid.axes) > 1 else UNEVEN_LINE) + ALL_TOGETHER * most
+        line = len(pilot.grid.axes) == 1
+        further = UNEVEN_LINE * pilot.uneven if line else ALL_TOGETHER * max(pilot.uneven - apart, 0.0)
+        within = UNEVEN + further
         variance += (pilot.uneven * within * half_range) ** 2
     return Rest(mean, variance)
 

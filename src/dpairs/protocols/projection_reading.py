@@ -90,7 +90,7 @@ def read_grid(statistic: Statistic, domains: tuple[Domain, ...], spec: Any) -> G
             raise BadFile(f"a second round needs a list of edges on {domain!r}")
         kind = float if isinstance(domain, Interval) else int
         # A whole number is written alike whether it is a float or an int.
-        numbers = [float(edge) if kind is float and type(edge) is int else edge for edge in edges]
+        numbers = [real("edge", edge) if kind is float and type(edge) is int else edge for edge in edges]
         numbers = list(map(read_integer, numbers))
         if not all(type(edge) is kind for edge in numbers):
             raise BadFile(f"edges on {domain!r} must be numbers")

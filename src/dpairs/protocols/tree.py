@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from ..checks import choice, fields, integer, real, required
 from ..coins import WORDS_IN_BLOCK, Coins
-from ..composition import advanced_share, check_delta, delta_of, optimal_share
+from ..composition import advanced_share, check_delta, composed_ratio, optimal_share
 from ..domains import Domain, Integers, Interval
 from ..errors import BadFile, BadParameter
 from ..hadamard import parity
@@ -121,7 +121,9 @@ class Tree(Protocol):
             raise BadParameter(f"splitting {splitting!r} is pure: it takes no delta")
         share = {
             "budget": lambda: math.nextafter(epsilon / depth, 0),
-            "budget-advanced": lambda: optimal_share(epsilon, delta or 0, depth),
+            "budget-advanced": lambda: _within(
+                epsilon, delta or 0, depth, optimal_share(epsilon, delta or 0, depth)
+            ),
             "budget-advanced-paper": lambda: advanced_share(epsilon, delta or 0, depth),
         }.get(splitting, lambda: epsilon)()
         several = choice("answer", answer, ANSWERS) == "several-bits"
@@ -179,12 +181,7 @@ class Tree(Protocol):
         (response,) = self.responses
         if "advanced" not in self.splitting:
             return log_above(Fraction(response.floor + response.boost, response.floor) ** self.depth)
-        low, high = 0.0, self.depth * response.epsilon
-        for _ in range(100):
-            middle = (low + high) / 2
-            enough = delta_of(response.epsilon, self.depth, middle) <= self.delta
-            low, high = (low, middle) if enough else (middle, high)
-        return high
+        return _composed(response, self.depth, self.delta)
 
     def leaves(self, values: Any) -> NDArray[np.uint64]:
         """The leaf of each value."""
@@ -278,6 +275,19 @@ class Tree(Protocol):
         elif self.everybody_everywhere:
             theorem += f", composed over {self.depth} levels by Kairouz, Oh and Viswanath's theorem"
         return local_claim(self.epsilon, epsilon_asked, self.delta, self.statistic.private_columns, theorem)
+
+
+def _composed(response: KaryResponse, times: int, delta: float) -> float:
+    """The exact loss of so many answers at ``delta``."""
+    return log_above(composed_ratio(response.floor + response.boost, response.floor, times, delta))
+
+
+def _within(epsilon: float, delta: float, times: int, share: float) -> float:
+    """A share found in floats, lowered by its last digits until the exact loss is within ``epsilon``."""
+    step = 2.0**-52
+    while _composed(KaryResponse.for_epsilon(2, share), times, delta) > epsilon:
+        share, step = share * (1 - step), 2 * step
+    return share
 
 
 def responses_from_json(name: str, floors: Any) -> tuple[KaryResponse, ...]:

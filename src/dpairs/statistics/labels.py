@@ -15,21 +15,25 @@ ALLOWED = "0 and 1, -1 and 1, False and True, or 'negative' and 'positive'"
 
 def positives(labels: NDArray[Any], column: str = "label") -> NDArray[np.bool_]:
     """Which labels are the positive class."""
+    strings = labels.dtype.kind == "U"
     if labels.dtype.kind == "O":
-        labels = np.array(labels.tolist())
+        items = labels.tolist()
+        # Strings stay objects: an array of numpy's own strings forgets NULs at their ends.
+        strings = bool(items) and all(isinstance(item, str) for item in items)
+        labels = labels if strings else np.array(items)
     if labels.dtype.kind == "b":
         return labels.astype(np.bool_, copy=False)
-    names: tuple[Any, ...] = (POSITIVE, NEGATIVE) if labels.dtype.kind == "U" else (1, 0, -1)
-    if labels.dtype.kind not in "Ufiu":
+    names: tuple[Any, ...] = (POSITIVE, NEGATIVE) if strings else (1, 0, -1)
+    if not strings and labels.dtype.kind not in "fiu":
         other = next(
             (item for item in labels.tolist() if not isinstance(item, (int, float, str))), labels.dtype
         )
         raise BadValue(f"column {column!r} holds {other!r}; the two classes are {ALLOWED}")
-    found = [labels == name for name in names]
+    found = [np.asarray(labels == name, dtype=np.bool_) for name in names]
     known = np.logical_or.reduce(found)
     if not known.all():
         raise BadValue(
-            f"column {column!r} has the label {labels[~known][0].item()!r} at row {int(np.argmin(known))}; "
+            f"column {column!r} has the label {labels[~known].tolist()[0]!r} at row {int(np.argmin(known))}; "
             f"the two classes are {ALLOWED}"
         )
     if len(found) == 3 and found[1].any() and found[2].any():

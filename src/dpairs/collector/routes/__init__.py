@@ -26,7 +26,12 @@ Collector = Annotated[Service, Depends(service_of)]
 
 def token_of(request: Request) -> str | None:
     """The bearer token of a request, if any."""
-    kind, _, token = request.headers.get("authorization", "").partition(" ")
+    return bearer_token(request.headers.get("authorization", ""))
+
+
+def bearer_token(header: str) -> str | None:
+    """The token of an Authorization header."""
+    kind, _, token = header.partition(" ")
     return token.strip() if kind.lower() == "bearer" and token.strip() else None
 
 

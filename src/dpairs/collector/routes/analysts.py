@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from dataclasses import replace
 from typing import Annotated, Any, Literal
 
 from anyio import to_thread
@@ -16,6 +17,7 @@ from ...domains import domain_from_json
 from ...errors import BadParameter, DpairsError
 from ...estimate import Estimate
 from ...planning import Plan, plan
+from ...randomness import public_seed
 from ...study import Study
 from .. import models, steering, views
 from ..enrolment import Wish, enrol
@@ -53,6 +55,8 @@ def _plan(wish: models.PlanRequest) -> models.Planned:
 def _planned(wish: models.PlanRequest) -> models.Planned:
     domains = tuple(domain_from_json(each) for each in wish.domain)
 
+    options: dict[str, Any] = {str(name): value for name, value in wish.options.items()}
+
     def ask(epsilon: float | None, people: Any, error: float | None) -> Plan:
         return plan(
             wish.statistic,
@@ -63,15 +67,21 @@ def _planned(wish: models.PlanRequest) -> models.Planned:
             rounds=wish.rounds,
             peers=wish.peers,
             like=wish.guess,
-            **wish.options,
+            **options,
         )
 
     found = ask(wish.epsilon, wish.people, wish.error)
     return models.Planned(
         **found.to_json(),
-        studies={each.protocol: json.loads(each.study.to_json()) for each in found.options},
+        studies={each.protocol: _fresh(each.study) for each in found.options},
         curves=_curves(found, ask) if wish.curves else None,
     )
+
+
+def _fresh(study: Study) -> dict[str, Any]:
+    """The planned study with a seed of its own: the same plan can begin several studies."""
+    spec: dict[str, Any] = json.loads(replace(study, seed=public_seed()).to_json())
+    return spec
 
 
 def _curves(found: Plan, ask: Any) -> dict[str, Any]:

@@ -2,36 +2,62 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
+from typing import Any
 
 from fastapi import APIRouter, FastAPI
 from fastapi.responses import FileResponse
+from starlette.responses import Response
 from starlette.staticfiles import StaticFiles
+
+from . import Collector
 
 WEB = Path(__file__).parent.parent / "web"
 SCRIPTS = (WEB / "dpairs", Path(__file__).parents[4] / "js" / "src")
 """The participant's library: where a wheel has it, and where the repository has it."""
+ASK_AGAIN = {"Cache-Control": "no-cache"}
+"""Browsers keep files, and ask whether they are still the same: a new version is seen at once."""
 router = APIRouter(include_in_schema=False)
 
 
+class Files(StaticFiles):
+    """Files that browsers may keep."""
+
+    def file_response(self, full_path: Any, stat_result: os.stat_result, *args: Any, **more: Any) -> Response:
+        """A file, or that it has not changed."""
+        response = super().file_response(full_path, stat_result, *args, **more)
+        response.headers.update(ASK_AGAIN)
+        return response
+
+
 @router.get("/")
-@router.get("/studies/{study}")
 @router.get("/new")
 async def analyst_page() -> FileResponse:
     """The analyst's page."""
-    return FileResponse(WEB / "analyst.html")
+    return FileResponse(WEB / "analyst.html", headers=ASK_AGAIN)
+
+
+@router.get("/studies/{study}")
+async def study_page(service: Collector, study: str) -> FileResponse:
+    """The analyst's page of a study; it says so itself when there is none."""
+    return FileResponse(WEB / "analyst.html", _status(service.studies, study), headers=ASK_AGAIN)
 
 
 @router.get("/take-part/{study}")
-async def participant_page() -> FileResponse:
-    """The participant's page."""
-    return FileResponse(WEB / "participant.html")
+async def participant_page(service: Collector, study: str) -> FileResponse:
+    """The participant's page; it says so itself when there is no such study."""
+    return FileResponse(WEB / "participant.html", _status(service.studies, study), headers=ASK_AGAIN)
+
+
+def _status(studies: dict[str, Any], study: str) -> int:
+    return 200 if study in studies else 404
 
 
 def install(app: FastAPI) -> None:
     """Serve pages, and the files that they load."""
     app.include_router(router)
-    app.mount("/static", StaticFiles(directory=WEB / "static"))
+    app.mount("/static", Files(directory=WEB / "static"))
     scripts = next((each for each in SCRIPTS if each.is_dir()), None)
     if scripts is not None:
-        app.mount("/dpairs", StaticFiles(directory=scripts))
+        app.mount("/dpairs", Files(directory=scripts))

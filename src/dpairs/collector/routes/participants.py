@@ -17,8 +17,9 @@ from ..batches import read_batch
 from ..enrolment import Wish, enrol
 from ..problems import declared
 from ..running import OPEN, PAIRING, Round, Running
+from ..service import Service
 from ..tokens import Holder
-from . import API, Bearer, Collector, OfStudy, service_of, token_of
+from . import API, Bearer, Collector, OfStudy, token_of
 
 router = APIRouter(prefix=f"{API}/studies/{{study}}", tags=["participants"])
 OCTETS = "application/octet-stream"
@@ -97,25 +98,29 @@ def _asked_now(running: Running, holder: Holder) -> bool:
     return running.state == OPEN and running.study.asks(running.strata[holder.stratum], holder.index)
 
 
-# The one route that everybody uses: it reads the request itself, which is three times faster.
 @router.post(
     "/reports",
     response_model=models.Receipt,
     openapi_extra=REPORT,
     responses=declared(401, 403, 404, 409, 422),
 )
-async def send_report(request: Request, _: Bearer) -> Response:
+async def send_report(request: Request, service: Collector, running: OfStudy, _: Bearer) -> Response:
     """Send a report. The same one again is accepted and counted once; another one is refused."""
-    service = service_of(request)
-    running = service.find(request.path_params["study"])
-    holder = service.secrets.participant(running.id, token_of(request))
-    asked, report = _read(running, request.headers.get("content-type", ""), await request.body())
+    kind = request.headers.get("content-type", "")
+    return await take_report(service, running.id, token_of(request), kind, await request.body())
+
+
+async def take_report(service: Service, study: str, token: str | None, kind: str, body: bytes) -> Response:
+    """Count one report. `Limits` calls this by itself: on the way through routes most of the time is lost."""
+    running = service.find(study)
+    holder = service.secrets.participant(running.id, token)
+    asked, report = _read(running, kind, body)
     stratum = running.strata.index(report.stratum)
     if (stratum, report.index) != (holder.stratum, holder.index):
         raise NotYours("this secret belongs to another participant than the report")
     sent = intake.Sent(running, asked, stratum, report.index, report.symbol)
     outcome = await service.writer.do(intake.take, sent)
-    service.metrics.reports.labels(outcome).inc()
+    service.metrics.received[outcome].inc()
     return Response(RECEIPTS[outcome], media_type="application/json")
 
 
@@ -161,5 +166,5 @@ async def send_batch(request: Request, service: Collector, running: OfStudy, _: 
     batch = intake.checked_batch(running, asked, holder.stratum, indices, symbols)
     outcome: dict[str, Any] = await service.writer.do(intake.take_batches, batch)
     for name, count in outcome.items():
-        service.metrics.reports.labels(name).inc(count)
+        service.metrics.received[name].inc(count)
     return outcome

@@ -1,0 +1,155 @@
+"""Many requests to one server: connections that are kept open, each with one request at a time."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import cast
+
+EMPTY = """
+import sys, socket, uvicorn
+from fastapi import FastAPI
+app = FastAPI()
+@app.post("/")
+async def empty():
+    return {}
+line = socket.create_server(("127.0.0.1", 0), backlog=2048)
+print(line.getsockname()[1], flush=True)
+config = uvicorn.Config(app, access_log=False, log_config=None, server_header=False)
+uvicorn.Server(config).run(sockets=[line])
+"""
+
+
+@contextmanager
+def empty_server() -> Iterator[tuple[str, int]]:
+    """A FastAPI app with one empty endpoint, on the settings of a collector."""
+    process = subprocess.Popen([sys.executable, "-c", EMPTY], stdout=subprocess.PIPE, text=True)
+    other_core(process.pid)
+    try:
+        assert process.stdout is not None
+        yield ("127.0.0.1", int(process.stdout.readline()))
+    finally:
+        process.terminate()
+        process.wait()
+
+
+@contextmanager
+def collector(folder: Path, database: str | None = None) -> Iterator[tuple[subprocess.Popen[str], str, str]]:
+    """A collector in a process of its own: the process, its address and the analyst's token."""
+    command = [sys.executable, "-m", "dpairs", "serve", "--port", "0", "--rate", "0", "--json"]
+    command += ["--log-level", "warning", "--database", database or f"sqlite:///{folder}/bench.sqlite"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    other_core(process.pid)
+    try:
+        assert process.stdout is not None
+        said = json.loads(process.stdout.readline())
+        wait_for(said["address"])
+        yield process, said["address"], said["token"]
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def other_core(process: int) -> None:
+    """Let a server run beside its client, not in turns with it: the benchmarks have the last core."""
+    if hasattr(os, "sched_setaffinity") and (os.cpu_count() or 1) > 1:
+        with suppress(OSError):
+            os.sched_setaffinity(process, {0})
+
+
+def wait_for(address: str) -> None:
+    deadline = time.monotonic() + 30
+    while True:
+        try:
+            urllib.request.urlopen(f"{address}/healthz").read()
+            return
+        except OSError:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.05)
+
+
+def request(path: str, body: bytes, token: str = "", kind: str = "application/octet-stream") -> bytes:
+    """A POST, as it goes over the line."""
+    lines = [
+        f"POST {path} HTTP/1.1",
+        "Host: localhost",
+        f"Content-Type: {kind}",
+        f"Content-Length: {len(body)}",
+    ]
+    if token:
+        lines.append(f"Authorization: Bearer {token}")
+    return ("\r\n".join(lines) + "\r\n\r\n").encode() + body
+
+
+class _Line(asyncio.Protocol):
+    """One connection: sends the next request when the answer to the last one is complete."""
+
+    def __init__(self, left: Iterator[bytes], done: asyncio.Future[None], answers: list[bytes]) -> None:
+        self._left, self._done, self._answers = left, done, answers
+        self._buffer = b""
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast(asyncio.Transport, transport)
+        self._next()
+
+    def _next(self) -> None:
+        following = next(self._left, None)
+        if following is None:
+            self._transport.close()
+            if not self._done.done():
+                self._done.set_result(None)
+        else:
+            self._transport.write(following)
+
+    def data_received(self, data: bytes) -> None:
+        self._buffer += data
+        end = self._buffer.find(b"\r\n\r\n")
+        if end < 0:
+            return
+        head = self._buffer[:end].lower()
+        place = head.index(b"content-length:") + 15
+        size = int(head[place:].split(b"\r\n", 1)[0])
+        if len(self._buffer) < end + 4 + size:
+            return
+        self._answers.append(self._buffer[: end + 4 + size])
+        self._buffer = b""
+        self._next()
+
+    def connection_lost(self, error: Exception | None) -> None:
+        if not self._done.done():
+            self._done.set_exception(error or ConnectionError("the server closed the connection"))
+
+
+def answers(
+    address: tuple[str, int], requests: Sequence[bytes], connections: int = 256
+) -> tuple[float, list[bytes]]:
+    """Send all requests over so many connections; seconds taken, and the answers in order of arrival."""
+    import uvloop
+
+    found: list[bytes] = []
+
+    async def run() -> float:
+        loop, left = asyncio.get_running_loop(), iter(requests)
+        done = [loop.create_future() for _ in range(connections)]
+        began = time.perf_counter()
+        for each in done:
+            await loop.create_connection(lambda each=each: _Line(left, each, found), *address)
+        await asyncio.gather(*done)
+        return time.perf_counter() - began
+
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        return runner.run(run()), found
+
+
+def refused(found: Sequence[bytes]) -> list[bytes]:
+    """Answers that are none of success."""
+    return [each for each in found if not each.startswith((b"HTTP/1.1 200", b"HTTP/1.1 201"))]

@@ -1,0 +1,43 @@
+/** How a bin, or a number, becomes a symbol: one file for each mechanism, with its exact distribution. */
+
+import { choice, fields, required } from "../checks.js";
+import { BadFile } from "../errors.js";
+import { kindOf, repr } from "../wording.js";
+import { BitResponse } from "./bit.js";
+import { KaryResponse } from "./krr.js";
+import { ProjectiveResponse } from "./projective.js";
+import { TableResponse } from "./table.js";
+import { WindowResponse } from "./window.js";
+
+/** Mechanisms for bins, and for a number in [0, 1], by name. */
+const MECHANISMS = { krr: KaryResponse, projective: ProjectiveResponse };
+const SCALARS = { bit: BitResponse, window: WindowResponse };
+
+/** Thresholds are decimal strings, for languages whose numbers end at 2^53; the rest are numbers. */
+function whole(name, value) {
+  const wanted = name === "floor" || name === "boost" ? "string" : "bigint";
+  if (typeof value !== wanted || !/^[0-9]{1,20}$/.test(String(value))) {
+    throw new BadFile(`mechanism field ${repr(name)} must be a whole number below 2^64, not ${repr(value)}`);
+  }
+  return BigInt(value);
+}
+
+function read(spec, kinds) {
+  if (!(spec instanceof Map)) throw new BadFile(`a mechanism must be a JSON object, not ${kindOf(spec)}`);
+  const name = choice("mechanism", spec.get("name"), Object.keys(kinds));
+  const names = kinds[name].fields;
+  fields(`mechanism ${repr(name)}`, spec, ["name", ...names]);
+  required(`mechanism ${repr(name)}`, spec, names);
+  return new kinds[name](...names.map((field) => whole(field, spec.get(field))));
+}
+
+/** Read a mechanism for bins from a study. @param {unknown} spec */
+export function readMechanism(spec) {
+  if (spec instanceof Map && spec.get("name") === "table") return new TableResponse(spec);
+  return read(spec, MECHANISMS);
+}
+
+/** Read a mechanism for numbers from a study. @param {unknown} spec */
+export function readScalar(spec) {
+  return read(spec, SCALARS);
+}

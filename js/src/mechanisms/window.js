@@ -1,0 +1,64 @@
+/** A randomized symbol of a number in [0, 1]: a window of favoured symbols that moves with the number. */
+
+import { integer } from "../checks.js";
+import { BadParameter } from "../errors.js";
+import { Fraction } from "../fraction.js";
+import { WORDS, logAbove } from "../thresholds.js";
+import { inSteps } from "./steps.js";
+import { symbolOf } from "./stretches.js";
+
+const MAX_SYMBOLS = 256;
+const STEPS = 2n ** 32n;
+
+/** P(y | s) = (A + B [s <= y < s + w] + [y < leftover]) / 2^64 for the window s = v (m - w). */
+export class WindowResponse {
+  static fields = ["symbols", "width", "floor", "boost"];
+
+  constructor(symbols, width, floor, boost) {
+    this.name = "window";
+    this.symbols = Number(integer("window symbols", symbols, 2, MAX_SYMBOLS));
+    this.width = Number(integer("window width", width, 1, symbols - 1n));
+    this.favoured = this.width;
+    this.floor = integer("window floor", floor, 1, WORDS / symbols);
+    this.boost = integer("window boost", boost, 1, WORDS);
+    this.leftover = WORDS - symbols * floor - width * boost;
+    if (this.leftover < 0n || this.leftover >= width) {
+      throw new BadParameter("window floor and boost do not fill 64-bit words");
+    }
+  }
+
+  get epsilon() {
+    return logAbove(this.floor + this.boost, this.floor);
+  }
+
+  /** The window's start in units of 2^-32. */
+  #steps(value) {
+    return inSteps(value) * BigInt(this.symbols - this.width);
+  }
+
+  /** Two words: one for the window, one for the symbol. */
+  randomize(value, bits) {
+    const steps = this.#steps(value);
+    const [first, second] = bits.words(2);
+    const start = Number((steps + (first >> 32n)) >> 32n);
+    return symbolOf(second, this, (member) => start + member);
+  }
+
+  #weight(start, symbol) {
+    const common = this.floor + (BigInt(symbol) < this.leftover ? 1n : 0n);
+    return common + (start <= symbol && symbol < start + this.width ? this.boost : 0n);
+  }
+
+  probability(value, symbol) {
+    const steps = this.#steps(value);
+    const start = Number(steps / STEPS);
+    const rest = steps % STEPS;
+    const both = (STEPS - rest) * this.#weight(start, symbol) + rest * this.#weight(start + 1, symbol);
+    return new Fraction(both, WORDS * STEPS);
+  }
+
+  toSpec() {
+    const { name, symbols, width } = this;
+    return { name, symbols, width, floor: String(this.floor), boost: String(this.boost) };
+  }
+}

@@ -1,0 +1,67 @@
+/** Which level and which Hadamard rows a participant of a tree study answers about. */
+
+import { WORDS_IN_BLOCK, ranking } from "../coins.js";
+
+/** Purposes of coins. */
+const [ROW, LEVEL, EVERY_ROW, MORE_ROWS] = [0, 1, 2, 3];
+
+const blocksFor = (words) => Math.ceil(words / WORDS_IN_BLOCK);
+const below = (word, limit) => (word * limit) >> 64n;
+const highest = (number) => BigInt(number.toString(2).length - 1);
+
+/** Every level once in each block of `depth` indices. */
+function evenLevel({ coins, stratum, index }, depth) {
+  const blocks = blocksFor(depth);
+  const size = BigInt(depth);
+  const words = coins.words(LEVEL, stratum, (index / size) * BigInt(blocks), blocks).slice(0, depth);
+  return ranking(words)[Number(index % size)] + 1;
+}
+
+/** A row of the level's Hadamard matrix: uniform over all, or over all but row 0. */
+function row(word, level, rows) {
+  const top = word >> BigInt(64 - level);
+  if (rows === "all") return top;
+  if (level <= 32) return below(word, (1n << BigInt(level)) - 1n) + 1n;
+  // Beyond 32 levels row 0 comes up less than once in 2^32, and becomes row 1.
+  return top > 0n ? top : 1n;
+}
+
+/** As many rows as words, linearly independent: each is 0 at the highest ones of those before. */
+function independentRows(words, level) {
+  const found = [];
+  words.forEach((word, place) => {
+    let next = row(word, level - place, "others");
+    const pivots = found.map(highest).sort((a, b) => (a < b ? -1 : 1));
+    for (const pivot of pivots) {
+      const low = next & ((1n << pivot) - 1n);
+      next = ((next ^ low) << 1n) | low;
+    }
+    found.push(next);
+  });
+  return found;
+}
+
+/**
+ * The level and the rows of one person.
+ *
+ * @param {{ coins: import("../coins.js").Coins, stratum: number, index: bigint }} person
+ * @param {{ depth: number, splitting: string, rows: string, parities: number }} tree
+ * @returns {{ level: number, rows: bigint[] }}
+ */
+export function assigned(person, { depth, splitting, rows, parities }) {
+  const { coins, stratum, index } = person;
+  const words = coins.words(ROW, stratum, index, 1);
+  const level = splitting === "users" ? evenLevel(person, depth) : Number(below(words[1], BigInt(depth))) + 1;
+  const bits = Math.min(level, parities);
+  if (bits === 1) return { level, rows: [row(words[0], level, rows)] };
+  const blocks = blocksFor(parities - 1);
+  const more = coins.words(MORE_ROWS, stratum, index * BigInt(blocks), blocks);
+  return { level, rows: independentRows([words[0], ...more].slice(0, bits), level) };
+}
+
+/** A row of every level, the first level's first. @returns {bigint[]} */
+export function everyRow({ coins, stratum, index }, { depth, rows }) {
+  const blocks = blocksFor(depth);
+  const words = coins.words(EVERY_ROW, stratum, index * BigInt(blocks), blocks).slice(0, depth);
+  return words.map((word, place) => row(word, place + 1, rows));
+}

@@ -1,0 +1,211 @@
+/**
+ * What is computed, as far as a person's device has to know it: which columns are private, which classes
+ * are public, and which domains make sense. The statistic itself is the analyst's.
+ */
+
+import { choice, fields, real, required, text } from "./checks.js";
+import { Interval, Listed } from "./domains.js";
+import { BadFile, BadParameter } from "./errors.js";
+import { kindOf, repr, short } from "./wording.js";
+
+const EVERYBODY = ["everybody"];
+const BOTH = ["positive", "negative"];
+const COLUMNS = [["value"], ["x", "y"]];
+/** A private label: negative, positive. */
+export const LABELS = new Listed("levels", [0n, 1n]);
+
+/**
+ * @typedef {object} Statistic
+ * @property {string} name
+ * @property {string[]} domainColumns the columns for which a study gives a domain
+ * @property {string[]} privateColumns the columns that a report protects
+ * @property {string[]} strata the public classes people belong to
+ * @property {"numeric" | "ordered" | "discrete" | "any"} needs what a domain must be
+ * @property {number} formCount how many averages the statistic is made of
+ * @property {Record<string, any>} options what makes up its JSON, with the name
+ * @property {{ cells: number, kernel: string }} [table] of a custom kernel
+ */
+
+/** An option, or its default; the first of `allowed` is the default. */
+function option(options, name, allowed) {
+  return options.has(name) ? choice(name, options.get(name), allowed) : allowed[0];
+}
+
+function auc(name, options) {
+  const ties = option(options, "ties", ["half", "zero"]);
+  const labels = option(options, "labels", ["public", "private"]);
+  if (name === "mann_whitney") choice("ties of mann_whitney", ties, ["half"]);
+  const secret = labels === "private";
+  return {
+    domainColumns: ["score"],
+    privateColumns: secret ? ["score", "label"] : ["score"],
+    strata: secret ? EVERYBODY : BOTH,
+    needs: "ordered",
+    formCount: secret ? 2 : 1,
+    options: { ties, labels },
+  };
+}
+
+function plain(columns, needs, formCount = 1, options = {}) {
+  return { domainColumns: columns, privateColumns: columns, strata: EVERYBODY, needs, formCount, options };
+}
+
+function kendall(options) {
+  const variant = option(options, "variant", ["a", "b"]);
+  return plain(["x", "y"], "ordered", variant === "a" ? 1 : 3, { variant });
+}
+
+function vus(options) {
+  const ties = option(options, "ties", ["half", "zero"]);
+  return { ...plain(["score"], "ordered", 1, { ties }), strata: ["low", "middle", "high"] };
+}
+
+/** Every statistic known by name: the options it takes, and how it is read. */
+const STATISTICS = {
+  auc: [["ties", "labels"], (options) => auc("auc", options)],
+  mann_whitney: [["ties", "labels"], (options) => auc("mann_whitney", options)],
+  kendall_tau: [["variant"], kendall],
+  gini_mean_difference: [[], () => plain(["value"], "numeric")],
+  gini_coefficient: [[], () => plain(["value"], "numeric", 2)],
+  variance: [[], () => plain(["value"], "numeric")],
+  collision_entropy: [[], () => plain(["value"], "discrete")],
+  vus: [["ties"], vus],
+};
+
+function kernelColumns(given) {
+  const found = COLUMNS.find(
+    (names) => Array.isArray(given) && names.length === given.length && names.every((name, i) => name === given[i]),
+  );
+  if (!found) throw new BadFile(`statistic 'kernel' cannot have the columns ${repr(given)}`);
+  return found;
+}
+
+function kernelRange(given) {
+  if (!Array.isArray(given) || given.length !== 2) {
+    throw new BadParameter(`range must be two numbers (low, high), not ${repr(given)}`);
+  }
+  const [low, high] = [real("range low", given[0]), real("range high", given[1])];
+  if (!(low < high)) throw new BadParameter(`range must have low < high, not ${repr(given)}`);
+  return [low, high];
+}
+
+/** The numbers of a lower triangle, and how many rows it has. */
+function triangle(given) {
+  const numeric = (each) => typeof each === "number" || typeof each === "bigint";
+  if (!Array.isArray(given) || !given.length || !given.every(numeric)) {
+    throw new BadFile("a kernel's table must be a list of numbers");
+  }
+  const flat = given.map(Number);
+  const cells = Math.floor((Math.sqrt(8 * flat.length + 1) - 1) / 2 + 1e-9);
+  if ((cells * (cells + 1)) / 2 !== flat.length || !flat.every(Number.isFinite)) {
+    throw new BadFile("a kernel's table must be the lower triangle of a square matrix of finite numbers");
+  }
+  return { flat, cells };
+}
+
+function tabulated(spec) {
+  const names = ["name", "label", "kernel", "columns", "range", "lipschitz", "matrix", "spread"];
+  fields("statistic 'kernel'", spec, names);
+  required("statistic 'kernel'", spec, names);
+  const [matrix, spread] = [triangle(spec.get("matrix")), triangle(spec.get("spread"))];
+  if (matrix.cells !== spread.cells || spread.flat.some((each) => each < 0)) {
+    throw new BadFile("a kernel's spread must be as large as its matrix and nowhere below 0");
+  }
+  const slope = spec.get("lipschitz");
+  const columns = kernelColumns(spec.get("columns"));
+  const options = {
+    label: text("label", spec.get("label")),
+    kernel: choice("kernel", spec.get("kernel"), ["average", "midpoint"]),
+    columns,
+    range: kernelRange(spec.get("range")),
+    lipschitz: slope === null ? null : real("lipschitz", slope),
+    matrix: matrix.flat,
+    spread: spread.flat,
+  };
+  return { ...plain(columns, "any", 1, options), table: { cells: matrix.cells, kernel: options.kernel } };
+}
+
+function named(spec) {
+  const names = ["name", "label", "columns", "range"];
+  fields("statistic 'named_kernel'", spec, names);
+  required("statistic 'named_kernel'", spec, names);
+  const columns = kernelColumns(spec.get("columns"));
+  const range = kernelRange(spec.get("range"));
+  return plain(columns, "any", 1, { label: text("label", spec.get("label")), columns, range });
+}
+
+/** Read a statistic from a study. @param {unknown} spec @returns {Statistic} */
+export function readStatistic(spec) {
+  if (!(spec instanceof Map)) throw new BadFile(`a statistic must be a JSON object, not ${kindOf(spec)}`);
+  const name = spec.get("name") ?? "";
+  if (name === "kernel") return { name, ...tabulated(spec) };
+  if (name === "named_kernel") return { name, ...named(spec) };
+  const [allowed, read] = STATISTICS[choice("statistic", name, Object.keys(STATISTICS))];
+  const options = new Map([...spec].filter(([key]) => key !== "name"));
+  fields(`statistic ${repr(name)}`, options, allowed);
+  return { name, ...read(options) };
+}
+
+/** The JSON form. @param {Statistic} statistic */
+export function statisticSpec(statistic) {
+  return { name: statistic.name, ...statistic.options };
+}
+
+/** The domain of every private column. @param {Statistic} statistic */
+export function cellDomains(statistic, domains) {
+  return statistic.privateColumns.includes("label") ? [...domains, LABELS] : domains;
+}
+
+/** Refuse domains on which the statistic has no meaning. @param {Statistic} statistic */
+export function checkDomains(statistic, domains) {
+  const { name, needs, domainColumns } = statistic;
+  if (domains.length !== domainColumns.length) {
+    const listed = domainColumns.join(", ");
+    throw new BadParameter(`${name} needs ${domainColumns.length} domain(s), for ${listed}, not ${domains.length}`);
+  }
+  domains.forEach((domain, place) => {
+    const column = domainColumns[place];
+    if (needs === "numeric" && !domain.numeric) {
+      throw new BadParameter(`${name} needs numbers, so ${column} cannot have the domain ${domain}`);
+    }
+    if (needs === "ordered" && !domain.ordered) {
+      throw new BadParameter(`${name} compares values, so ${column} needs an ordered domain, not ${domain}`);
+    }
+    if (needs === "discrete" && domain instanceof Interval) {
+      throw new BadParameter(
+        `${name} counts equal values, so ${column} needs Categories, Levels or Integers, not ${domain}`,
+      );
+    }
+  });
+  if (name === "gini_coefficient") {
+    const lowest = domains[0] instanceof Listed ? Math.min(...domains[0].values) : Number(domains[0].low);
+    if (lowest < 0) {
+      throw new BadParameter(`${name} needs values of at least 0, but the domain begins at ${short(lowest)}`);
+    }
+  }
+}
+
+/** Refuse cells for which the statistic has no average over pairs. @param {Statistic} statistic */
+export function checkGrid(statistic, grid, kernel) {
+  if (statistic.name === "vus") {
+    throw new BadParameter("vus is a statistic over triples, which only the projection protocol computes");
+  }
+  const { table } = statistic;
+  if (table && table.cells !== grid.cells) {
+    throw new BadParameter(`the kernel's table has ${table.cells} cells and the study ${grid.cells}`);
+  }
+  if (table && table.kernel !== kernel) {
+    throw new BadParameter(`the kernel's table is of kind ${repr(table.kernel)}, not ${repr(kernel)}`);
+  }
+}
+
+/** Refuse averages at which a statistic made of several has no value. @param {Statistic} statistic */
+export function checkForms(statistic, forms) {
+  const { name, formCount } = statistic;
+  if (forms.length !== formCount) throw new BadParameter(`${name} has ${formCount} form(s), not ${forms.length}`);
+  if (formCount === 1) return;
+  const undefinedHere =
+    (name === "kendall_tau" && (1 - forms[1] <= 0 || 1 - forms[2] <= 0)) ||
+    ((name === "gini_coefficient" || name === "auc") && forms[1] <= 0);
+  if (undefinedHere) throw new BadParameter("the pilot's forms give no value: a share or a mean is not above 0");
+}

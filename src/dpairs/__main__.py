@@ -1,0 +1,5 @@
+"""`python -m dpairs`: the command line."""
+
+from .cli import main
+
+main()

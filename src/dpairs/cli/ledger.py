@@ -1,0 +1,83 @@
+"""`dpairs ledger`: what a person has spent over studies, kept in a file of the person's own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from .. import files
+from ..errors import BadFile
+from ..ledger import Ledger, composed
+from ..study import Study
+from .show import output, print_json, print_table
+
+app = typer.Typer(help="Keep a ledger of what this person has spent.", no_args_is_help=True)
+File = Annotated[Path, typer.Argument(metavar="LEDGER", help="The ledger's file.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print it as JSON.")]
+
+
+@app.command()
+def create(
+    file: File,
+    limit: Annotated[float, typer.Option(help="The most that all studies together may lose.")],
+    delta: Annotated[
+        float, typer.Option(help="Count by advanced composition at this delta, where that is less.")
+    ] = 0.0,
+) -> None:
+    """Begin a ledger; a file that is there already is left alone."""
+    book = Ledger(limit=limit, delta=delta)
+    with files.locked(file, "the ledger"):
+        if file.exists():
+            raise BadFile(f"there is a file {file} already; a ledger is never begun anew over it")
+        book.save(file)
+    output.print(f"ledger with a limit of {book.limit:g} written to {file}", highlight=False)
+
+
+@app.command()
+def show(file: File, as_json: AsJson = False) -> None:
+    """Say what was spent, and what is left."""
+    book = Ledger.load(file)
+    if as_json:
+        print_json(_described(book))
+        return
+    rows: list[tuple[str, Any]] = [(name[:16] + "...", loss) for name, loss in book.spent.items()]
+    if rows:
+        print_table(("study", "epsilon"), rows)
+    how = f"advanced composition at delta {book.delta:g}" if book.delta else "basic composition"
+    output.print(
+        f"{len(rows)} studies, {book.total:.4g} of {book.limit:.4g} spent by {how}; a study of up to "
+        f"{book.room:.4g} may still be answered",
+        highlight=False,
+    )
+
+
+@app.command()
+def limit(
+    file: File, number: Annotated[float, typer.Argument(metavar="LIMIT", help="The new limit.")]
+) -> None:
+    """Change the limit; below what is spent, it refuses every further study."""
+    with files.locked(file, "the ledger"):
+        old = Ledger.load(file)
+        book = Ledger(number, old.delta, old.spent)
+        book.save(file)
+    output.print(f"the limit is {book.limit:g} now; {book.total:.4g} is spent", highlight=False)
+
+
+@app.command()
+def spend(file: File, study: Annotated[Path, typer.Argument(metavar="STUDY", help="A study file.")]) -> None:
+    """Write a study down that is answered elsewhere, as in a browser or in pairs."""
+    book = Ledger.record(file, Study.load(study))
+    output.print(f"{book.total:.4g} of {book.limit:.4g} is spent now", highlight=False)
+
+
+def _described(book: Ledger) -> dict[str, Any]:
+    return {
+        "limit": book.limit,
+        "delta": book.delta,
+        "total": book.total,
+        "total_basic": composed(list(book.spent.values()), 0.0),
+        "room": book.room,
+        "studies": book.spent,
+    }

@@ -1,0 +1,63 @@
+"""Many simulated people who take part over HTTP, each with a device of its own: to try a collector out."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from .device import Membership, MemoryDevice
+from .link import Link
+from .reporter import API, Joined, Offer, go_on, read_study
+from .transport import Transport
+
+PAUSE = 0.2
+"""Seconds between looks at a study whose next step is awaited."""
+
+
+def take_part(
+    link: str,
+    people: Sequence[Mapping[str, Any]],
+    strata: Sequence[str | None],
+    *,
+    threads: int = 8,
+    patience: float = 300.0,
+    progress: Callable[[int], None] | None = None,
+) -> list[Joined]:
+    """Let everybody take part until all are done: both rounds, or all pairs.
+
+    ``people`` are everybody's values. ``progress`` is called with the number of people who are done. The
+    study has to be advanced by its analyst meanwhile.
+    """
+    where, line = Link.parse(link), Transport(Link.parse(link).base, patience=patience)
+    members = [Membership(None, where.study) for _ in people]
+    found: dict[int, Joined] = {}
+    waiting = list(range(len(people)))
+    step = ""
+    with ThreadPoolExecutor(threads) as pool:
+        while waiting:
+            public = line.json("GET", f"{API}/{where.study}")
+            if step == public["step"] and not step.startswith("pair"):
+                time.sleep(PAUSE)
+                continue
+            step = public["step"]
+            offered = Offer(where, line, public["state"], read_study(where.study, public["study"]))
+
+            def go(number: int, offered: Offer = offered) -> Joined:
+                spend = MemoryDevice().spend
+                return go_on(
+                    offered,
+                    members[number],
+                    people[number],
+                    strata[number],
+                    None,
+                    lambda study: spend(study, None),
+                )
+
+            for number, joined in zip(waiting, pool.map(go, waiting), strict=True):
+                found[number] = joined
+                if progress is not None and joined.state != "waiting":
+                    progress(1)
+            waiting = [number for number in waiting if found[number].state == "waiting"]
+    return [found[number] for number in range(len(people))]

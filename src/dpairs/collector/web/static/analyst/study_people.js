@@ -1,0 +1,59 @@
+/** Who is enrolled, who answered, and how the pairs stand. */
+
+import { element, fill, table } from "../shared/dom.js";
+import { count, many } from "../shared/words.js";
+
+function bar(done, of, label) {
+  return element("progress", { max: Math.max(1, of), value: Math.min(done, Math.max(1, of)), "aria-label": label });
+}
+
+function roundTable({ number, reports, asked }, study) {
+  const rows = Object.keys(reports).map((name) => [
+    name,
+    element("span", {}, count(reports[name]), bar(reports[name], asked[name] ?? 0, `${name}: reports of those asked`)),
+    count(asked[name] ?? 0),
+  ]);
+  const which = study.rounds > 1 ? `Round ${number} of ${study.rounds}` : "Reports";
+  const now = study.rounds > 1 && study.state === "open" && study.round === number ? ", asked now" : "";
+  return table(`${which}${now}`, ["Group", "Reports", "Asked so far"], rows);
+}
+
+const PAIR_WORDS = {
+  done: "Done",
+  "waiting for the garbler": "Waiting for the first partner",
+  "waiting for the evaluator": "Waiting for the second partner",
+  expired: "Dropped out: a partner did not come back in time",
+  refused: "Dropped out: the messages did not fit together",
+};
+
+function pairsTable(pairs) {
+  const rows = Object.entries(PAIR_WORDS).map(([name, words]) => [
+    words,
+    element("span", {}, count(pairs[name] ?? 0), bar(pairs[name] ?? 0, pairs.pairs, words)),
+  ]);
+  return table(`${many(pairs.pairs, "pair", "pairs")} in all`, ["State", "Pairs"], rows);
+}
+
+function enrolledWords({ enrolled, expected, study }) {
+  const total = Object.values(enrolled).reduce((sum, each) => sum + each, 0);
+  const groups = study.strata.length > 1 ? ` (${study.strata.map((name) => `${count(enrolled[name])} ${name}`).join(", ")})` : "";
+  return `${many(total, "person has", "people have")} enrolled${groups}${expected ? `; ${count(expected)} expected` : ""}.`;
+}
+
+export function peopleCard() {
+  const place = element("div");
+  const where = element("section", { class: "card", "aria-labelledby": "people" }, element("h2", { id: "people" }, "Who took part"), place);
+  let last = "";
+
+  function update(progress) {
+    const { stages, pairs, study } = progress;
+    // Only what has changed is drawn anew, so that nobody loses their place in a table.
+    const now = JSON.stringify([progress.enrolled, stages.map(({ reports, asked }) => [reports, asked]), pairs, study.step]);
+    if (now === last) return;
+    last = now;
+    const tables = study.protocol === "pairwise" ? [] : stages.map((stage) => roundTable(stage, study));
+    fill(place, element("p", { id: "enrolled" }, enrolledWords(progress)), ...tables, pairs ? pairsTable(pairs) : null);
+  }
+
+  return { where, update };
+}

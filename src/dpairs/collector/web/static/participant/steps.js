@@ -1,0 +1,144 @@
+/** What a person sees at each step; each step is a card with a heading. */
+
+import { sentence } from "../shared/api.js";
+import { alertLine, element, field, freshId, select } from "../shared/dom.js";
+import { save } from "../shared/save.js";
+import { count, list } from "../shared/words.js";
+import { valueFields } from "./fields.js";
+import { likelihoods } from "./likelihood.js";
+
+/** A card whose heading gets the focus when the step begins. */
+export function card(title, ...children) {
+  const id = freshId("step");
+  return element("section", { class: "card", "aria-labelledby": id }, element("h2", { id, tabindex: "-1" }, title), ...children);
+}
+
+export function note(title, ...paragraphs) {
+  return card(title, ...paragraphs.map((text) => (typeof text === "string" ? element("p", {}, text) : text)));
+}
+
+const SERVED = "that this page is what it should be: whoever runs the collector serves it; the program dpairs join needs no such trust";
+const ASKED = { score: "a score", value: "a value", x: "two values, x and y", label: "the group you are in" };
+
+function askedWords(study) {
+  return list(study.columns.map(({ name }) => ASKED[name]).filter(Boolean));
+}
+
+/** Before enrolment: what is asked, what is promised; a group and a code where they are needed. */
+export function invitation({ study, about, link, submit }) {
+  const line = alertLine();
+  const grouped = study.strata.length > 1 && !link.group;
+  const group = select([["", "Please choose"], ...study.strata.map((name) => [name, name])]);
+  const code = element("input", { autocomplete: "off", spellcheck: "false", value: link.code ?? "" });
+  const coded = about.enrolment === "invited" && !link.code;
+  const rounds = study.rounds > 1 ? "The study has two rounds. You are asked once, in one of them; you learn in which when you begin." : null;
+  const button = element("button", { type: "submit" }, "Take part");
+  return card(
+    "What happens if you take part",
+    element("p", {}, `You are asked for ${askedWords(study)}. What you type stays on this device.`),
+    element("p", {}, study.privacy.plainWords),
+    rounds ? element("p", {}, rounds) : null,
+    element(
+      "details",
+      {},
+      element("summary", {}, "What is not promised"),
+      element("ul", {}, ...[...study.privacy.notPromised, SERVED].map((each) => element("li", {}, sentence(each)))),
+    ),
+    element(
+      "form",
+      { novalidate: true, onsubmit: (event) => submit(event, { line, button, group: grouped ? group : null, code: coded ? code : null }) },
+      grouped ? field("Your group", group, "The group is public: it is sent as it is.") : null,
+      coded ? field("Invitation code", code) : null,
+      line,
+      button,
+    ),
+  );
+}
+
+/** The person's values. */
+export function answerForm({ study, enrolled, submit }) {
+  const line = alertLine();
+  const fields = valueFields(study);
+  const group = study.strata.length > 1 ? ` in the group “${enrolled.stratum}”` : "";
+  return card(
+    "Your answer",
+    element("p", { class: "soft" }, `You are number ${count(enrolled.index)}${group}. Nothing of what you type here is sent.`),
+    element(
+      "form",
+      { novalidate: true, onsubmit: (event) => submit(event, { line, fields }) },
+      ...fields.elements,
+      line,
+      element("button", { type: "submit" }, "Randomize on this device"),
+      element("p", { class: "hint" }, "You see the result before anything is sent. It is drawn once and stays the same."),
+    ),
+  );
+}
+
+function symbolWords(study, symbol) {
+  if (study.symbols === 2n) return `One bit: ${symbol}`;
+  return `The number ${symbol}, out of 0 to ${(study.symbols - 1n).toLocaleString("en")}`;
+}
+
+const MEANINGS = {
+  study: "which study it belongs to",
+  stratum: "your public group",
+  index: "your number in the study",
+  symbol: "your answer, changed at random on this device",
+};
+
+function contents(report) {
+  const terms = Object.entries(MEANINGS).filter(([name]) => name !== "stratum" || report.study.strata.length > 1);
+  return element(
+    "details",
+    {},
+    element("summary", {}, "The whole message"),
+    element("pre", { id: "message" }, JSON.stringify(JSON.parse(report.toJson()), null, 1)),
+    element("ul", {}, ...terms.map(([name, words]) => element("li", {}, element("code", {}, name), `: ${words}`))),
+  );
+}
+
+/** What would be sent, and how little it says. */
+export function preview({ participant, report, submit }) {
+  const line = alertLine();
+  const status = element("p", { class: "soft", role: "status" });
+  const button = element("button", { type: "button", id: "send", onclick: () => submit({ line, status, button }) }, "Send this");
+  return card(
+    "This would leave your device",
+    element("p", { class: "symbol", id: "symbol" }, symbolWords(report.study, report.symbol)),
+    contents(report),
+    participant ? likelihoods(participant, report.symbol) : null,
+    line,
+    status,
+    button,
+  );
+}
+
+/** It was counted. */
+export function receipt({ about, record }) {
+  const { report, sent } = record;
+  const when = new Date(sent.at);
+  const kept = { title: about.title, ...JSON.parse(report), sent: when.toISOString(), outcome: sent.outcome };
+  const text = `${JSON.stringify(kept, null, 1)}\n`;
+  const again = sent.outcome === "again" ? " It had arrived before, and was counted once." : "";
+  return card(
+    "Thank you: your report was counted",
+    element("p", { id: "receipt" }, `Sent on ${when.toLocaleString("en-GB", { dateStyle: "long", timeStyle: "short" })}.${again}`),
+    element("p", {}, "This is all that was sent. Your answer itself was not kept, not even on this device."),
+    element("pre", { id: "message" }, JSON.stringify(JSON.parse(report), null, 1)),
+    element("button", { type: "button", class: "second", onclick: () => save(new Blob([text], { type: "application/json" }), "receipt.json") }, "Save the receipt"),
+  );
+}
+
+/** A browser cannot compute in pairs. */
+export function pairsNote({ about, link }) {
+  const group = about.strata.length > 1 && !link.group ? ` --stratum ${about.strata.join("|")}` : "";
+  const code = about.enrolment === "invited" ? ` --code ${link.code ?? "CODE"}` : "";
+  const address = location.href.replace(/#.*/, "");
+  return note(
+    "This study needs the Python client",
+    "Here two devices compute together under encryption, so that neither learns anything of the other. A browser cannot do that; the program dpairs can, on your own computer:",
+    element("pre", {}, `pip install "dpairs[cli,client]"\ndpairs join ${address}${group}${code}`),
+    "It asks for your answer, which stays on your computer, and tells you when to run it again: first you enrol, and when everybody has a partner you compute with yours.",
+    about.promise,
+  );
+}
