@@ -1,4 +1,4 @@
-"""What the collector's tests share: collectors as real processes and in a thread, and looks into a database."""
+"""What the collector's tests share: collectors as processes and in a thread, and looks into a database."""
 
 from __future__ import annotations
 
@@ -19,12 +19,15 @@ import urllib3
 import uvicorn
 from sqlalchemy import create_engine, select
 
+from dpairs import __file__ as dpairs_package
 from dpairs.client import Analyst, Transport
 from dpairs.collector import Service, Settings, create_app, schema
 from dpairs.study import Study
 
 STUDIES = "/api/v1/studies"
 PROGRAM = [sys.executable, "-c", "from dpairs.cli import main; main()"]
+# The very code that is tested, from whatever folder a process is started in.
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(dpairs_package).parents[1])}
 VALIDATE = os.environ.get("DPAIRS_VALIDATE") == "1"
 DEADLINE = 60.0
 
@@ -49,8 +52,15 @@ def free_port() -> int:
 
 def dpairs(*arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
     """Run the command line to its end."""
-    command = [*PROGRAM, *arguments]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False, **options)
+    return subprocess.run(
+        [*PROGRAM, *arguments],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+        env={**ENVIRONMENT, **options.pop("environment", {})},
+        **options,
+    )
 
 
 class Process:
@@ -70,7 +80,9 @@ class Process:
         command = [*PROGRAM, "serve", "--json", "--port", str(self.port)]
         command += ["--database", self.database, "--rate", "0", *self._options]
         with self.log.open("wb") as log:
-            self._child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, cwd=self._folder)
+            self._child = subprocess.Popen(
+                command, stdout=subprocess.PIPE, stderr=log, cwd=self._folder, env=ENVIRONMENT
+            )
         assert self._child.stdout is not None
         line = self._child.stdout.readline()
         assert line, self.log.read_text()
@@ -130,7 +142,8 @@ class InThread:
         self._server = uvicorn.Server(config)
         self._thread = threading.Thread(target=self._server.run, args=([self._line],))
         self._thread.start()
-        until(lambda: self._server.started, "the start of the collector")
+        until(lambda: self._server.started or not self._thread.is_alive(), "the start of the collector")
+        assert self._server.started
 
     def stop(self) -> None:
         self._server.should_exit = True

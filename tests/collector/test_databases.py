@@ -222,9 +222,10 @@ def test_an_invitation_made_while_its_study_is_deleted_is_refused(running):
     ask = Caller(running.base, running.token)
     for seed in range(5):
         study = begin(running.analyst(), histogram(seed + 10))
-        tasks = [("DELETE", "", None)] + [("POST", "/invitations", {"count": 1})] * 7
+        path = f"{STUDIES}/{study}"
+        tasks = [("DELETE", path, None)] + [("POST", f"{path}/invitations", {"count": 1})] * 7
         with ThreadPoolExecutor(8) as pool:
-            answers = list(pool.map(lambda task: ask(task[0], f"{STUDIES}/{study}{task[1]}", task[2]), tasks))
+            answers = list(pool.map(lambda task: ask(*task), tasks))
         assert {each.status for each in answers} <= {201, 204, 404, 409}
     assert contents(running.database)["invitations"] == []
     assert contents(running.database)["studies"] == []

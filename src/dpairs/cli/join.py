@@ -7,10 +7,9 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.markup import escape
 
-from ..canonical import canonical
 from ..errors import BadParameter
-from ..study import Study
 from .report import private_values
 from .show import output, print_json, print_table
 
@@ -52,12 +51,14 @@ def join(
         ) from None
     from ..client import Device, Link, Transport
     from ..client import join as take_part
-    from ..client.reporter import API
+    from ..client.reporter import API, read_study
+    from ..client.transport import part
 
     where = Link.parse(link)
     line = Transport(where.base, patience=patience)
     public = line.json("GET", f"{API}/{where.study}")
-    study = Study.from_json(canonical(public["study"]))
+    study = read_study(where.study, part(public, "study", dict))
+    title, promise = part(public, "title", str), part(public, "promise", str)
     given = {"score": score, "label": label, "x": x, "y": y, "value": value}
     found = take_part(
         where,
@@ -83,8 +84,8 @@ def join(
             }
         )
         return
-    rows = [("study", public["title"]), ("participant", f"{found.index} of {found.stratum}")]
-    rows.append(("promise", public["promise"]))
+    rows = [("study", _shown(title)), ("participant", f"{found.index} of {found.stratum}")]
+    rows.append(("promise", _shown(promise)))
     if found.report is not None:
         rows.append(("what left this device", f"symbol {found.report.symbol}"))
     for number, state in (found.pairs or {}).items():
@@ -97,3 +98,8 @@ def join(
             "Your partner sees the same safety number, unless somebody changed the keys on their way.",
             style="dim",
         )
+
+
+def _shown(words: str) -> str:
+    """A collector's words as they are: neither rich's markup nor a terminal's commands."""
+    return escape("".join(letter if letter.isprintable() else " " for letter in words))

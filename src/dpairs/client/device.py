@@ -22,6 +22,9 @@ from ..study import Study
 
 FORMAT = "dpairs-device"
 HOME = "DPAIRS_HOME"
+KINDS = {"request": str, "keys": dict, "index": int, "stratum": str, "secret": str, "counted": bool}
+KINDS |= {"report": dict, "coded": list, "pairs": dict}
+"""What a device may have written down about its part in a study."""
 
 
 def default_home() -> Path:
@@ -67,7 +70,11 @@ class Device:
 
     @contextlib.contextmanager
     def _locked(self, name: str, busy: str) -> Iterator[None]:
-        with (self.home / name).open("ab") as file:
+        try:
+            file = (self.home / name).open("ab")
+        except OSError as error:
+            raise BadFile(f"the folder {self.home} cannot be used: {error.strerror or error}") from None
+        with file:
             try:
                 import fcntl
 
@@ -107,7 +114,9 @@ class Membership:
         self.data: dict[str, Any] = {"format": FORMAT, "study": study}
         if path is not None and path.exists():
             found = parse(files.read(path, "the device's file"), "the device's file")
-            if found.get("format") != FORMAT or found.get("study") != study:
+            kept = all(type(found[name]) is kind for name, kind in KINDS.items() if name in found)
+            whole = "secret" not in found or {"index", "stratum"} <= found.keys()
+            if found.get("format") != FORMAT or found.get("study") != study or not (kept and whole):
                 raise BadFile(f"{path} is not what this device wrote about this study")
             self.data = found
 

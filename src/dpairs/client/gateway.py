@@ -22,7 +22,7 @@ from ..study import Study
 from .device import Device
 from .link import Link
 from .reporter import API, read_study
-from .transport import Transport
+from .transport import Transport, part
 
 ARROW = "application/vnd.apache.arrow.stream"
 BATCH = 2**18
@@ -55,7 +55,7 @@ class Gateway:
         """
         with self._device.study(self._where.study) as me:
             public = self._line.json("GET", f"{API}/{self._where.study}")
-            study = read_study(self._where.study, public["study"])
+            study = read_study(self._where.study, part(public, "study", dict))
             outcome = {"counted": 0, "again": 0, "different": 0}
             (table,) = tables(data, study.statistic.columns)
             for stratum, columns in study.statistic.split(table):
@@ -66,8 +66,8 @@ class Gateway:
                 key = hashlib.sha256(me.key(f"gateway {study.id}") + stratum.encode()).digest()
                 indices, symbols = randomized(study, stratum, given["first"], columns, SecretStream(key))
                 for start in range(0, len(indices), BATCH):
-                    part = slice(start, start + BATCH)
-                    answer = self.send(study, stratum, indices[part], symbols[part])
+                    stretch = slice(start, start + BATCH)
+                    answer = self.send(study, stratum, indices[stretch], symbols[stretch])
                     outcome = {name: count + answer[name] for name, count in outcome.items()}
             return outcome
 

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
+from ..checks import integer
 from ..errors import BadMessage, DpairsError, NotYet, WrongPartner
 from ..garbled.session import Evaluator, Garbler
 from ..garbled.wire import Pair
@@ -26,8 +28,11 @@ from .device import Membership
 from .link import Link
 from .reporter import API, Joined
 from .sealing import Seal
-from .transport import Transport
+from .transport import Transport, part
 
+MOST = 10**7
+"""People of a stratum whose matching a device recomputes: what a collector claims must fit into memory."""
+_KEY = re.compile("[0-9a-f]{64}")
 LONGEST = 20
 """Seconds that one request waits for a message."""
 
@@ -45,7 +50,8 @@ def take_part(
     deadline = time.monotonic() + wait
     index, stratum = me.data["index"], me.data["stratum"]
     try:
-        mine = line.json("GET", f"{API}/{where.study}/pairs", token=me.data["secret"])["pairs"]
+        answer = line.json("GET", f"{API}/{where.study}/pairs", token=me.data["secret"])
+        mine = [_given(each) for each in part(answer, "pairs", list)]
     except NotYet:
         return Joined("waiting", index, stratum, "pairs are formed when enrolment ends: come back then")
     if not mine:
@@ -73,6 +79,15 @@ def take_part(
         said = f"{len(states) - len(waiting)} of {len(states)} pairs are done; the others wait for a partner"
         return Joined("waiting", index, stratum, said, pairs=states, safety=safety)
     return Joined("done", index, stratum, "this person's part is done", pairs=states, safety=safety)
+
+
+def _given(each: Any) -> dict[str, Any]:
+    """A pair as the collector names it, its parts of the right kinds."""
+    kinds = {"number": int, "role": str, "partner": int, "key": str, "state": str, "people": dict}
+    given: dict[str, Any] = {name: part(each, name, kind) for name, kind in kinds.items()}
+    if not _KEY.fullmatch(given["key"]):
+        raise WrongPartner(f"the key of pair {given['number']}'s partner is no key")
+    return given
 
 
 def _code(me: Membership, study: Study, values: Mapping[str, Any]) -> None:
@@ -110,7 +125,8 @@ class _Turn:
         if not isinstance(protocol, Pairwise):
             raise WrongPartner("nobody has a partner in this study")
         try:
-            pairs = _match(protocol, self._study, {name: given["people"][name] for name in strata})
+            sizes = {name: integer("people", given["people"][name], 0, MOST) for name in strata}
+            pairs = _match(protocol, self._study, sizes)
             place = int(np.flatnonzero(pairs.numbers == self.number)[0])
             both = int(pairs.garblers[place]), int(pairs.evaluators[place])
         except (IndexError, KeyError, TypeError, DpairsError):
@@ -152,7 +168,11 @@ class _Turn:
 
     def _put(self, kind: str, body: bytes) -> str:
         answer = self._line.bytes("PUT", f"{self._path}/{kind}", body, self._me.data["secret"])
-        return str(json.loads(answer)["state"])
+        try:
+            said = json.loads(answer)
+        except ValueError:
+            said = None
+        return part(said, "state", str)
 
     def _receive(self, kind: str, deadline: float) -> bytes:
         while True:

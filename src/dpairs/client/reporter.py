@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from ..canonical import canonical
-from ..errors import BadFile, BadParameter, LimitExceeded
+from ..errors import BadFile, BadParameter, DpairsError, LimitExceeded, Unavailable
 from ..participant import Participant
 from ..protocols.pairwise import Pairwise
 from ..report import Report
 from ..study import Study
 from .device import Device, Membership
 from .link import Link
-from .transport import Transport
+from .transport import Transport, part
 
 API = "/api/v1/studies"
 
@@ -57,7 +56,8 @@ def join(
     where = Link.parse(link) if isinstance(link, str) else link
     line = transport or Transport(where.base)
     public = line.json("GET", f"{API}/{where.study}")
-    offered = Offer(where, line, public["state"], read_study(where.study, public["study"]))
+    study = read_study(where.study, part(public, "study", dict))
+    offered = Offer(where, line, part(public, "state", str), study)
     loss = offered.study.epsilon
     if max_epsilon is not None and loss > max_epsilon:
         raise LimitExceeded(
@@ -99,7 +99,12 @@ def go_on(
 
 def read_study(wanted: str, content: Any) -> Study:
     """The study that a collector offers; refused unless it belongs to the one that was asked for."""
-    study = Study.from_json(canonical(content) if isinstance(content, dict) else json.dumps(content))
+    try:
+        study = Study.from_json(canonical(content))
+    except DpairsError:
+        raise
+    except (ValueError, RecursionError):  # NaN, half a letter, or too deep
+        raise BadFile("what the collector offers is not a study's JSON") from None
     if study.first_id != wanted:
         raise BadFile(
             f"the collector offers study {study.first_id[:16]}..., not {wanted[:16]}..., which was asked for"
@@ -135,7 +140,13 @@ def _enrol(
 
         wish["key"] = public_key(me.key("x25519")).hex()
     given = line.json("POST", f"{API}/{where.study}/people", wish)
-    me.data |= {name: given[name] for name in ("index", "stratum", "secret")}
+    secret = part(given, "secret", str)
+    if not (secret.isascii() and secret.isprintable() and 0 < len(secret) < 1000):
+        raise Unavailable("what should be a collector gives a secret that cannot be sent")
+    enrolled = {"index": part(given, "index", int), "stratum": part(given, "stratum", str), "secret": secret}
+    if enrolled["stratum"] not in study.statistic.strata:
+        raise Unavailable("what should be a collector enrols in a class that the study does not have")
+    me.data |= enrolled
     me.save()
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 import urllib3
 
@@ -18,6 +18,7 @@ FIRST, LONGEST = 0.05, 5.0
 MAX_ANSWER = 512 * 2**20
 """Bytes of an answer that are read."""
 JSON = "application/json"
+T = TypeVar("T")
 
 
 class Transport:
@@ -45,7 +46,7 @@ class Transport:
         answer = self.bytes(method, path, body, token, JSON)
         try:
             return json.loads(answer) if answer else None
-        except ValueError:
+        except (ValueError, RecursionError):
             raise errors.Unavailable(f"{self.base} answers, but not as a collector does") from None
 
     def bytes(
@@ -91,6 +92,14 @@ class Transport:
                 raise problem
             time.sleep(pause)
             attempt += 1
+
+
+def part(answer: Any, name: str, kind: type[T]) -> T:
+    """A part of an answer in JSON, or one sentence if it is not there or of another kind."""
+    value = answer.get(name) if isinstance(answer, dict) else None
+    if type(value) is not kind:
+        raise errors.Unavailable(f"what should be a collector answers without {name}")
+    return value
 
 
 def _problem(base: str, status: int, answer: bytes) -> errors.DpairsError:

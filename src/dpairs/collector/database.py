@@ -14,6 +14,7 @@ from sqlalchemy import Connection, Engine, create_engine, event, make_url, text
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError
 
 from ..errors import BadParameter, Unavailable
+from .schema import metadata
 
 LOCK = 0x6470616972730001
 """The advisory lock that a collector holds in PostgreSQL."""
@@ -47,6 +48,8 @@ class Database:
         try:
             self._lock(url.database or "")
             migrate(self.engine)
+            if not self.is_sqlite:
+                self._outwait()
         except DBAPIError as error:
             self.close()
             raise Unavailable(f"the database cannot be used: {_first_line(error.orig)}") from None
@@ -82,6 +85,12 @@ class Database:
             self._lock_line = self.engine.connect().execution_options(isolation_level="AUTOCOMMIT")
         return bool(self._lock_line.scalar(text("select pg_try_advisory_lock(:key)"), {"key": LOCK}))
 
+    def _outwait(self) -> None:
+        """Wait for what the server may still be committing for a collector that has died."""
+        with self.engine.begin() as connection:
+            tables = ", ".join(metadata.tables)
+            connection.execute(text(f"lock table {tables} in share row exclusive mode"))
+
     @contextlib.contextmanager
     def reading(self) -> Iterator[Connection]:
         """A connection for looking things up."""
@@ -102,6 +111,9 @@ def migrate(engine: Engine) -> None:
     config = alembic.config.Config()
     config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
     with engine.begin() as connection:
+        if engine.dialect.name == "sqlite":
+            # Python begins no transaction before `create table`; a start that is cut off must leave nothing.
+            connection.exec_driver_sql("begin immediate")
         config.attributes["connection"] = connection
         try:
             alembic.command.upgrade(config, "head")

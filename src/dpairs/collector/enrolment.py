@@ -46,6 +46,9 @@ def enrol(connection: Connection, wishes: Sequence[Wish]) -> list[Any]:
             if named in known:
                 found.append(known[named])
                 continue
+            others = running.strata if wish.count == 1 else (None,)
+            if any((running.id, wish.request, other) in known for other in others):
+                raise Conflict("this request was made before, by a gateway or by a person")
             code = _invitation(connection, wish, used)
             stratum = _stratum(running, wish, code)
             place = (running.id, stratum)

@@ -11,6 +11,8 @@ from ..report import MAX_INDEX
 StudyId = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
 Index = Annotated[int, Field(ge=0, le=MAX_INDEX)]
 Name = Annotated[str, Field(min_length=1, max_length=100)]
+WORDS = r"^[^\x00]*$"
+"""Not every database keeps a NUL."""
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 People = Annotated[int, Field(ge=1, le=10**12)]
 
@@ -56,8 +58,8 @@ class Planned(BaseModel):
 class NewStudy(Strict):
     """A study to begin: a study's JSON, as the planner or `dpairs study create` gives it."""
 
-    title: Annotated[str, Field(min_length=1, max_length=200)]
-    question: Annotated[str, Field(max_length=2000)] = ""
+    title: Annotated[str, Field(min_length=1, max_length=200, pattern=WORDS)]
+    question: Annotated[str, Field(max_length=2000, pattern=WORDS)] = ""
     enrolment: Literal["open", "invited"] = "open"
     people: People | None = None
     """How many people are expected."""

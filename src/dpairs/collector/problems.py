@@ -90,6 +90,8 @@ def install(app: FastAPI) -> None:
 
     @app.exception_handler(HTTPException)
     async def http(_: Request, error: HTTPException) -> Response:
+        if error.status_code == 400:
+            return answer(errors.BadValue("the request cannot be read as JSON"))
         if error.status_code == 404:
             return answer(errors.NotFound("there is no such page"))
         body = json.dumps({"error": "InvalidInput", "message": f"{error.detail}".lower()})

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy import Connection, Select, func, select
 
-from ..errors import NotFound
+from ..errors import NotEnoughData, NotFound
 from ..estimate import Estimate
 from ..protocols.matching import Pairs
 from ..protocols.pairwise import Pairwise
@@ -138,7 +138,10 @@ class Running:
         if not isinstance(protocol, Pairwise):
             raise NotFound("nobody has a partner in this study")
         sizes = dict(zip(self.strata, self.next_index, strict=True))
-        return Matched(protocol.match(self.study.coins, sizes))
+        try:
+            return Matched(protocol.match(self.study.coins, sizes))
+        except NotEnoughData:
+            raise NotFound("nobody found a partner in this study before it was closed") from None
 
 
 class Matched:

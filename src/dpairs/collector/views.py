@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from typing import Any
 
 import numpy as np
 from sqlalchemy import Connection
 
-from ..errors import DpairsError
+from ..errors import DpairsError, NotFound
 from ..privacy import PrivacyClaim
 from . import growth, models, relay
 from .running import OPEN, Running
@@ -86,12 +87,16 @@ def progress(connection: Connection, running: Running) -> models.Progress:
                 growth=[(point.reports, point.at, point.value, point.standard_error) for point in points],
             )
         )
+    pairs: dict[str, int] | None = None
+    if running.of_pairs and running.state != OPEN:
+        with contextlib.suppress(NotFound):  # closed before there were two
+            pairs = relay.drop_outs(connection, running)
     return models.Progress(
         study=public(running),
         expected=running.expected,
         enrolled=dict(zip(running.strata, running.next_index, strict=True)),
         stages=stages,
-        pairs=relay.drop_outs(connection, running) if running.of_pairs and running.state != OPEN else None,
+        pairs=pairs,
         estimate=estimate,
         why_not=why_not,
         next_step=next_step(running),

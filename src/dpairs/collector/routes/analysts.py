@@ -14,7 +14,7 @@ from fastapi.responses import Response
 
 from ...canonical import canonical
 from ...domains import domain_from_json
-from ...errors import BadParameter
+from ...errors import BadParameter, DpairsError
 from ...estimate import Estimate
 from ...planning import Plan, plan
 from ...randomness import public_seed
@@ -44,6 +44,15 @@ async def make_plan(service: Analyst, wish: models.PlanRequest) -> models.Planne
 
 
 def _plan(wish: models.PlanRequest) -> models.Planned:
+    try:
+        return _planned(wish)
+    except DpairsError:
+        raise
+    except (ArithmeticError, ValueError, RecursionError):  # numbers that no study has, such as 1e308
+        raise BadParameter("the planner cannot compute with numbers as large or as small as these") from None
+
+
+def _planned(wish: models.PlanRequest) -> models.Planned:
     domains = tuple(domain_from_json(each) for each in wish.domain)
 
     options: dict[str, Any] = {str(name): value for name, value in wish.options.items()}
@@ -93,9 +102,20 @@ def _curves(found: Plan, ask: Any) -> dict[str, Any]:
 @router.post("/studies", status_code=201, responses=declared(401, 409, 422))
 async def begin_study(service: Analyst, new: models.NewStudy) -> models.PublicStudy:
     """Begin a study."""
-    study = Study.from_json(canonical(new.study))
+    study = _read(new.study)
     item = steering.Begin(service.studies, study, new.title, new.question, new.enrolment, new.people)
     return views.public(await service.writer.do(steering.begin, item))
+
+
+def _read(spec: dict[str, Any]) -> Study:
+    try:
+        study = Study.from_json(canonical(spec))
+        study.to_json().encode()
+        return study
+    except DpairsError:
+        raise
+    except (ValueError, RecursionError):  # NaN, half a letter, or too deep for anybody to read
+        raise BadParameter("this is not a study's JSON") from None
 
 
 @router.get("/studies/{study}/progress", responses=declared(401, 404, 422))

@@ -1,0 +1,152 @@
+"""The API does what its description says, whatever it is sent (schemathesis), and never fails."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from typing import Any
+
+import hypothesis
+import pytest
+import schemathesis
+from hypothesis import HealthCheck, Phase, settings, strategies
+from schemathesis.checks import not_a_server_error
+from schemathesis.specs.openapi.checks import (
+    content_type_conformance,
+    response_headers_conformance,
+    response_schema_conformance,
+    status_code_conformance,
+)
+
+from .people import Population, histogram, pairwise, projection, tree
+from .servers import VALIDATE, Caller, begin, collector, enrol
+
+CASES = 300 if VALIDATE else 55
+"""For each of some 22 operations."""
+GOOD = json.loads(histogram(77).to_json())
+PLAN = {
+    "statistic": "auc",
+    "domain": [{"kind": "interval", "low": 0, "high": 1}],
+    "epsilon": 1.0,
+    "people": 999,
+}
+CHECKS = [
+    not_a_server_error,
+    status_code_conformance,
+    content_type_conformance,
+    response_schema_conformance,
+    response_headers_conformance,
+]
+
+
+@schemathesis.serializer("application/x-ndjson", "application/vnd.apache.arrow.stream")
+def as_bytes(_: Any, value: Any) -> bytes:
+    return value if isinstance(value, bytes) else str(value).encode(errors="replace")
+
+
+@pytest.fixture(scope="module")
+def crowded(tmp_path_factory):
+    """A collector with studies in every state, and the secrets of people in them."""
+    folder = tmp_path_factory.mktemp("openapi")
+    with collector(f"sqlite:///{folder / 'collector.sqlite'}") as made:
+        analyst, call, secrets = made.analyst(), Caller(made.base), {}
+        for study in (histogram(), tree(), projection()):
+            begin(analyst, study)
+            crowd = Population(study, 40, seed=1)
+            crowd.enrol(made.transport())
+            crowd.answer(made.transport(), study)
+            secrets[study.id] = [each["secret"] for each in list(crowd.enrolled.values())[:2]]
+        given = analyst.gateway(histogram().id, {"everybody": 10})["everybody"]
+        secrets[histogram().id].append(given["secret"])
+        pairs, invited = pairwise(), histogram(5)
+        begin(analyst, pairs)
+        secrets[pairs.id] = [enrol(call, pairs.id, n, key=f"{n:064x}")["secret"] for n in range(9, 13)]
+        analyst.advance(pairs.id)
+        begin(analyst, invited, enrolment="invited")
+        analyst.invite(invited.id, 2)
+        secrets[invited.id] = ["none"]
+        made.secrets = secrets  # type: ignore[attr-defined]
+        yield made
+
+
+class Trial:
+    """Sends cases of one operation: most to studies that are there, with tokens that are known."""
+
+    def __init__(self, crowded: Any, operation: Any, studies: list[str]) -> None:
+        self._crowded, self._operation, self._studies = crowded, operation, studies
+        self.statuses: Counter[int] = Counter()
+
+    def run(self) -> None:
+        def one(data: Any, case: Any) -> None:
+            self._send(data.draw, case)
+
+        given = hypothesis.given(data=strategies.data(), case=self._operation.as_strategy())
+        settings(
+            max_examples=CASES,
+            deadline=None,
+            database=None,
+            derandomize=True,
+            phases=[Phase.generate],
+            suppress_health_check=list(HealthCheck),
+        )(given(one))()
+
+    def _send(self, draw: Any, case: Any) -> None:
+        sampled = strategies.sampled_from
+        study = draw(sampled(self._studies))
+        if "study" in (case.path_parameters or {}) and draw(sampled([True, True, False])):
+            case.path_parameters["study"] = study
+        if draw(sampled([True, True, True, False])):
+            analysts = "analysts" in (self._operation.tags or [])
+            secrets = [self._crowded.token] if analysts else self._crowded.secrets.get(study, ["none"])
+            case.headers = {**(case.headers or {}), "Authorization": f"Bearer {draw(sampled(secrets))}"}
+        if isinstance(case.body, dict) and draw(sampled([True, False])):
+            self._sense(draw, case.body, study)
+        answer = case.call(base_url=self._crowded.base, timeout=60)
+        self.statuses[answer.status_code] += 1
+        case.validate_response(answer, checks=CHECKS)
+
+    def _sense(self, draw: Any, body: dict[str, Any], study: str) -> None:
+        """Make something of a body that reaches deeper."""
+        sampled = strategies.sampled_from
+        if "title" in body:
+            body["study"] = {**GOOD, **draw(sampled([{}, {"epsilon": 3}, {"seed": "x"}]))}
+        elif "symbol" in body:
+            body |= {"study": study, "stratum": "everybody"}
+        elif "statistic" in body:
+            body |= {name: PLAN[name] for name in draw(sampled([tuple(PLAN), ("domain", "statistic")]))}
+        elif "request" in body and draw(sampled([True, False])):
+            body["stratum"] = draw(sampled(["everybody", "positive", "negative"]))
+        elif "seen" in body:
+            body["seen"] = draw(sampled(["round 1", "enrolment", "pairing"]))
+
+
+def test_every_answer_is_as_declared(crowded):
+    schema = schemathesis.openapi.from_dict(Caller(crowded.base)("GET", "/openapi.json").json)
+    known = list(crowded.secrets)
+    done: dict[str, Counter[int]] = {}
+    for result in schema.get_all_operations():
+        operation, studies = result.ok(), known  # type: ignore[union-attr]
+        if operation.method == "delete":
+            studies = ["0" * 64]  # the others are still needed
+        elif operation.path.endswith("/close"):
+            studies = known[-1:]
+        trial = Trial(crowded, operation, studies)
+        trial.run()
+        done[operation.label] = trial.statuses
+    statuses = sum(done.values(), Counter())
+    print(f"{statuses.total()} cases of {len(done)} operations: {dict(statuses)}")
+    assert len(done) >= 20
+    assert statuses.total() >= 1_000
+    assert statuses[200] + statuses[201] > 100  # much of it is answered, not only refused
+    assert {401, 403, 404, 409, 422} <= set(statuses)
+
+
+def test_the_checks_would_notice_an_answer_that_is_not_declared(crowded):
+    spec = Caller(crowded.base)("GET", "/openapi.json").json
+    good = schemathesis.openapi.from_dict(spec)["/healthz"]["GET"].Case()
+    answer = good.call(base_url=crowded.base)
+    good.validate_response(answer, checks=CHECKS)
+    spec["components"]["schemas"]["Health"]["properties"]["status"]["const"] = "ill"
+    bad = schemathesis.openapi.from_dict(spec)["/healthz"]["GET"].Case()
+    with pytest.raises(BaseExceptionGroup):
+        bad.validate_response(bad.call(base_url=crowded.base), checks=CHECKS)
