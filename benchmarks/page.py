@@ -32,7 +32,8 @@ once; only the ratios mean something elsewhere.
 libraries may use one thread.
 - Time is processor time (`time.process_time`), so that waiting does not count. Each figure is the median of \
 several repeats after one call that is not timed. Repeats alternate between the sides, except that the two \
-other packages run by themselves, right after ours. A collector is timed by the clock, since it waits for the disk.
+other packages run by themselves, right after ours. A collector is timed by the clock, since it waits for \
+the disk.
 - A ratio above 1 is in our favour: faster, or smaller. "Wanted" is the ratio below which the run fails; a \
 row without one is there to inform.
 - Nothing is timed in the tests, because a busy machine would make them fail.

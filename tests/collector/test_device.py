@@ -207,6 +207,7 @@ def test_a_study_above_the_person_s_limit_gets_no_report(here, tmp_path):
         with pytest.raises(LimitExceeded):
             join(links[1], VALUE, device=device, limit=limit, transport=here.transport())
     assert analyst.tally(second.id).n == 0
+    assert analyst.progress(second.id)["enrolled"] == {"everybody": 0}
     with pytest.raises(LimitExceeded):
         join(links[1], VALUE, device=device, max_epsilon=1.0, transport=here.transport())
     done = join(links[1], VALUE, device=device, limit=4.0, transport=here.transport())

@@ -301,10 +301,11 @@ def gateway(here, study) -> dict[str, Any]:
     return given
 
 
-def arrow(study: Any, **columns: Any) -> bytes:
+def arrow(study: Any, compression: str | None = None, **columns: Any) -> bytes:
     table = pa.table(columns).replace_schema_metadata({"dpairs-study": study.id})
     out = pa.BufferOutputStream()
-    with pa.ipc.new_stream(out, table.schema) as writer:
+    options = pa.ipc.IpcWriteOptions(compression=compression)
+    with pa.ipc.new_stream(out, table.schema, options=options) as writer:
         writer.write_table(table)
     return bytes(out.getvalue())
 
@@ -337,6 +338,22 @@ def test_a_batch_of_another_study_or_round_is_refused(here, call, study, gateway
         rows = json.dumps({**report_json(other, {"stratum": "everybody", "index": gateway["first"]}, 1)})
         answer = call("POST", path, body=rows.encode(), kind=LINES, token=gateway["secret"])
         assert answer.error == (409, "WrongStudy")
+
+
+@pytest.mark.parametrize("compression", ["lz4", "zstd"])
+def test_a_small_batch_that_stands_for_millions_is_not_unpacked(here, call, study, gateway, compression):
+    path = f"{STUDIES}/{study.id}/batches"
+    bomb = arrow(
+        study, compression, index=np.zeros(10**7, dtype=np.int64), symbol=np.zeros(10**7, dtype=np.int64)
+    )
+    assert len(bomb) < 10**6
+    with unchanged(here.database):
+        answer = call("POST", path, body=bomb, kind=ARROW, token=gateway["secret"])
+        assert answer.error == (422, "BadValue")
+        assert "compressed" in answer.json["message"]
+    # The same rows without compression are read.
+    good = arrow(study, index=[gateway["first"]], symbol=[1])
+    assert call("POST", path, body=good, kind=ARROW, token=gateway["secret"]).status == 200
 
 
 def bad_tables(study: Any, first: int) -> Iterator[bytes]:

@@ -22,6 +22,8 @@ from ..study import Study
 
 FORMAT = "dpairs-device"
 HOME = "DPAIRS_HOME"
+LEDGER = "ledger.json"
+"""The person's ledger: `dpairs ledger show` reads it."""
 KINDS = {"request": str, "keys": dict, "index": int, "stratum": str, "secret": str, "counted": bool}
 KINDS |= {"report": dict, "coded": list, "pairs": dict}
 """What a device may have written down about its part in a study."""
@@ -52,21 +54,28 @@ class Device:
         with self._locked(f"{study[:32]}.lock", "another process takes part in this study for this person"):
             yield Membership(self.home / f"{study}.json", study)
 
+    def check(self, study: Study, limit: float | None) -> None:
+        """Refuse a study that exceeds the person's limit, before anybody is asked for anything."""
+        ledger = self._ledger(limit)
+        if ledger is not None and study.first_id not in ledger.spent:
+            ledger.check(study)
+
     def spend(self, study: Study, limit: float | None) -> None:
         """Write a study into the person's ledger, once; refuse one that exceeds the person's limit."""
-        path = self.home / "ledger.json"
-        with self._locked("ledger.lock", "another process writes this person's ledger"):
-            if path.exists():
-                ledger = Ledger.load(path)
-                if limit is not None:
-                    ledger = Ledger(limit, ledger.delta, ledger.spent)
-            elif limit is not None:
-                ledger = Ledger(limit)
-            else:
-                return
-            if study.first_id not in ledger.spent:
-                ledger.spend(study)
-            ledger.save(path)
+        path = self.home / LEDGER
+        with files.locked(path, "the ledger"):
+            ledger = self._ledger(limit)
+            if ledger is not None:
+                if study.first_id not in ledger.spent:
+                    ledger.spend(study)
+                ledger.save(path)
+
+    def _ledger(self, limit: float | None) -> Ledger | None:
+        path = self.home / LEDGER
+        if not path.exists():
+            return None if limit is None else Ledger(limit)
+        ledger = Ledger.load(path)
+        return ledger if limit is None else Ledger(limit, ledger.delta, ledger.spent)
 
     @contextlib.contextmanager
     def _locked(self, name: str, busy: str) -> Iterator[None]:
@@ -100,10 +109,14 @@ class MemoryDevice(Device):
         """What the device knows of its part in a study."""
         yield self._studies.setdefault(study, Membership(None, study))
 
-    def spend(self, study: Study, limit: float | None) -> None:
-        """No ledger is kept."""
+    def check(self, study: Study, limit: float | None) -> None:
+        """Refuse a study that exceeds the limit by itself: no ledger is kept."""
         if limit is not None:
-            Ledger(limit).spend(study)
+            Ledger(limit).check(study)
+
+    def spend(self, study: Study, limit: float | None) -> None:
+        """The same."""
+        self.check(study, limit)
 
 
 class Membership:

@@ -60,20 +60,22 @@ def take_part(
     spend(study)
     states: dict[int, str] = {}
     safety: dict[int, str] = {}
-    turns = {given["number"]: _Turn(line, where, me, study, given) for given in mine}
-    for number, turn in turns.items():
-        safety[number] = turn.seal.safety_number
-    for number, turn in turns.items():
+    turns: dict[int, _Turn] = {}
+    for given in mine:
+        number = given["number"]
         try:
-            states[number] = turn.go(deadline)
-        except NotYet:
-            states[number] = "waiting"
-    for number, turn in turns.items():  # meanwhile others may have answered
-        if states[number] == "waiting" and len(turns) > 1:
+            turns[number] = _Turn(line, where, me, study, given)
+            safety[number] = turns[number].seal.safety_number
+        except WrongPartner as error:
+            if len(mine) == 1:
+                raise
+            states[number] = f"refused: {error}"  # the other pairs are none the worse for it
+    for _ in range(1 if len(turns) == 1 else 2):  # meanwhile others may have answered
+        for number, turn in turns.items():
             try:
                 states[number] = turn.go(deadline)
             except NotYet:
-                continue
+                states[number] = "waiting"
     waiting = [number for number, state in states.items() if state == "waiting"]
     if waiting:
         said = f"{len(states) - len(waiting)} of {len(states)} pairs are done; the others wait for a partner"

@@ -64,6 +64,7 @@ def join(
             f"this study loses epsilon {loss:g}, above this person's limit of {max_epsilon:g}"
         )
     kept = device or Device()
+    kept.check(study, limit)
     with kept.study(where.study) as me:
         return go_on(offered, me, values, stratum, code, lambda study: kept.spend(study, limit), wait)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import struct
 from typing import Any
 
 import numpy as np
@@ -32,10 +33,16 @@ def read_batch(kind: str, body: bytes, stratum: str) -> tuple[str, Column, Colum
 
 def _arrow(body: bytes) -> tuple[str, Column, Column]:
     try:
+        if any(map(_compressed, pa.ipc.MessageReader.open_stream(body))):
+            raise BadValue(
+                "a batch must not be compressed: a few bytes could stand for any number of reports"
+            )
         table = pa.ipc.open_stream(pa.BufferReader(body)).read_all()
         study = (table.schema.metadata or {}).get(STUDY, b"").decode()
         columns = [table.column(name) for name in NAMES]
-    except (pa.ArrowException, UnicodeDecodeError, KeyError, OSError, ValueError) as error:
+    except BadValue:
+        raise
+    except (pa.ArrowException, UnicodeDecodeError, KeyError, OSError, ValueError, struct.error) as error:
         reason = str(error).splitlines()[0][:120] if str(error) else type(error).__name__
         raise BadFile(f"the batch cannot be read as an Arrow stream: {reason}") from None
     for name, column in zip(NAMES, columns, strict=True):
@@ -43,6 +50,29 @@ def _arrow(body: bytes) -> tuple[str, Column, Column]:
             raise BadValue(f"column {name} of a batch must be whole numbers without gaps, not {column.type}")
     index, symbol = (_numbers(name, each.to_numpy()) for name, each in zip(NAMES, columns, strict=True))
     return study, index, symbol
+
+
+def _compressed(message: Any) -> bool:
+    """Whether the buffers of a record batch are compressed, read from its head before anything is unpacked.
+
+    The head is a flatbuffer: a table begins with the distance back to its list of fields, which says where
+    each field lies, or 0 where there is none. A message's third field is a record batch, whose fourth field
+    is its compression.
+    """
+    if message.type != "record batch":
+        return False
+    head = message.metadata.to_pybytes()
+
+    def field(table: int, number: int) -> int:
+        fields = table - struct.unpack_from("<i", head, table)[0]
+        if 4 + 2 * number >= struct.unpack_from("<H", head, fields)[0]:
+            return 0
+        place = struct.unpack_from("<H", head, fields + 4 + 2 * number)[0]
+        return table + int(place) if place else 0
+
+    header = field(struct.unpack_from("<I", head, 0)[0], 2)
+    batch = header + struct.unpack_from("<I", head, header)[0]
+    return field(batch, 3) != 0
 
 
 def _numbers(name: str, values: Any) -> Any:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from typing import Annotated, Any
 
 import numpy as np
+from anyio import to_thread
 from fastapi import APIRouter, Path, Request
 from fastapi.responses import Response
 
@@ -153,7 +155,9 @@ async def send_batch(request: Request, service: Collector, running: OfStudy, _: 
         raise BadValue("nobody answers a study of pairs alone: pairs send messages")
     stratum = running.strata[holder.stratum]
     kind = request.headers.get("content-type", "").partition(";")[0].strip()
-    named, indices, symbols = read_batch(kind, await request.body(), stratum)
+    body = await request.body()
+    # In another thread: reading 64 MB must not hold everybody else up.
+    named, indices, symbols = await to_thread.run_sync(read_batch, kind, body, stratum)
     asked = next((each for each in running.rounds if each.study.id == named), None)
     if asked is None:
         raise WrongStudy(f"this batch belongs to study {named[:16]}..., not to {running.study.id[:16]}...")
@@ -163,7 +167,8 @@ async def send_batch(request: Request, service: Collector, running: OfStudy, _: 
         raise NotYours(
             f"row {row} is of participant {int(indices[row])}, whom this gateway does not report for"
         )
-    batch = intake.checked_batch(running, asked, holder.stratum, indices, symbols)
+    check = partial(intake.checked_batch, running, asked, holder.stratum, indices, symbols)
+    batch = await to_thread.run_sync(check)
     outcome: dict[str, Any] = await service.writer.do(intake.take_batches, batch)
     for name, count in outcome.items():
         service.metrics.received[name].inc(count)
