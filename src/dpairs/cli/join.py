@@ -92,7 +92,7 @@ def join(
         rows.append((f"pair {number}", state))
         rows.append(("safety number", (found.safety or {}).get(number, "")))
     rows.append(("state", f"{found.state}: {found.message}"))
-    print_table(("", ""), rows)
+    print_table(("your part", "in this study"), rows)
     if found.pairs:
         output.print(
             "Your partner sees the same safety number, unless somebody changed the keys on their way.",

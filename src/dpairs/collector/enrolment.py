@@ -132,6 +132,8 @@ def _stratum(running: Running, wish: Wish, invitation: Any) -> int:
         return int(invitation.stratum)
     if given is None and len(strata) == 1:
         return 0
+    if given is None:
+        raise BadValue(f"say which stratum this person is of: {' or '.join(strata)}")
     if given not in strata:
         raise BadValue(f"stratum must be {' or '.join(strata)}, not {given!r}")
     return strata.index(given)
