@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from . import files
 from .canonical import canonical, parse
 from .checks import choice, fields, required
+from .compact import compress, expand
 from .counts import Counts
 from .errors import BadFile, BadValue, WrongStudy
 from .estimate import Estimate
@@ -21,6 +22,10 @@ from .study import Study
 FORMAT = "dpairs-tally"
 VERSION = 1
 _FIELDS = ("format", "version", "study", "counts")
+_MAGIC = b"dpairs-tally\x00\x01"
+"""How the compact form begins: its name, and its version."""
+COMPACT = ".tally"
+"""The ending of a file in the compact form."""
 
 
 class Tally:
@@ -173,11 +178,46 @@ class Tally:
             raise BadFile("the tally is not written as a tally is")
         return tally
 
+    def to_bytes(self) -> bytes:
+        """The compact form: the study's id and the counts that are not 0, compressed.
+
+        >>> from dpairs import Interval
+        >>> study = Study.create("auc", epsilon=1.0, protocol="tree", domain=Interval(0, 1), bins=2**40)
+        >>> tally = Tally(study)
+        >>> Tally.from_bytes(tally.to_bytes(), study) == tally
+        True
+        """
+        body = compress([counts.to_json() for counts in self._counts.values()])
+        return _MAGIC + bytes.fromhex(self._study.id) + body
+
+    @classmethod
+    def from_bytes(cls, content: bytes, study: Study) -> Tally:
+        """Read the compact form of a tally of ``study``, with all the checks of `from_json`."""
+        head = len(_MAGIC) + len(study.id) // 2
+        if not content.startswith(_MAGIC):
+            raise BadFile("this is not a tally in the compact form of version 1")
+        if len(content) < head:
+            raise BadFile("the tally is cut short")
+        of = content[len(_MAGIC) : head].hex()
+        if of != study.id:
+            raise WrongStudy(f"this tally belongs to study {of[:16]}..., not to {study.id[:16]}...")
+        tally = cls(study)
+        tables = expand(content[head:], [counts.to_json() for counts in tally._counts.values()])
+        for counts, table in zip(tally._counts.values(), tables, strict=True):
+            counts.read(table)
+            if counts.to_json() != table:
+                raise BadFile("the tally is not written as a tally is")
+        return tally
+
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the tally's file."""
-        files.write(path, self.to_json().encode() + b"\n", "the tally")
+        """Write the tally's file: JSON, or the compact form when its name ends in ``.tally``."""
+        compact = os.fspath(path).endswith(COMPACT)
+        files.write(path, self.to_bytes() if compact else self.to_json().encode() + b"\n", "the tally")
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], study: Study) -> Tally:
-        """Read a tally's file."""
-        return cls.from_json(files.read(path, "the tally"), study)
+        """Read a tally's file, of either form."""
+        content = files.read(path, "the tally")
+        if content.startswith(_MAGIC[:-1]):
+            return cls.from_bytes(content, study)
+        return cls.from_json(content, study)

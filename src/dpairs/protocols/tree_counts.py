@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..coins import windows
+from ..compact import packed, unpacked
 from ..counts import MAX_COUNT
 from ..errors import BadFile, BadValue
 
@@ -203,17 +204,11 @@ class TreeCounts:
 
 
 def _packed(numbers: NDArray[np.uint64]) -> str:
-    """Little-endian integers of the smallest width that holds them all, the width first, in base64."""
-    largest = int(numbers.max(initial=0))
-    width = next(size for size in (1, 2, 4, 8) if largest < 2 ** (8 * size))
-    return base64.b64encode(bytes([width]) + numbers.astype(f"<u{width}").tobytes()).decode()
+    return base64.b64encode(packed(numbers)).decode()
 
 
 def _unpacked(text: Any) -> NDArray[np.uint64]:
     try:
-        raw = base64.b64decode(text, validate=True)
-        if not raw or raw[0] not in (1, 2, 4, 8):
-            raise ValueError
-        return np.frombuffer(raw[1:], dtype=f"<u{raw[0]}").astype(np.uint64)
+        return unpacked(base64.b64decode(text, validate=True))
     except (TypeError, ValueError, binascii.Error):
         raise BadFile("a tree's tally holds packed integers in base64") from None
