@@ -1,0 +1,183 @@
+"""Report files: Parquet with a stratum, an index and a symbol in each row, of one study in each file."""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from ..errors import BadFile
+from ..study import Study
+
+VERSION = "1"
+STUDY, FORMAT = b"dpairs-study", b"dpairs-reports"
+"""Keys of a file's metadata: the study's id, and the version of the format."""
+ROW_GROUP = 2**20
+MAGIC = b"PAR1"
+SCHEMA = pa.schema(
+    [("stratum", pa.dictionary(pa.int8(), pa.string())), ("index", pa.int64()), ("symbol", pa.int64())]
+)
+"""Symbols of 2^63 and more are stored as their value minus 2^64, as the bits of an int64 are."""
+WANTED = "a report file has the columns stratum (text), index (int64) and symbol (int64)"
+
+
+class ReportWriter:
+    """Writes the reports of one study into one file, in row groups; the file appears when it is closed."""
+
+    def __init__(self, path: str | os.PathLike[str], study: Study) -> None:
+        self._path = Path(path)
+        self._part = self._path.with_name(f".{self._path.name}.part")
+        metadata = {STUDY: study.id.encode(), FORMAT: VERSION.encode()}
+        self._strata = pa.array(study.strata, pa.string())
+        self._study = study
+        try:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            self._writer = pq.ParquetWriter(
+                self._part,
+                SCHEMA.with_metadata(metadata),
+                compression="zstd",
+                # Indices ascend by small steps, and a step costs less than an index.
+                use_dictionary=["stratum", "symbol"],
+                column_encoding={"index": "DELTA_BINARY_PACKED"},
+                write_page_checksum=True,
+            )
+        except OSError as error:
+            raise BadFile(f"reports {self._path} cannot be written: {error.strerror or error}") from None
+
+    def write(self, stratum: str, indices: NDArray[np.int64], symbols: NDArray[Any]) -> None:
+        """Add reports of one stratum: one row group for each 2^20, and one for the rest."""
+        place = self._study.strata.index(stratum)
+        codes = pa.array(np.full(len(indices), place, dtype=np.int8))
+        columns = [
+            pa.DictionaryArray.from_arrays(codes, self._strata),
+            pa.array(indices),
+            pa.array(symbols.astype(np.uint64).view(np.int64)),
+        ]
+        self._writer.write_table(pa.table(columns, schema=self._writer.schema), row_group_size=ROW_GROUP)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._writer.close()
+        if kind is None:
+            self._part.replace(self._path)
+        else:
+            self._part.unlink(missing_ok=True)
+
+
+@dataclass(frozen=True)
+class Opened:
+    """What was found of the files: those to be counted, and why the others are not."""
+
+    paths: tuple[str, ...]
+    rows: int
+    elsewhere: int = 0
+    """Rows in files of another study."""
+    refused: tuple[str, ...] = field(default=())
+    """A sentence for each file that cannot be used."""
+
+
+def find(patterns: Iterable[str]) -> list[str]:
+    """The files that match, each once, in order; ``**`` stands for folders of any depth."""
+    found: dict[str, None] = {}
+    for pattern in patterns:
+        matches = sorted(glob.glob(pattern, recursive=True)) if glob.has_magic(pattern) else [pattern]
+        files = [each for each in matches if not os.path.isdir(each)]
+        if not files:
+            raise BadFile(f"no file matches {pattern}")
+        found.update(dict.fromkeys(os.path.abspath(each) for each in files))
+    return list(found)
+
+
+def open_files(patterns: Sequence[str], study: Study, keep_going: bool = False) -> Opened:
+    """Look at the ends of the files, which say what they hold; the first that is not one is an error.
+
+    With ``keep_going`` such files are left out instead.
+    """
+    paths: list[str] = []
+    refused: list[str] = []
+    rows = elsewhere = 0
+    for path in find(patterns):
+        try:
+            of, count = look(path)
+        except BadFile as error:
+            if not keep_going:
+                raise
+            refused.append(str(error))
+            continue
+        if of != study.id:
+            elsewhere += count
+        elif count:
+            paths.append(path)
+            rows += count
+    return Opened(tuple(paths), rows, elsewhere, tuple(refused))
+
+
+def look(path: str) -> tuple[str, int]:
+    """The study and the number of rows of a report file, or why it is not one."""
+    try:
+        size = os.path.getsize(path)
+        if size == 0:
+            raise BadFile(f"reports {path} are an empty file")
+        with open(path, "rb") as file:
+            head = file.read(len(MAGIC))
+            file.seek(max(0, size - len(MAGIC)))
+            tail = file.read(len(MAGIC))
+        if head != MAGIC:
+            raise BadFile(f"reports {path} are not a Parquet file")
+        if tail != MAGIC or size < 12:
+            raise BadFile(f"reports {path} are cut short: the end of the Parquet file is missing")
+        with pq.ParquetFile(path) as parquet:
+            schema, rows = parquet.schema_arrow, parquet.metadata.num_rows
+    except BadFile:
+        raise
+    except (pa.ArrowException, OSError) as error:
+        raise BadFile(f"reports {path} cannot be read: {_sentence(error)}") from None
+    _check(path, schema)
+    return schema.metadata[STUDY].decode(errors="replace"), rows
+
+
+def _check(path: str, schema: Any) -> None:
+    names = {name: schema.field(name).type for name in schema.names if schema.names.count(name) == 1}
+    text = names.get("stratum")
+    if isinstance(text, pa.DictionaryType):
+        text = text.value_type
+    good = text is not None and (pa.types.is_string(text) or pa.types.is_large_string(text))
+    if not good or names.get("index") != pa.int64() or names.get("symbol") != pa.int64():
+        listed = ", ".join(f"{name} ({kind})" for name, kind in list(names.items())[:8]) or "none"
+        raise BadFile(f"reports {path} have the columns {listed}; {WANTED}")
+    metadata = schema.metadata or {}
+    if STUDY not in metadata:
+        raise BadFile(f"reports {path} do not name their study: the metadata lack {STUDY.decode()!r}")
+    if metadata.get(FORMAT) != VERSION.encode():
+        raise BadFile(f"reports {path} are not of version {VERSION}, which is all that this program reads")
+
+
+def damaged(paths: Iterable[str]) -> dict[str, str]:
+    """Those of the files whose pages cannot be read, each with a sentence; reads them all."""
+    found = {}
+    for path in paths:
+        try:
+            with pq.ParquetFile(path, page_checksum_verification=True) as parquet:
+                for _ in parquet.iter_batches(columns=["stratum", "index", "symbol"]):
+                    pass
+        except (pa.ArrowException, OSError) as error:
+            found[path] = f"reports {path} are damaged: {_sentence(error)}"
+    return found
+
+
+def _sentence(error: Exception) -> str:
+    lines = str(error).strip().splitlines()
+    return lines[0].rstrip(".") if lines else type(error).__name__

@@ -1,0 +1,151 @@
+"""Report files counted by DuckDB, within this process and a bounded part of its memory."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
+from contextlib import contextmanager
+from multiprocessing import get_context
+from typing import Any
+
+import pyarrow as pa
+
+from ..errors import BadFile, BadParameter
+from ..study import Study
+from ..tally import Tally
+from .files import Opened, damaged, open_files
+from .packing import ELSEWHERE, Counted, count, sql
+
+MEMORY = "700MB"
+"""What DuckDB may hold; beyond that it writes to a temporary folder."""
+TASK = 2**16
+"""Blocks that one process counts at once: four million people."""
+
+
+def tally_with_duckdb(
+    study: Study,
+    files: Opened | Sequence[str],
+    *,
+    keep_going: bool = False,
+    workers: int = 1,
+    progress: Callable[[int], None] | None = None,
+) -> Counted:
+    """The tally of report files, given as patterns or opened already.
+
+    ``workers`` processes recompute the people's coins; with more than one, call this under
+    ``if __name__ == "__main__"``. ``progress`` is called with numbers of rows that add up to all of them.
+    """
+    opened = files if isinstance(files, Opened) else open_files(files, study, keep_going)
+    refused = list(opened.refused)
+    try:
+        import duckdb
+    except ImportError:
+        raise BadParameter(
+            "tallies of Parquet files need DuckDB: install the extra 'scale' of dpairs"
+        ) from None
+    try:
+        found = _run(study, opened.paths, workers, progress)
+    except (duckdb.Error, pa.ArrowException) as error:
+        bad = damaged(opened.paths)
+        if not bad:
+            raise BadFile(f"DuckDB could not count the reports: {str(error).splitlines()[0]}") from None
+        if not keep_going:
+            raise BadFile(next(iter(bad.values()))) from None
+        refused += bad.values()
+        left = tuple(path for path in opened.paths if path not in bad)
+        found = _run(study, left, workers, progress)
+    return finished(found, opened, refused)
+
+
+def finished(found: Counted, opened: Opened, refused: Sequence[str]) -> Counted:
+    """With what was known before any row was read."""
+    if opened.elsewhere:
+        found.reasons[ELSEWHERE] += opened.elsewhere
+    found.refused = tuple(refused)
+    return found
+
+
+def _run(study: Study, paths: Sequence[str], workers: int, progress: Callable[[int], None] | None) -> Counted:
+    if not paths:
+        return Counted(Tally(study))
+    with _connection() as connection:
+        connection.execute("CREATE TEMP TABLE paths AS SELECT unnest(?) AS path", [list(paths)])
+        connection.execute("SET VARIABLE paths = (SELECT list(path) FROM paths)")
+        source = "read_parquet(getvariable('paths'), hive_partitioning = false)"
+        text = f"{sql(study, source)}\nORDER BY place, block"
+        batches = pa.RecordBatchReader.from_stream(connection.sql(text))
+        if workers == 1:
+            return count(study, batches, progress)
+        return _spread(study, batches, workers, progress)
+
+
+@contextmanager
+def _connection() -> Iterator[Any]:
+    import duckdb
+
+    with tempfile.TemporaryDirectory(prefix="dpairs-") as folder, duckdb.connect() as connection:
+        settings = {"memory_limit": MEMORY, "temp_directory": folder, "preserve_insertion_order": False}
+        settings |= {"threads": cores(), "enable_progress_bar": False}
+        for name, value in settings.items():
+            connection.execute(f"SET {name} = '{value}'")
+        connection.execute("CREATE MACRO shiftleft(a, b) AS CAST(a AS UBIGINT) << CAST(b AS UBIGINT)")
+        connection.execute("CREATE MACRO shiftright(a, b) AS a >> b")
+        yield connection
+
+
+def _spread(study: Study, batches: Any, workers: int, progress: Callable[[int], None] | None) -> Counted:
+    """Count in several processes; a few tasks wait at a time, so memory stays bounded."""
+    total = Counted(Tally(study))
+    text = study.to_json()
+
+    def take(future: Future[tuple[bytes, dict[str, int]]]) -> None:
+        body, reasons = future.result()
+        part = Counted(Tally.from_bytes(body, study))
+        part.reasons.update(reasons)
+        total.add(part)
+        if progress is not None:
+            progress(sum(reasons.values()))
+
+    with ProcessPoolExecutor(workers, get_context("spawn")) as pool:
+        waiting: list[Future[tuple[bytes, dict[str, int]]]] = []
+        for task in _tasks(batches):
+            waiting.append(pool.submit(counted_part, text, task))
+            if len(waiting) > 2 * workers:
+                take(waiting.pop(0))
+        for future in waiting:
+            take(future)
+    return total
+
+
+def _tasks(batches: Any) -> Iterator[bytes]:
+    """The batches, cut and joined to parts of one size, as bytes."""
+    held: list[Any] = []
+    for batch in batches:
+        for start in range(0, batch.num_rows, TASK):
+            held.append(batch.slice(start, TASK))
+            if sum(each.num_rows for each in held) >= TASK:
+                yield _stream(held)
+                held = []
+    if held:
+        yield _stream(held)
+
+
+def _stream(batches: list[Any]) -> bytes:
+    out = pa.BufferOutputStream()
+    with pa.ipc.new_stream(out, batches[0].schema) as writer:
+        writer.write_table(pa.Table.from_batches(batches).combine_chunks())
+    return bytes(out.getvalue())
+
+
+def counted_part(study: str, task: bytes) -> tuple[bytes, dict[str, int]]:
+    """What another process makes of a part: the tally's bytes, and the counts by reason."""
+    with pa.ipc.open_stream(task) as reader:
+        part = count(Study.from_json(study), reader)
+    return part.tally.to_bytes(), dict(part.reasons)
+
+
+def cores() -> int:
+    """The cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -1,0 +1,125 @@
+"""A simulated population's reports as files: streamed, and the same for any number of processes."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ProcessPoolExecutor
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..data import tables
+from ..errors import BadFile, BadParameter
+from ..protocols.pairwise import Pairwise
+from ..randomness import SeededRandomness, SystemRandomness
+from ..study import Study
+from .files import ReportWriter
+
+PART = 2**21
+"""People in one file."""
+SLICE = 2**16
+Task = tuple[int, int, int, tuple[NDArray[Any], ...]]
+"""Number of the stratum, number of the file, first index, columns."""
+
+
+def simulate_reports(
+    study: Study,
+    data: Any,
+    folder: str | os.PathLike[str],
+    seed: int | None = None,
+    *,
+    workers: int = 1,
+    progress: Callable[[int], None] | None = None,
+) -> dict[str, int]:
+    """Write what every person of ``data`` reports in this round; how many reports each stratum has.
+
+    A stratum has a folder, and every two million people of it a file. Indices begin at 0. The files are the
+    same for the same seed, whatever the number of ``workers`` and however the data come in chunks; with
+    more than one worker, call this under ``if __name__ == "__main__"``.
+    """
+    if isinstance(study.protocol, Pairwise):
+        raise BadParameter("people of this study compute in pairs: no single person has a report")
+    place = Path(folder)
+    if place.exists() and (not place.is_dir() or any(place.iterdir())):
+        raise BadFile(f"reports are written into a new or empty folder, which {place} is not")
+    place.mkdir(parents=True, exist_ok=True)
+    written = dict.fromkeys(study.strata, 0)
+    text = study.to_json()
+
+    def note(stratum: int, people: int, reports: int) -> None:
+        written[study.strata[stratum]] += reports
+        if progress is not None:
+            progress(people)
+
+    if workers == 1:
+        for task in _tasks(study, data):
+            note(*write_part(text, str(place), seed, task))
+        return written
+    with ProcessPoolExecutor(workers, get_context("spawn")) as pool:
+        waiting: list[Future[tuple[int, int, int]]] = []
+        for task in _tasks(study, data):
+            waiting.append(pool.submit(write_part, text, str(place), seed, task))
+            if len(waiting) > workers:
+                note(*waiting.pop(0).result())
+        for future in waiting:
+            note(*future.result())
+    return written
+
+
+def _tasks(study: Study, data: Any) -> Iterator[Task]:
+    """The people of each stratum in parts of one size, as they come."""
+    held: dict[str, list[tuple[NDArray[Any], ...]]] = {stratum: [] for stratum in study.strata}
+    files = dict.fromkeys(study.strata, 0)
+
+    def part(stratum: str, size: int) -> Task:
+        columns = tuple(np.concatenate(column) for column in zip(*held[stratum], strict=True))
+        held[stratum] = [tuple(column[size:].copy() for column in columns)]
+        number = files[stratum]
+        files[stratum] += 1
+        return (
+            study.strata.index(stratum),
+            number,
+            number * PART,
+            tuple(column[:size] for column in columns),
+        )
+
+    for table in tables(data, study.statistic.columns):
+        for stratum, columns in study.statistic.split(table):
+            held[stratum].append(tuple(np.asarray(column) for column in columns))
+            while sum(len(each[0]) for each in held[stratum]) >= PART:
+                yield part(stratum, PART)
+    for stratum, parts in held.items():
+        if sum(len(each[0]) for each in parts):
+            yield part(stratum, PART)
+
+
+def write_part(text: str, folder: str, seed: int | None, task: Task) -> tuple[int, int, int]:
+    """Randomize and write one file; the stratum, the people in it, and how many were asked."""
+    study = Study.from_json(text)
+    stratum, number, first, columns = task
+    bits: SystemRandomness | SeededRandomness = SystemRandomness()
+    if seed is not None:
+        name = f"dpairs simulated reports/{seed}/{stratum}/{number}"
+        bits = SeededRandomness(int.from_bytes(hashlib.sha256(name.encode()).digest()[:16], "big"))
+    people, indices, symbols = len(columns[0]), [], []
+    for start in range(0, people, SLICE):
+        some = tuple(column[start : start + SLICE] for column in columns)
+        count = len(some[0])
+        who = np.arange(first + start, first + start + count)
+        asked = study.protocol.asked(study.coins, stratum, first + start, count)
+        if asked is not None:
+            who, some = who[asked], tuple(column[asked] for column in some)
+        if who.size:
+            indices.append(who)
+            symbols.append(study.protocol.randomize(study.coins, stratum, int(who[0]), some, bits))
+    reports = sum(each.size for each in indices)
+    if reports:
+        path = Path(folder) / f"stratum-{stratum}" / f"part-{number:05d}.parquet"
+        with ReportWriter(path, study) as writer:
+            writer.write(study.strata[stratum], np.concatenate(indices), np.concatenate(symbols))
+    return stratum, people, reports
