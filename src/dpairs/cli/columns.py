@@ -67,6 +67,16 @@ def batches(study: Asks, path: Path, names: dict[str, str]) -> Iterator[dict[str
         raise BadFile(f"data {path} cannot be read: {_sentence(error)}") from None
 
 
+def rows_of(path: Path) -> int | None:
+    """How many rows a Parquet file says it has; None for other files, and for damaged ones."""
+    if not path.name.lower().endswith((".parquet", ".pq")):
+        return None
+    try:
+        return int(pyarrow.parquet.read_metadata(path).num_rows)
+    except (pa.ArrowException, OSError):
+        return None
+
+
 def _csv(path: Path, names: dict[str, str], types: dict[str, pa.DataType]) -> Iterator[Any]:
     with pa.input_stream(str(path), compression="detect") as file:
         reader = pyarrow.csv.open_csv(

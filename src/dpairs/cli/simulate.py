@@ -17,7 +17,7 @@ from ..estimate import Estimate
 from ..simulate import simulate as run_study
 from ..statistics import NamedKernel, TabulatedKernel, exact
 from ..study import Study
-from .columns import batches, column_names
+from .columns import batches, column_names, rows_of
 from .plots import plot_runs
 from .show import output, print_estimate, print_json, print_table, progress
 
@@ -39,6 +39,10 @@ def simulate(
         str | None, typer.Option(help="Pairs: ideal (default), or real to garble every pair.")
     ] = None,
     plot: Annotated[Path | None, typer.Option(help="Write a picture of the runs (PNG, SVG or PDF).")] = None,
+    reports: Annotated[
+        Path | None,
+        typer.Option(help="Write everybody's report of this round into a new folder, and estimate nothing."),
+    ] = None,
     with_exact: Annotated[
         bool,
         typer.Option("--exact/--no-exact", help="Compare with the exact value; --no-exact streams the file."),
@@ -52,6 +56,11 @@ def simulate(
     integer("runs", runs, 1, 1_000_000)
     study = Study.load(study_file)
     names = column_names(study, column or [])
+    if reports is not None:
+        if runs > 1 or plot is not None or estimator is not None or crypto is not None:
+            raise BadParameter("--reports writes one run's reports: it takes --seed and --column only")
+        _write_reports(study, _Stream(study, data, names), reports, seed, as_json)
+        return
     tabulated = isinstance(study.statistic, (TabulatedKernel, NamedKernel))
     truth: float | None = None
     if with_exact or runs > 1:
@@ -87,6 +96,19 @@ def simulate(
         output.print(f"picture written to {plot}", highlight=False)
 
 
+def _write_reports(study: Study, people: _Stream, folder: Path, seed: int | None, as_json: bool) -> None:
+    from ..engines import simulate_reports
+    from ..engines.on_duckdb import cores
+
+    with progress("reporting", people.rows()) as advance:
+        written = simulate_reports(study, people, folder, seed, workers=cores(), progress=advance)
+    if as_json:
+        print_json({"folder": str(folder), "study": study.id, "reports": written})
+        return
+    print_table(("stratum", "reports"), list(written.items()))
+    output.print(f"written to {folder}", highlight=False)
+
+
 @dataclass(frozen=True)
 class _Stream:
     """A file that is read anew in every round."""
@@ -97,6 +119,10 @@ class _Stream:
 
     def __iter__(self) -> Iterator[Any]:
         return iter(batches(self.study, self.data, self.names))
+
+    def rows(self) -> int | None:
+        """How many there are, where the file says so."""
+        return rows_of(self.data)
 
 
 def summarize(estimates: list[Estimate], truth: float | None, level: float) -> dict[str, Any]:

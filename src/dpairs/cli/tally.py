@@ -6,38 +6,72 @@ import json
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..errors import BadFile, InvalidInput, NotAsked, WrongStudy
+from ..checks import choice
+from ..errors import BadFile, BadParameter, InvalidInput, NotAsked, WrongStudy
 from ..report import Report
 from ..study import Study
 from ..tally import Tally
-from .show import output, print_json, print_table
+from .show import errors, output, print_json, print_table, progress
+
+if TYPE_CHECKING:
+    from ..engines import Counted
 
 MAX_LINE = 4096
+SUFFIXES = (".parquet", ".pq")
+ENGINES = ("duckdb", "spark")
+MANY = 2**25
+"""From so many reports on, other processes help."""
 
 
 def tally(
     study_file: Annotated[Path, typer.Argument(metavar="STUDY", help="A study file.")],
     files: Annotated[
-        list[Path], typer.Argument(help="Report files, one JSON line a report; with --merge, tally files.")
+        list[Path],
+        typer.Argument(
+            help="Report files: Parquet, also as a pattern like 'reports/**/*.parquet', or one JSON line a "
+            "report; with --merge, tally files."
+        ),
     ],
-    out: Annotated[Path, typer.Option("--out", "-o", help="The tally file to write.")],
+    out: Annotated[
+        Path, typer.Option("--out", "-o", help="The tally file to write; compact when it ends in .tally.")
+    ],
     merge: Annotated[bool, typer.Option(help="Add up tallies instead of counting reports.")] = False,
+    engine: Annotated[
+        str | None, typer.Option(help="Parquet: duckdb (default), or spark for a cluster.")
+    ] = None,
+    master: Annotated[
+        str | None, typer.Option(help="Spark: where it runs, for example spark://host:7077.")
+    ] = None,
+    keep_going: Annotated[
+        bool, typer.Option("--keep-going", help="Parquet: leave out files that cannot be read.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print counts as JSON.")] = False,
 ) -> None:
     """Count the reports of a study by symbol.
 
     Reports that cannot be counted are left out and counted by reason: of another study, of a
-    participant whose turn is another round, damaged, or of a participant who has answered already (the
-    first answer stays).
+    participant whose turn is another round, damaged, or of a participant who has answered already. Of
+    different answers of one participant the first stays, and none in Parquet files, which have no order.
     """
     study = Study.load(study_file)
     total = Tally(study)
     reasons: Counter[str] = Counter()
-    if merge:
+    refused: tuple[str, ...] = ()
+    columnar = [path for path in files if path.name.lower().endswith(SUFFIXES)]
+    if not columnar and (engine is not None or master is not None or keep_going):
+        raise BadParameter("--engine, --master and --keep-going are for reports in Parquet files")
+    if columnar and (merge or len(columnar) < len(files)):
+        raise BadParameter("Parquet files hold reports: they are counted apart from other files")
+    if columnar:
+        found = _columnar(study, [str(path) for path in files], engine, master, keep_going)
+        total, reasons, refused = found.tally, found.reasons, found.refused
+        for sentence in refused:
+            errors.print(f"left out: {sentence}", highlight=False, markup=False, soft_wrap=True)
+    elif merge:
         for path in files:
             total = total + Tally.load(path, study)
     else:
@@ -47,16 +81,41 @@ def tally(
                 reasons[reason] += 1
                 if report is not None:
                     total.add(report)
-        if total.n == 0:
-            raise BadFile(f"none of the reports could be counted: {_listed(reasons)}")
+    if total.n == 0 and not merge:
+        raise BadFile(f"none of the reports could be counted: {_listed(reasons)}")
     total.save(out)
     if as_json:
-        print_json({"tally": str(out), "study": study.id, "people": total.sizes, "reports": dict(reasons)})
+        content = {"tally": str(out), "study": study.id, "people": total.sizes, "reports": dict(reasons)}
+        print_json(content | ({"left_out": list(refused)} if keep_going else {}))
         return
     print_table(("stratum", "reports"), list(total.sizes.items()))
     if set(reasons) - {"counted"}:
         print_table(("reports", "number"), sorted(reasons.items()))
     output.print(f"written to {out}", highlight=False)
+
+
+def _columnar(
+    study: Study, patterns: list[str], engine: str | None, master: str | None, keep_going: bool
+) -> Counted:
+    chosen = choice("engine", engine or ("duckdb" if master is None else "spark"), ENGINES)
+    if master is not None and chosen != "spark":
+        raise BadParameter("--master is for --engine spark")
+    from ..engines import on_duckdb, open_files
+
+    opened = open_files(patterns, study, keep_going)
+    if chosen == "spark":
+        from ..engines import on_spark
+
+        spark = on_spark.session(master)
+        try:
+            return on_spark.tally_with_spark(study, opened, spark, keep_going=keep_going)
+        finally:
+            spark.stop()
+    workers = on_duckdb.cores() if opened.rows >= MANY else 1
+    with progress("counting", opened.rows) as advance:
+        return on_duckdb.tally_with_duckdb(
+            study, opened, keep_going=keep_going, workers=workers, progress=advance
+        )
 
 
 def read_reports(
