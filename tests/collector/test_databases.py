@@ -12,6 +12,7 @@ import dpairs
 from dpairs.client import Device, Gateway, Link
 from dpairs.client.gateway import batch
 from dpairs.collector import Service, Settings
+from dpairs.engines import tally_with_duckdb
 from dpairs.errors import Closed, Conflict, NotAllowed, NotEnoughData, NotFound
 
 from .people import Population, histogram, pairwise, projection, report_json, tally_of, tree
@@ -82,6 +83,25 @@ def test_a_restarted_collector_counts_what_was_stored(database):
         late = enrol(Caller(second.base), study.id, 10**6, stratum="positive")
         assert late["index"] == crowd.strata.count("positive")
         assert second.service.token is None
+
+
+def test_exported_reports_give_the_same_tally(running, tmp_path):
+    pytest.importorskip("duckdb", reason="DuckDB is not installed: the extra 'scale' has it.")
+    study = projection()
+    analyst, line = running.analyst(), running.transport()
+    begin(analyst, study)
+    crowd = Population(study, 120, seed=2)
+    crowd.enrol(line)
+    crowd.answer(line, study)
+    analyst.advance(study.id)
+    second = study.next(crowd.offline(study))
+    crowd.answer(line, second)
+    for number, asked in ((1, study), (2, second)):
+        path = tmp_path / f"{number}.parquet"
+        path.write_bytes(analyst.reports(study.id, number))
+        found = tally_with_duckdb(asked, [str(path)])
+        assert found.tally == analyst.tally(study.id, number)
+        assert found.reasons == {"counted": found.tally.n}
 
 
 def test_a_new_token_ends_the_old_one(database):

@@ -5,12 +5,16 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
+import shutil
+import tempfile
 from dataclasses import replace
 from typing import Annotated, Any, Literal
 
 from anyio import to_thread
 from fastapi import APIRouter, Query, Request
-from fastapi.responses import Response
+from fastapi.responses import FileResponse, Response
+from starlette.background import BackgroundTask
 
 from ...canonical import canonical
 from ...domains import domain_from_json
@@ -21,13 +25,15 @@ from ...randomness import public_seed
 from ...study import Study
 from .. import models, steering, views
 from ..enrolment import Wish, enrol
+from ..export import write_reports
 from ..problems import declared
-from ..running import Running
+from ..running import Round, Running
 from ..tokens import Holder, new_code
 from . import API, Analyst, OfStudy
 
 router = APIRouter(prefix=API, tags=["analysts"])
 MAX_CODES_STRATA = 100
+PARQUET = "application/vnd.apache.parquet"
 
 
 @router.get("/studies", responses=declared(401))
@@ -214,17 +220,52 @@ async def download_tally(
     style: Annotated[Literal["json", "csv"], Query(alias="format")] = "json",
 ) -> Response:
     """The tally of a round (by default the current one): `dpairs estimate` reads it."""
-    asked = running.now
-    if number is not None:
-        asked = next((each for each in running.rounds if each.study.protocol.round == number), None)  # type: ignore[assignment]
-        if asked is None:
-            raise BadParameter(f"round {number} has not begun")
+    asked = _asked(running, number)
     tally = await to_thread.run_sync(lambda: asked.tally)
     if style == "csv":
         rows = [("stratum", "reports"), *tally.sizes.items()]
         return Response(_table(rows), media_type="text/csv", headers=_name(running, "tally.csv"))
     body = await to_thread.run_sync(tally.to_json)
     return Response(body, media_type="application/json", headers=_name(running, "tally.json"))
+
+
+@router.get(
+    "/studies/{study}/reports",
+    response_class=FileResponse,
+    responses={**declared(401, 404, 422), 200: {"content": {PARQUET: {}}}},
+)
+async def download_reports(
+    service: Analyst,
+    running: OfStudy,
+    number: Annotated[int | None, Query(alias="round", ge=1, le=2)] = None,
+) -> FileResponse:
+    """The reports of a round (by default the current one), as a Parquet file: `dpairs tally` reads it."""
+    asked = _asked(running, number)
+
+    def write() -> str:
+        folder = tempfile.mkdtemp(prefix="dpairs-")
+        path = os.path.join(folder, "reports.parquet")
+        try:
+            with service.database.reading() as connection:
+                write_reports(connection, asked, path)
+        except BaseException:
+            shutil.rmtree(folder)
+            raise
+        return path
+
+    path = await to_thread.run_sync(write)
+    gone = BackgroundTask(shutil.rmtree, os.path.dirname(path))
+    return FileResponse(path, media_type=PARQUET, headers=_name(running, "reports.parquet"), background=gone)
+
+
+def _asked(running: Running, number: int | None) -> Round:
+    """The round of that number, or the current one."""
+    if number is None:
+        return running.now
+    for each in running.rounds:
+        if each.study.protocol.round == number:
+            return each
+    raise BadParameter(f"round {number} has not begun")
 
 
 def _name(running: Running, what: str) -> dict[str, str]:
