@@ -26,6 +26,7 @@ NAMES = (
     "plan",
     "garbled",
     "collector",
+    "engines",
 )
 RESULTS = HERE / "results.json"
 WIDTH = 140
