@@ -6,10 +6,6 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from ..report import MAX_INDEX
-
-StudyId = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
-Index = Annotated[int, Field(ge=0, le=MAX_INDEX)]
 Name = Annotated[str, Field(min_length=1, max_length=100)]
 WORDS = r"^[^\x00]*$"
 """Not every database keeps a NUL."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import hmac
 import time
 
 import structlog
@@ -18,6 +19,7 @@ from .metrics import Metrics
 from .running import CLOSED, Running, load
 from .settings import Settings
 from .tokens import Secrets, hashed, new_token
+from .writer import Writer
 
 LOOK = 1.0
 """Seconds between looks at what has grown."""
@@ -45,8 +47,6 @@ class Service:
         except BaseException:
             self.database.close()
             raise
-        from .writer import Writer
-
         self.writer = Writer(self.database.engine)
         self.metrics = Metrics(self)
         self.arrived = asyncio.Event()
@@ -77,8 +77,6 @@ class Service:
 
     def check_analyst(self, token: str | None) -> None:
         """Refuse whoever is not the analyst."""
-        import hmac
-
         if token is None:
             raise NotAllowed("this needs the analyst's token, as a bearer token")
         if not hmac.compare_digest(hashed(token), self._analyst):

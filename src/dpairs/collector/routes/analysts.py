@@ -32,7 +32,6 @@ from ..tokens import Holder, new_code
 from . import API, Analyst, OfStudy
 
 router = APIRouter(prefix=API, tags=["analysts"])
-MAX_CODES_STRATA = 100
 PARQUET = "application/vnd.apache.parquet"
 
 
