@@ -1,5 +1,6 @@
 """The planner: predictions beside what estimates report, and plans that undo themselves."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -97,7 +98,10 @@ def test_options_are_sorted_and_say_what_they_ask():
     errors = [each.error for each in made.options]
     assert errors == sorted(errors)
     assert {each.protocol for each in made.options} == {"histogram", "tree", "projection", "pairwise"}
-    assert made.best is made.options[0].study
+    first = made.options[0].study
+    assert made.best == made.best != first
+    assert replace(made.best, seed=0) == first
+    assert made.options[0].begin() != made.options[0].begin()
     assert made.options[0].protocol in made.why
     assert all(each.error >= made.sampling * 0.99 for each in made.options)
     trust = {each.protocol: each.trust for each in made.options}

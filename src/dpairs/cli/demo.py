@@ -122,23 +122,24 @@ def _two_rounds(analyst: Analyst, people: int) -> Row:
     sizes = {name: strata.count(name) for name in ("positive", "negative")}
     made = plan("auc", domain=Interval(0, 1), epsilon=EPSILON, n=sizes)
     option = next(each for each in made.options if each.rounds == 2)
+    study = option.begin()
     link = analyst.begin(
-        option.study,
+        study,
         "Risk score",
         "Does the model rank the ill above the healthy?",
         people=people,
     )
     crowds = [(link, rows[start::PROCESSES], strata[start::PROCESSES]) for start in range(PROCESSES)]
 
-    def watch(study: str) -> int:
-        state = analyst.progress(study)
+    def watch(number: str) -> int:
+        state = analyst.progress(number)
         stages, enrolled = state["stages"], sum(state["enrolled"].values())
         first = stages[0]
         if len(stages) == 1 and enrolled == people and first["reports"] == first["asked"]:
-            analyst.advance(study)
+            analyst.advance(number)
         return sum(sum(stage["reports"].values()) for stage in stages)
 
-    return _run(analyst, option.study, crowds, people, f"{people:,} people", watch, truth, option.error)
+    return _run(analyst, study, crowds, people, f"{people:,} people", watch, truth, option.error)
 
 
 def _pairs(analyst: Analyst, pairs: int) -> Row:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from ..errors import BadParameter, NotEstimable
 from ..mechanisms import OPTIMIZED
 from ..protocols import Histogram, Projection
 from ..protocols.rounds import BLOCK
+from ..randomness import public_seed
 from ..statistics import AUC, Kernel, Statistic
 from ..study import Study
 from .predict import Prediction, onto, predict
@@ -48,6 +49,13 @@ class Option:
     def error(self) -> float:
         """The predicted standard error."""
         return self.prediction.total
+
+    def begin(self) -> Study:
+        """The study to run: with a public seed of its own, since one plan may begin several studies.
+
+        ``study`` itself has the seed 0, so that the same question always gets the same plan.
+        """
+        return replace(self.study, seed=public_seed())
 
     @property
     def bits(self) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 from ..checks import choice, integer, positive
@@ -42,10 +43,10 @@ class Plan:
         """Where the values lie."""
         return self.shapes[0].domains
 
-    @property
+    @cached_property
     def best(self) -> Study:
-        """The recommended study."""
-        return self.options[0].study
+        """The recommended study, with a public seed of its own."""
+        return self.options[0].begin()
 
     @property
     def why(self) -> str:

@@ -8,7 +8,6 @@ import json
 import os
 import shutil
 import tempfile
-from dataclasses import replace
 from typing import Annotated, Any, Literal
 
 from anyio import to_thread
@@ -21,7 +20,6 @@ from ...domains import domain_from_json
 from ...errors import BadParameter, DpairsError
 from ...estimate import Estimate
 from ...planning import Plan, plan
-from ...randomness import public_seed
 from ...study import Study
 from .. import models, steering, views
 from ..enrolment import Wish, enrol
@@ -78,15 +76,9 @@ def _planned(wish: models.PlanRequest) -> models.Planned:
     found = ask(wish.epsilon, wish.people, wish.error)
     return models.Planned(
         **found.to_json(),
-        studies={each.protocol: _fresh(each.study) for each in found.options},
+        studies={each.protocol: json.loads(each.begin().to_json()) for each in found.options},
         curves=_curves(found, ask) if wish.curves else None,
     )
-
-
-def _fresh(study: Study) -> dict[str, Any]:
-    """The planned study with a seed of its own: the same plan can begin several studies."""
-    spec: dict[str, Any] = json.loads(replace(study, seed=public_seed()).to_json())
-    return spec
 
 
 def _curves(found: Plan, ask: Any) -> dict[str, Any]:
