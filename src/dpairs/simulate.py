@@ -6,7 +6,7 @@ that one already has. Data streams through in small slices, so memory does not g
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, cast
 
 import numpy as np
@@ -176,16 +176,27 @@ def _run(
         for stratum, columns in study.statistic.split(part):
             first, place, count = indices[stratum], study.strata.index(stratum), len(columns[0])
             indices[stratum] += count
-            asked = study.protocol.asked(study.coins, place, first, count)
-            if asked is not None:
-                if not asked.any():
-                    continue
-                first += int(np.argmax(asked))
-                columns = tuple(column[asked] for column in columns)
-            symbols = study.protocol.randomize(study.coins, place, first, columns, bits)
-            tally.add_symbols(stratum, symbols, first)
+            asked, symbols = randomize_asked(study, place, first, columns, bits)
+            if symbols.size:
+                tally.add_symbols(stratum, symbols, first if asked is None else first + int(np.argmax(asked)))
         if progress is not None:
             progress(min(SLICE, people - start))
+
+
+def randomize_asked(
+    study: Study, stratum: int, first: int, columns: Sequence[Any], bits: Randomness
+) -> tuple[NDArray[np.bool_] | None, NDArray[Any]]:
+    """Of consecutive people, the first of whom has the index ``first``: who is asked, and their symbols.
+
+    None means everybody.
+    """
+    asked = study.protocol.asked(study.coins, stratum, first, len(columns[0]))
+    if asked is not None:
+        if not asked.any():
+            return asked, np.empty(0, dtype=np.int64)
+        first += int(np.argmax(asked))
+        columns = tuple(column[asked] for column in columns)
+    return asked, study.protocol.randomize(study.coins, stratum, first, columns, bits)
 
 
 def _with_row(study: Study, table: Table, number: int, error: BadValue) -> BadValue:

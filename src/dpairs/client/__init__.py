@@ -5,10 +5,10 @@
 """
 
 from .analyst import Analyst
-from .device import Device, MemoryDevice
+from .device import Device
 from .gateway import Gateway
 from .link import Link
 from .reporter import Joined, join
 from .transport import Transport
 
-__all__ = ["Analyst", "Device", "Gateway", "Joined", "Link", "MemoryDevice", "Transport", "join"]
+__all__ = ["Analyst", "Device", "Gateway", "Joined", "Link", "Transport", "join"]

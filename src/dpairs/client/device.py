@@ -95,30 +95,6 @@ class Device:
             yield
 
 
-class MemoryDevice(Device):
-    """A device that forgets everything when the process ends: for simulated people, never for real ones."""
-
-    def __init__(self) -> None:
-        self._studies: dict[str, Membership] = {}
-
-    def __repr__(self) -> str:
-        return "MemoryDevice()"
-
-    @contextlib.contextmanager
-    def study(self, study: str) -> Iterator[Membership]:
-        """What the device knows of its part in a study."""
-        yield self._studies.setdefault(study, Membership(None, study))
-
-    def check(self, study: Study, limit: float | None) -> None:
-        """Refuse a study that exceeds the limit by itself: no ledger is kept."""
-        if limit is not None:
-            Ledger(limit).check(study)
-
-    def spend(self, study: Study, limit: float | None) -> None:
-        """The same."""
-        self.check(study, limit)
-
-
 class Membership:
     """A device's part in one study; `save` after every change."""
 

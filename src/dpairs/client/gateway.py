@@ -16,8 +16,10 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from ..data import tables
+from ..engines.files import STUDY
 from ..errors import BadParameter, BadValue
 from ..randomness import SecretStream
+from ..simulate import randomize_asked
 from ..study import Study
 from .device import Device
 from .link import Link
@@ -86,23 +88,18 @@ def randomized(
     study: Study, stratum: str, first: int, columns: Any, bits: SecretStream
 ) -> tuple[NDArray[np.int64], NDArray[Any]]:
     """The indices and symbols of consecutive people, of those who are asked in this round."""
-    count, place = len(columns[0]), study.strata.index(stratum)
     if study.strata != study.statistic.strata:
         raise BadValue("people compute in pairs themselves: no gateway can do it for them")
-    asked = study.protocol.asked(study.coins, place, first, count)
-    who = np.arange(count) if asked is None else np.flatnonzero(asked)
-    if who.size == 0:
-        return who, who
-    chosen = tuple(np.asarray(column)[who] for column in columns)
-    symbols = study.protocol.randomize(study.coins, place, first + int(who[0]), chosen, bits)
-    return first + who, symbols
+    values = tuple(map(np.asarray, columns))
+    asked, symbols = randomize_asked(study, study.strata.index(stratum), first, values, bits)
+    return first + (np.arange(len(values[0])) if asked is None else np.flatnonzero(asked)), symbols
 
 
 def batch(study: Study, indices: NDArray[Any], symbols: NDArray[Any]) -> bytes:
     """Reports as an Arrow stream, with the study's id in its metadata."""
     schema = pa.schema(
         [("index", pa.int64()), ("symbol", pa.from_numpy_dtype(symbols.dtype))],
-        metadata={"dpairs-study": study.id},
+        metadata={STUDY: study.id.encode()},
     )
     out = pa.BufferOutputStream()
     with pa.ipc.new_stream(out, schema) as writer:

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from ..engines.files import STUDY
 from ..errors import BadFile, BadValue
 from ..report import MAX_INDEX
 
@@ -18,8 +19,6 @@ Column = NDArray[Any]
 ARROW = "application/vnd.apache.arrow.stream"
 LINES = "application/x-ndjson"
 NAMES = ("index", "symbol")
-STUDY = b"dpairs-study"
-"""The key of the study's id in an Arrow schema's metadata."""
 
 
 def read_batch(kind: str, body: bytes, stratum: str) -> tuple[str, Column, Column]:

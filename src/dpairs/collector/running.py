@@ -6,6 +6,7 @@ All of it follows from the tables. Only the writer's thread changes it; others r
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -126,6 +127,10 @@ class Running:
         """Whether people compute in pairs."""
         return isinstance(self.study.protocol, Pairwise)
 
+    def round(self, number: int) -> Round | None:
+        """The round of that number, if it has begun."""
+        return next((each for each in self.rounds if each.study.protocol.round == number), None)
+
     @property
     def last_round(self) -> bool:
         """Whether no round follows."""
@@ -203,22 +208,28 @@ def load(connection: Connection) -> dict[str, Running]:
 
 def recount(connection: Connection, into: Round) -> None:
     """Count a round's reports from the table, in slices."""
+    for stratum, indices, symbols in committed(connection, into, SLICE):
+        into.count(stratum, indices, symbols)
+        into.fold()
+
+
+def committed(connection: Connection, asked: Round, size: int) -> Iterator[tuple[int, Column, Column]]:
+    """A round's stored reports by stratum and index, in slices of at most ``size``."""
     table = schema.reports.c
-    for stratum in range(len(into.study.strata)):
+    for stratum in range(len(asked.study.strata)):
         after = -1
         while True:
             wanted = (
                 select(table.index, table.symbol)
-                .where(table.round == into.serial, table.stratum == stratum, table.index > after)
+                .where(table.round == asked.serial, table.stratum == stratum, table.index > after)
                 .order_by(table.index)
-                .limit(SLICE)
+                .limit(size)
             )
             indices, symbols = two_columns(connection, wanted)
             if indices.size == 0:
                 break
-            into.count(stratum, indices, symbols)
+            yield stratum, indices, symbols
             after = int(indices[-1])
-            into.fold()
 
 
 def two_columns(connection: Connection, wanted: Select[int, int]) -> tuple[Column, Column]:

@@ -12,11 +12,11 @@ from typing import Any
 
 import pyarrow as pa
 
-from ..errors import BadFile, BadParameter
+from ..errors import BadParameter
 from ..study import Study
 from ..tally import Tally
-from .files import Opened, damaged, open_files
-from .packing import ELSEWHERE, Counted, count, sql
+from .files import Opened, open_files
+from .packing import Counted, count, sql, whole
 
 MEMORY = "700MB"
 """What DuckDB may hold; beyond that it writes to a temporary folder."""
@@ -38,33 +38,14 @@ def tally_with_duckdb(
     ``if __name__ == "__main__"``. ``progress`` is called with numbers of rows that add up to all of them.
     """
     opened = files if isinstance(files, Opened) else open_files(files, study, keep_going)
-    refused = list(opened.refused)
     try:
         import duckdb
     except ImportError:
         raise BadParameter(
             "tallies of Parquet files need DuckDB: install the extra 'scale' of dpairs"
         ) from None
-    try:
-        found = _run(study, opened.paths, workers, progress)
-    except (duckdb.Error, pa.ArrowException) as error:
-        bad = damaged(opened.paths)
-        if not bad:
-            raise BadFile(f"DuckDB could not count the reports: {str(error).splitlines()[0]}") from None
-        if not keep_going:
-            raise BadFile(next(iter(bad.values()))) from None
-        refused += bad.values()
-        left = tuple(path for path in opened.paths if path not in bad)
-        found = _run(study, left, workers, progress)
-    return finished(found, opened, refused)
-
-
-def finished(found: Counted, opened: Opened, refused: Sequence[str]) -> Counted:
-    """With what was known before any row was read."""
-    if opened.elsewhere:
-        found.reasons[ELSEWHERE] += opened.elsewhere
-    found.refused = tuple(refused)
-    return found
+    failures = (duckdb.Error, pa.ArrowException)
+    return whole("DuckDB", opened, lambda paths: _run(study, paths, workers, progress), failures, keep_going)
 
 
 def _run(study: Study, paths: Sequence[str], workers: int, progress: Callable[[int], None] | None) -> Counted:

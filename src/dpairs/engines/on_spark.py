@@ -14,12 +14,11 @@ from typing import Any
 
 import pyarrow as pa
 
-from ..errors import BadFile, BadParameter
+from ..errors import BadParameter
 from ..study import Study
 from ..tally import Tally
-from .files import Opened, damaged, open_files
-from .on_duckdb import finished
-from .packing import Counted, count, sql
+from .files import Opened, open_files
+from .packing import Counted, count, sql, whole
 
 VIEW = "dpairs_reports"
 CHUNK = 12
@@ -68,19 +67,10 @@ def tally_with_spark(
     from pyspark.errors import PySparkException
 
     opened = files if isinstance(files, Opened) else open_files(files, study, keep_going)
-    refused = list(opened.refused)
-    try:
-        found = _run(study, opened.paths, spark, partitions, before)
-    except (PySparkException, Py4JJavaError) as error:
-        bad = damaged(opened.paths)
-        if not bad:
-            raise BadFile(f"Spark could not count the reports: {str(error).splitlines()[0]}") from None
-        if not keep_going:
-            raise BadFile(next(iter(bad.values()))) from None
-        refused += bad.values()
-        left = tuple(path for path in opened.paths if path not in bad)
-        found = _run(study, left, spark, partitions, before)
-    return finished(found, opened, refused)
+    failures = (PySparkException, Py4JJavaError)
+    return whole(
+        "Spark", opened, lambda paths: _run(study, paths, spark, partitions, before), failures, keep_going
+    )
 
 
 def _run(

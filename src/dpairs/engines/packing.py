@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -22,10 +22,11 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ..errors import BadParameter, BadValue
+from ..errors import BadFile, BadParameter, BadValue
 from ..report import MAX_INDEX
 from ..study import Study
 from ..tally import Tally
+from .files import Opened, damaged
 
 BLOCK = 64
 BLOCKS = 2**12
@@ -57,6 +58,31 @@ class Counted:
         """Count what another part found."""
         self.tally = self.tally + other.tally
         self.reasons += other.reasons
+
+
+def whole(
+    engine: str,
+    opened: Opened,
+    run: Callable[[Sequence[str]], Counted],
+    failures: tuple[type[Exception], ...],
+    keep_going: bool,
+) -> Counted:
+    """What an engine finds in all files; files whose pages are damaged are named, or left out and named."""
+    refused = list(opened.refused)
+    try:
+        found = run(opened.paths)
+    except failures as error:
+        bad = damaged(opened.paths)
+        if not bad:
+            raise BadFile(f"{engine} could not count the reports: {str(error).splitlines()[0]}") from None
+        if not keep_going:
+            raise BadFile(next(iter(bad.values()))) from None
+        refused += bad.values()
+        found = run(tuple(path for path in opened.paths if path not in bad))
+    if opened.elsewhere:
+        found.reasons[ELSEWHERE] += opened.elsewhere
+    found.refused = tuple(refused)
+    return found
 
 
 def bits(study: Study) -> int:

@@ -17,12 +17,12 @@ from ..data import tables
 from ..errors import BadFile, BadParameter
 from ..protocols.pairwise import Pairwise
 from ..randomness import SeededRandomness, SystemRandomness
+from ..simulate import SLICE, randomize_asked
 from ..study import Study
 from .files import ReportWriter
 
 PART = 2**21
 """People in one file."""
-SLICE = 2**16
 Task = tuple[int, int, int, tuple[NDArray[Any], ...]]
 """Number of the stratum, number of the file, first index, columns."""
 
@@ -109,14 +109,11 @@ def write_part(text: str, folder: str, seed: int | None, task: Task) -> tuple[in
     people, indices, symbols = len(columns[0]), [], []
     for start in range(0, people, SLICE):
         some = tuple(column[start : start + SLICE] for column in columns)
-        count = len(some[0])
-        who = np.arange(first + start, first + start + count)
-        asked = study.protocol.asked(study.coins, stratum, first + start, count)
-        if asked is not None:
-            who, some = who[asked], tuple(column[asked] for column in some)
-        if who.size:
-            indices.append(who)
-            symbols.append(study.protocol.randomize(study.coins, stratum, int(who[0]), some, bits))
+        asked, said = randomize_asked(study, stratum, first + start, some, bits)
+        if said.size:
+            who = np.arange(first + start, first + start + len(some[0]))
+            indices.append(who if asked is None else who[asked])
+            symbols.append(said)
     reports = sum(each.size for each in indices)
     if reports:
         path = Path(folder) / f"stratum-{stratum}" / f"part-{number:05d}.parquet"

@@ -11,7 +11,7 @@ import tempfile
 from typing import Annotated, Any, Literal
 
 from anyio import to_thread
-from fastapi import APIRouter, Query, Request
+from fastapi import APIRouter, Query
 from fastapi.responses import FileResponse, Response
 from starlette.background import BackgroundTask
 
@@ -204,7 +204,6 @@ async def download_estimate(
     },
 )
 async def download_tally(
-    request: Request,
     _: Analyst,
     running: OfStudy,
     number: Annotated[int | None, Query(alias="round", ge=1, le=2)] = None,
@@ -251,12 +250,10 @@ async def download_reports(
 
 def _asked(running: Running, number: int | None) -> Round:
     """The round of that number, or the current one."""
-    if number is None:
-        return running.now
-    for each in running.rounds:
-        if each.study.protocol.round == number:
-            return each
-    raise BadParameter(f"round {number} has not begun")
+    asked = running.now if number is None else running.round(number)
+    if asked is None:
+        raise BadParameter(f"round {number} has not begun")
+    return asked
 
 
 def _name(running: Running, what: str) -> dict[str, str]:

@@ -70,10 +70,10 @@ async def read_study(running: OfStudy) -> models.PublicStudy:
 @router.get("/rounds/{number}", responses=declared(404, 422))
 async def read_round(running: OfStudy, number: Annotated[int, Path(ge=1, le=2)]) -> dict[str, Any]:
     """The study of one round: all that a device, or whoever checks an estimate, needs."""
-    for each in running.rounds:
-        if each.study.protocol.round == number:
-            return dict(json.loads(each.study.to_json()))
-    raise NotYet(f"round {number} has not begun")
+    asked = running.round(number)
+    if asked is None:
+        raise NotYet(f"round {number} has not begun")
+    return dict(json.loads(asked.study.to_json()))
 
 
 @router.post("/people", status_code=201, responses=declared(401, 404, 409, 422))
