@@ -4,11 +4,24 @@
 'abcd'
 """
 
+from typing import TYPE_CHECKING, Any
+
 from .analyst import Analyst
 from .device import Device
-from .gateway import Gateway
 from .link import Link
 from .reporter import Joined, join
 from .transport import Transport
 
+if TYPE_CHECKING:
+    from .gateway import Gateway
+
 __all__ = ["Analyst", "Device", "Gateway", "Joined", "Link", "Transport", "join"]
+
+
+def __getattr__(name: str) -> Any:
+    """A gateway reads and writes Arrow; nobody else's device has to load that, or to have it."""
+    if name == "Gateway":
+        from .gateway import Gateway
+
+        return Gateway
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
