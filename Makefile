@@ -5,7 +5,7 @@ JOBS   ?= 2
 VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.ready
-EXTRAS := cli,client,service,scale,test,check,docs,bench
+EXTRAS := cli,client,service,scale,experiments,test,check,docs,bench
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # Silences the theme's notice about MkDocs 2; pyproject.toml stays below 2.

@@ -1,0 +1,190 @@
+"""Runs of experiments: on all cores, seeded, and kept as they end, so that an interrupted one goes on."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from contextlib import contextmanager
+from dataclasses import dataclass
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+from .. import __version__
+from ..errors import BadFile
+from . import results
+from .experiment import Experiment, Setting
+from .results import Results, Row
+
+RUNS, QUICK_RUNS = 20, 3
+
+
+@dataclass(frozen=True)
+class Scale:
+    """How much is run, and from which seed."""
+
+    quick: bool = False
+    runs: int = RUNS
+    seed: int = 0
+
+    def facts(self, experiment: Experiment) -> dict[str, str]:
+        """What a results file says about how it was made; two runs with the same facts are the same."""
+        return {
+            "experiment": experiment.name,
+            "dpairs": __version__,
+            "quick": "yes" if self.quick else "no",
+            "runs": str(self.runs * experiment.more_runs),
+            "seed": str(self.seed),
+            "command": self.command(experiment.name),
+        }
+
+    def command(self, *names: str) -> str:
+        """What one types to get the same."""
+        words = ["dpairs", "reproduce", *names]
+        if self.quick:
+            words.append("--quick")
+        if self.runs != (QUICK_RUNS if self.quick else RUNS):
+            words += ["--runs", str(self.runs)]
+        if self.seed:
+            words += ["--seed", str(self.seed)]
+        return " ".join(words)
+
+
+@dataclass(frozen=True)
+class Job:
+    """One run of one setting."""
+
+    setting: Setting
+    run: int
+
+    @property
+    def key(self) -> str:
+        """The same for the same run, in every session."""
+        return json.dumps([self.setting, self.run])
+
+
+def jobs(experiment: Experiment, scale: Scale) -> list[Job]:
+    """All runs, in the order of the results file."""
+    runs = scale.runs * experiment.more_runs
+    return [Job(setting, run) for setting in experiment.settings(scale.quick) for run in range(runs)]
+
+
+@contextmanager
+def workers(count: int) -> Iterator[ProcessPoolExecutor]:
+    """A pool of processes with one thread each; what waits is dropped when the run ends early."""
+    names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+    before = {name: os.environ.get(name) for name in names}
+    os.environ.update(dict.fromkeys(names, "1"))  # read by the processes when they import numpy
+    pool = ProcessPoolExecutor(count, get_context("spawn"))
+    try:
+        yield pool
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
+
+def run(
+    experiment: Experiment,
+    scale: Scale,
+    folder: Path,
+    data: Path,
+    pool: ProcessPoolExecutor,
+    progress: Callable[[int], None] = lambda steps: None,
+) -> Results:
+    """The results, read from ``folder`` where they are complete, and otherwise run and written there."""
+    whole, facts = folder / "runs.csv", scale.facts(experiment)
+    wanted = jobs(experiment, scale)
+    if whole.exists():
+        found, rows = results.read(whole)
+        if found == facts:
+            progress(len(wanted))
+            return rows
+    folder.mkdir(parents=True, exist_ok=True)
+    with Journal(folder / "runs.part", facts) as journal:
+        done = journal.done
+        missing = [job for job in wanted if job.key not in done]
+        progress(len(wanted) - len(missing))
+        futures: dict[Future[list[Row]], Job] = {
+            pool.submit(measured, experiment.name, job.setting, scale.seed + job.run, data): job
+            for job in missing
+        }
+        try:
+            for future in as_completed(futures):
+                job = futures[future]
+                done[job.key] = future.result()
+                journal.keep(job.key, done[job.key])
+                progress(1)
+        finally:
+            for future in futures:
+                future.cancel()
+        rows = Results([{**job.setting, "run": job.run, **row} for job in wanted for row in done[job.key]])
+        results.write(whole, facts, rows.rows)
+        journal.remove()
+    # What was read back is what every later session sees.
+    return results.read(whole)[1]
+
+
+def measured(name: str, setting: Setting, seed: int, data: Path) -> list[Row]:
+    """One run, in a process of the pool."""
+    from .catalogue import named
+
+    return named(name).measure(setting, seed, data)
+
+
+class Journal:
+    """Runs that ended, one line each; a line that was cut off when the program ended is run again."""
+
+    def __init__(self, path: Path, facts: dict[str, str]) -> None:
+        """Of a run with these facts; a journal of another run is begun anew."""
+        self._path = path
+        self.done: dict[str, list[Row]] = {}
+        head = json.dumps(facts)
+        lines = files_lines(path)
+        kept = lines[1:] if lines[:1] == [head] else []
+        for line in kept:
+            try:
+                key, rows = json.loads(line)
+            except ValueError:
+                continue
+            self.done[key] = rows
+        try:
+            self._file = path.open("w", encoding="utf-8")
+        except OSError as error:
+            raise BadFile(f"{path} cannot be written: {error.strerror or error}") from None
+        self._line(head)
+        for key, rows in self.done.items():
+            self.keep(key, rows)
+
+    def keep(self, key: str, rows: Sequence[Row]) -> None:
+        """Add a run."""
+        self._line(json.dumps([key, rows]))
+
+    def _line(self, text: str) -> None:
+        self._file.write(text + "\n")
+        self._file.flush()
+
+    def remove(self) -> None:
+        """All runs are in the results now."""
+        self._file.close()
+        self._path.unlink()
+
+    def __enter__(self) -> Journal:
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self._file.close()
+
+
+def files_lines(path: Path) -> list[str]:
+    """The whole lines of a file, or none."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, ValueError):
+        return []
+    return text.split("\n")[:-1]
