@@ -39,6 +39,7 @@ from .errors import (
     TooSlow,
     TrailingBytes,
     Unavailable,
+    WorkerLost,
     WrongPartner,
     WrongStudy,
 )
@@ -100,6 +101,7 @@ __all__ = [
     "TooSlow",
     "TrailingBytes",
     "Unavailable",
+    "WorkerLost",
     "WrongPartner",
     "WrongStudy",
     "__version__",

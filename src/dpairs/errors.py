@@ -149,5 +149,9 @@ class TooMany(ServiceError):
     """There were too many requests in a short time."""
 
 
+class WorkerLost(DpairsError):
+    """A process that did part of the work was ended from outside."""
+
+
 class Unavailable(ServiceError):
     """The collector cannot be reached, or cannot answer now."""

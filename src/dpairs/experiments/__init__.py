@@ -4,7 +4,7 @@
 """
 
 from .catalogue import EXPERIMENTS, named
-from .reproduce import Reproduced, reproduce
+from .making import Reproduced, reproduce
 from .runner import Scale
 
 __all__ = ["EXPERIMENTS", "Reproduced", "Scale", "named", "reproduce"]

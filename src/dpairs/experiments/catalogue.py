@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from ..errors import BadParameter
-from . import auc_diabetes
+from . import auc_diabetes, beyond
 from .experiment import Experiment
 
-EXPERIMENTS: tuple[Experiment, ...] = (auc_diabetes.EXPERIMENT,)
+EXPERIMENTS: tuple[Experiment, ...] = (auc_diabetes.EXPERIMENT, beyond.EXPERIMENT)
 
 
 def named(name: str) -> Experiment:

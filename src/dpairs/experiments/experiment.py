@@ -75,7 +75,9 @@ class Experiment:
     pictures: Callable[[Results], Iterable[Picture]]
     findings: Callable[[Results], Findings]
     needs: tuple[str, ...] = ()
-    """Names of the real data that it needs."""
+    """Names of the real data without which it cannot be run."""
+    wants: tuple[str, ...] = ()
+    """Names of real data for some of its settings; where they are absent, `measure` returns no rows."""
     more_runs: int = 1
     """How many times as many runs as others have: for means of squares, which spread widely."""
     quick_checks: bool = field(default=False)

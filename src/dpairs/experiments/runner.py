@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import dataclass
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
-from .. import __version__
-from ..errors import BadFile
+from .. import __version__, files
+from ..errors import BadFile, WorkerLost
 from . import results
 from .experiment import Experiment, Setting
 from .results import Results, Row
+from .sources import missing
 
 RUNS, QUICK_RUNS = 20, 3
 
@@ -29,14 +32,16 @@ class Scale:
     runs: int = RUNS
     seed: int = 0
 
-    def facts(self, experiment: Experiment) -> dict[str, str]:
+    def facts(self, experiment: Experiment, data: Path) -> dict[str, str]:
         """What a results file says about how it was made; two runs with the same facts are the same."""
+        absent = missing(experiment.wants, data)
         return {
             "experiment": experiment.name,
             "dpairs": __version__,
             "quick": "yes" if self.quick else "no",
             "runs": str(self.runs * experiment.more_runs),
             "seed": str(self.seed),
+            "without": ", ".join(absent) or "nothing",
             "command": self.command(experiment.name),
         }
 
@@ -72,12 +77,12 @@ def jobs(experiment: Experiment, scale: Scale) -> list[Job]:
 
 
 @contextmanager
-def workers(count: int) -> Iterator[ProcessPoolExecutor]:
+def workers(count: int) -> Iterator[Executor]:
     """A pool of processes with one thread each; what waits is dropped when the run ends early."""
     names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
     before = {name: os.environ.get(name) for name in names}
     os.environ.update(dict.fromkeys(names, "1"))  # read by the processes when they import numpy
-    pool = ProcessPoolExecutor(count, get_context("spawn"))
+    pool = ProcessPoolExecutor(count, get_context("spawn"), initializer=leave_interrupts)
     try:
         yield pool
     finally:
@@ -89,16 +94,21 @@ def workers(count: int) -> Iterator[ProcessPoolExecutor]:
                 os.environ[name] = value
 
 
+def leave_interrupts() -> None:
+    """In a process of the pool: an interrupt is for the one that waits, which keeps what has ended."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
 def run(
     experiment: Experiment,
     scale: Scale,
     folder: Path,
     data: Path,
-    pool: ProcessPoolExecutor,
+    pool: Executor,
     progress: Callable[[int], None] = lambda steps: None,
 ) -> Results:
     """The results, read from ``folder`` where they are complete, and otherwise run and written there."""
-    whole, facts = folder / "runs.csv", scale.facts(experiment)
+    whole, facts = folder / "runs.csv", scale.facts(experiment, data)
     wanted = jobs(experiment, scale)
     if whole.exists():
         found, rows = results.read(whole)
@@ -120,6 +130,11 @@ def run(
                 done[job.key] = future.result()
                 journal.keep(job.key, done[job.key])
                 progress(1)
+        except BrokenProcessPool:
+            raise WorkerLost(
+                f"a process of {experiment.name} was ended from outside, perhaps for want of memory; "
+                "what ended before is kept, and the same command goes on"
+            ) from None
         finally:
             for future in futures:
                 future.cancel()
@@ -145,34 +160,25 @@ class Journal:
         self._path = path
         self.done: dict[str, list[Row]] = {}
         head = json.dumps(facts)
-        lines = files_lines(path)
+        lines = whole_lines(path)
         kept = lines[1:] if lines[:1] == [head] else []
-        for line in kept:
-            try:
-                key, rows = json.loads(line)
-            except ValueError:
-                continue
-            self.done[key] = rows
+        self.done.update(map(json.loads, kept))
+        # Without the line that was cut off, and at once, so that nothing is lost if this is interrupted too.
+        files.write(path, "".join(f"{line}\n" for line in (head, *kept)).encode(), "the journal")
         try:
-            self._file = path.open("w", encoding="utf-8")
+            self._file = path.open("a", encoding="utf-8")
         except OSError as error:
-            raise BadFile(f"{path} cannot be written: {error.strerror or error}") from None
-        self._line(head)
-        for key, rows in self.done.items():
-            self.keep(key, rows)
+            raise BadFile(f"the journal {path} cannot be written: {error.strerror or error}") from None
 
     def keep(self, key: str, rows: Sequence[Row]) -> None:
         """Add a run."""
-        self._line(json.dumps([key, rows]))
-
-    def _line(self, text: str) -> None:
-        self._file.write(text + "\n")
+        self._file.write(json.dumps([key, rows]) + "\n")
         self._file.flush()
 
     def remove(self) -> None:
         """All runs are in the results now."""
         self._file.close()
-        self._path.unlink()
+        self._path.unlink(missing_ok=True)
 
     def __enter__(self) -> Journal:
         return self
@@ -181,7 +187,7 @@ class Journal:
         self._file.close()
 
 
-def files_lines(path: Path) -> list[str]:
+def whole_lines(path: Path) -> list[str]:
     """The whole lines of a file, or none."""
     try:
         text = path.read_text(encoding="utf-8")
