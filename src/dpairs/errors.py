@@ -154,4 +154,4 @@ class WorkerLost(DpairsError):
 
 
 class Unavailable(ServiceError):
-    """The collector cannot be reached, or cannot answer now."""
+    """A service cannot be reached, or cannot answer now."""

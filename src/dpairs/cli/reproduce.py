@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from ..checks import integer
+from ..errors import BadParameter
 from .show import errors, output, print_json, print_table, progress
 
 
@@ -22,6 +23,9 @@ def reproduce(
     data: Annotated[
         Path | None, typer.Option(help="The folder of the real data; without it, what DPAIRS_DATA names.")
     ] = None,
+    fetch: Annotated[
+        bool, typer.Option("--fetch", help="First get the hospital data from OpenML into the folder of data.")
+    ] = False,
     out: Annotated[
         Path, typer.Option(help="The folder to write to; a run that was interrupted goes on.")
     ] = Path("reproduced"),
@@ -34,7 +38,7 @@ def reproduce(
 ) -> None:
     """Regenerate every experiment of the paper: data, pictures, and a report in HTML and Markdown."""
     from ..engines.on_duckdb import cores
-    from ..experiments import EXPERIMENTS, Scale, named
+    from ..experiments import EXPERIMENTS, Scale, named, sources
     from ..experiments import reproduce as run
     from ..experiments.report import verdict
     from ..experiments.runner import QUICK_RUNS, RUNS
@@ -51,6 +55,11 @@ def reproduce(
     count = integer("runs", (QUICK_RUNS if quick else RUNS) if runs is None else runs, 2, 100_000)
     scale = Scale(quick, count, integer("seed", seed, 0, 2**53 - 1))
     at_once = cores() if processes is None else integer("processes", processes, 1, 1024)
+    if fetch:
+        place = sources.folder(data)
+        if place is None:
+            raise BadParameter("--fetch needs a folder to put the data in: name it with --data")
+        sources.fetch_hospital(place)
     try:
         made = run(chosen, out, scale, data, at_once, progress)
     except KeyboardInterrupt:

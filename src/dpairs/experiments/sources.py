@@ -15,15 +15,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .. import files
 from ..domains import Levels
-from ..errors import BadFile, BadParameter
+from ..errors import BadFile, BadParameter, Unavailable
 
 VARIABLE = "DPAIRS_DATA"
 HOSPITAL, RATINGS = "diabetic_data.csv.gz", "tripadvisor_ratings.csv.gz"
 HOW = {
     HOSPITAL: (
         f"put {HOSPITAL} into the folder that --data or {VARIABLE} names: it is data set 296 of the UCI "
-        "repository (Diabetes 130-US hospitals, archive.ics.uci.edu/dataset/296), compressed with gzip"
+        "repository (Diabetes 130-US hospitals, archive.ics.uci.edu/dataset/296), compressed with gzip; "
+        "--fetch gets it from OpenML"
     ),
     RATINGS: (
         f"put {RATINGS} into the folder that --data or {VARIABLE} names: a CSV of the ratings of Wang, Lu "
@@ -73,6 +75,29 @@ def ratings(place: Path, rated_only: bool = False) -> dict[str, NDArray[np.int64
 
 
 # ---------------------------------------------------------------- hospital
+
+OPENML = 4541
+"""The number of the hospital data at OpenML, where they have all columns and rows of UCI's."""
+
+
+def fetch_hospital(place: Path) -> None:
+    """Get the hospital data from OpenML into a folder, unless they are there."""
+    if not missing((HOSPITAL,), place):
+        return
+    try:
+        from sklearn.datasets import fetch_openml
+    except ImportError:
+        raise BadParameter(
+            "fetching needs pandas and scikit-learn: install the extra 'experiments' of dpairs"
+        ) from None
+    try:
+        frame = fetch_openml(data_id=OPENML, as_frame=True, parser="pandas", n_retries=0, cache=False).frame
+    except (OSError, EOFError, ValueError) as error:  # urllib's errors are OSErrors
+        raise Unavailable(f"the hospital data cannot be fetched from OpenML: {error}") from None
+    text = frame.to_csv(index=False, na_rep="?")
+    # The date is left out, so that the same data make the same file.
+    files.write(place / HOSPITAL, gzip.compress(text.encode(), mtime=0), "the hospital data")
+
 
 NUMBERS = (
     "time_in_hospital",
