@@ -72,7 +72,7 @@ def reproduce(
                 continue
             with bar(experiment.name, len(jobs(experiment, scale))) as advance:
                 found = run(experiment, scale, folder / experiment.name, place or Path(), pool, advance)
-            sections.append(written(experiment, scale, found, folder))
+            sections.append(shown(experiment, scale, found, folder))
     report = parts(sections, scale.command(*_names(experiments)), __version__)
     files.write(folder / "report.md", markdown(report).encode(), "the report")
     files.write(folder / "report.html", page(report, folder).encode(), "the report")
@@ -87,11 +87,11 @@ def _names(experiments: Iterable[Experiment]) -> list[str]:
     return [] if names == [each.name for each in EXPERIMENTS] else names
 
 
-def written(experiment: Experiment, scale: Scale, found: Results, folder: Path) -> Section:
+def shown(experiment: Experiment, scale: Scale, found: Results, folder: Path) -> Section:
     """An experiment's section, and its pictures in its folder."""
-    shown = []
+    drawn = []
     for picture in experiment.pictures(found):
         style.save(picture.figure, folder / experiment.name, picture.name)
-        shown.append((picture.name, picture.caption))
+        drawn.append((picture.name, picture.caption))
     judged = experiment.quick_checks or not scale.quick
-    return Section(experiment, scale.command(experiment.name), experiment.findings(found), shown, judged)
+    return Section(experiment, scale.command(experiment.name), experiment.findings(found), drawn, judged)
