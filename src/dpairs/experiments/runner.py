@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import os
 import signal
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import dataclass
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
 from pathlib import Path
 from typing import Any
 
@@ -82,7 +83,7 @@ def workers(count: int) -> Iterator[Executor]:
     names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
     before = {name: os.environ.get(name) for name in names}
     os.environ.update(dict.fromkeys(names, "1"))  # read by the processes when they import numpy
-    pool = ProcessPoolExecutor(count, get_context("spawn"), initializer=leave_interrupts)
+    pool = ProcessPoolExecutor(count, get_context("spawn"), initializer=begin_worker)
     try:
         yield pool
     finally:
@@ -94,9 +95,18 @@ def workers(count: int) -> Iterator[Executor]:
                 os.environ[name] = value
 
 
-def leave_interrupts() -> None:
-    """In a process of the pool: an interrupt is for the one that waits, which keeps what has ended."""
+def begin_worker() -> None:
+    """In a process of the pool: an interrupt is for the parent, which keeps what has ended; end with it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    """A pool's processes would outlive a parent that was killed, and wait for work for ever."""
+    parent = parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
 
 
 def run(
