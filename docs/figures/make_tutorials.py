@@ -190,7 +190,7 @@ def gini() -> None:
     right.set_xticks([60, 100, 150, 250, 400, 800], ["60", "100", "150", "250", "400", "800"])
     right.minorticks_off()
     right.set(title="error of the Gini coefficient, epsilon 2", ylim=(1e-4, None))
-    right.legend(fontsize=8.5)
+    right.legend(fontsize=8.5, loc="upper center")
     save(figure, "tutorial_gini")
 
 
