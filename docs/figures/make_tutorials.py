@@ -100,7 +100,9 @@ def salary() -> None:
     pairs = tuple(each.reshape(-1) for each in np.meshgrid(bands, smileys, indexing="ij"))
     surface = last.surfaces["everybody"]
     scaled = surface(pairs, ("x", "y")).reshape(6, 5)
-    heights = surface.low + (surface.high - surface.low) * scaled
+    heights = (
+        surface.low + (surface.high - surface.low) * scaled
+    ) / 2  # a pair counts for both of its people
     top = np.abs(heights).max()
     for panel, values, style, title in (
         (shares, 100 * found, {"cmap": "cividis"}, "first round: % of members"),
@@ -114,7 +116,7 @@ def salary() -> None:
     rounds.imshow(asked, cmap=ListedColormap([SKY, ORANGE]), vmin=0, vmax=1)
     for index, is_first in enumerate(asked.reshape(-1)):
         rounds.text(index % 16, index // 16, "1" if is_first else "2", ha="center", va="center", fontsize=7)
-    rounds.set(title="128 members: asked in round 1 or 2", xticks=[], yticks=[])
+    rounds.set(title="128 members, by round", xticks=[], yticks=[])
     rounds.grid(visible=False)
     save(figure, "tutorial_salary")
 
