@@ -69,7 +69,7 @@ def test_every_way_fits_and_is_seeded():
         assert rows != beyond.measure(small, 5, Path())
         wanted = set(beyond.WAYS) - (set() if setting["data"] in beyond.AUC else {"paper, own", "tree"})
         assert {row["way"] for row in rows} == wanted
-        assert all(np.isfinite(row["value"]) and row["limit"] > 0 for row in rows)
+        assert all(np.isfinite(row["value"]) and float(row["limit"]) > 0 for row in rows)
 
 
 def test_without_real_data_their_settings_give_no_rows(tmp_path):

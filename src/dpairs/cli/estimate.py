@@ -9,7 +9,6 @@ import typer
 
 from ..study import Study
 from ..tally import Tally
-from .plots import plot_distributions
 from .show import output, print_estimate, print_json, print_table
 
 
@@ -27,6 +26,8 @@ def estimate(
     """Estimate the statistic, with its standard error and interval."""
     answer = Tally.load(tally_file, Study.load(study_file)).estimate(estimator)
     if plot is not None:
+        from .plots import plot_distributions  # drawing takes a second to load
+
         plot_distributions(answer.explain(), plot)
     if as_json:
         low, high = answer.confidence_interval(level)

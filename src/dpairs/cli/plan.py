@@ -23,7 +23,6 @@ from ..simulate import simulate
 from ..statistics import STATISTICS, Statistic, exact
 from ..statistics import statistic as statistic_named
 from .columns import batches
-from .plots import CURVE_POINTS, plot_plan
 from .show import output, print_json, print_table, progress
 from .study import DOMAIN_HELP, parse_domain
 
@@ -104,6 +103,8 @@ def plan(
         found.best.save(out)
     checked = _checked(found, check) if check is not None else {}
     if plot is not None:
+        from .plots import CURVE_POINTS, plot_plan  # drawing takes a second to load
+
         with progress("planning", CURVE_POINTS) as step:
             plot_plan(found, ask, plot, step)
     central = (

@@ -18,7 +18,6 @@ from ..simulate import simulate as run_study
 from ..statistics import NamedKernel, TabulatedKernel, exact
 from ..study import Study
 from .columns import batches, column_names, rows_of
-from .plots import plot_runs
 from .show import output, print_estimate, print_json, print_table, progress
 
 
@@ -80,6 +79,8 @@ def simulate(
             advance(1)
     summary = summarize(estimates, truth, level)
     if plot is not None:
+        from .plots import plot_runs  # drawing takes a second to load
+
         plot_runs(estimates, truth, level, plot)
     if as_json:
         print_json({"truth": truth, "summary": summary, "runs": [each.to_json() for each in estimates]})
