@@ -30,8 +30,6 @@ DRAIN = DAY // 2
 """Minutes after the day, in which nobody begins to report and what is on its way arrives."""
 ZONES = {-8: 4, -5: 10, -3: 5, 0: 7, 1: 10, 3: 10, 5.5: 22, 7: 9, 8: 21, 9: 2}
 """Hours from UTC, and percent of the people there: round numbers that we assume."""
-BACKOFF = 7
-"""A device waits 1, 2, 4, ... 64 minutes on average before it tries again, and 64 from then on."""
 FIRST, COPY = 0, 1
 """The first row of a report, and rows beyond it."""
 
@@ -61,6 +59,8 @@ class Fleet:
     sites: int = 3
     outage: tuple[int, int] = (0, 0)
     """The minute at which one of the sites goes away, and for how many minutes."""
+    doublings: int = 6
+    """A device waits 1, 2, 4, ... minutes on average before it tries again, and doubles that so often."""
     lost: float = 0.001
     """Part of the answers that never arrive."""
     front_end_lives: float = DAY
@@ -183,7 +183,7 @@ def simulate(fleet: Fleet, seed: int) -> Outcome:
     seen = Outcome(
         born, *(np.zeros(minutes, dtype=np.int64) for _ in range(5)), *np.zeros((2, 2 * minutes), np.int64)
     )
-    waiting = np.zeros((BACKOFF, 2, minutes), dtype=np.int64)
+    waiting = np.zeros((fleet.doublings + 1, 2, minutes), dtype=np.int64)
     site = np.arange(fleet.front_ends) % fleet.sites
     back = np.zeros(fleet.front_ends, dtype=np.int64)  # the minute from which a front end works
     consumers = [Consumer(fleet, number) for number in range(fleet.partitions)]
@@ -210,7 +210,7 @@ def simulate(fleet: Fleet, seed: int) -> Outcome:
         offered = int(numbers.sum())
         fits = taken(offered, alive * fleet.serves * 60, fleet.refusing)
         accepted = rng.binomial(numbers, fits / max(1, offered))
-        later = np.minimum(attempts + 1, BACKOFF - 1)
+        later = np.minimum(attempts + 1, fleet.doublings)
         np.add.at(waiting, (later, kinds, keys), numbers - accepted)
         # Of those that die, the last second's answers are lost, and all of them are in the queue.
         silent = rng.binomial(accepted, min(1.0, fleet.lost + gone.sum() / (60 * max(1, alive + gone.sum()))))
@@ -219,14 +219,18 @@ def simulate(fleet: Fleet, seed: int) -> Outcome:
         seen.appended += int(accepted.sum())
         first = kinds == FIRST
         np.add.at(seen.to_queue, now - keys[first], accepted[first])
-        parts = rng.multinomial(accepted, np.full(fleet.partitions, 1 / fleet.partitions))
+        came = np.zeros((2, minutes), dtype=np.int64)
+        np.add.at(came, (kinds, keys), accepted)
+        there = np.nonzero(came)
+        parts = rng.multinomial(came[there], np.full(fleet.partitions, 1 / fleet.partitions))
         for each, part in zip(consumers, parts.T, strict=True):
-            some = part > 0
-            each.queue.put(Batch(now, kinds[some], keys[some], part[some]))
+            each.queue.put(Batch(now, *there, part))
             each.minute(now, bool(rng.random() < 1 / fleet.consumer_lives), seen, tallies)
         seen.queued[now] = sum(each.queue.rows for each in consumers)
         seen.trying[now] = waiting[:, FIRST].sum()
         tallies.minute(now)
+    for each in consumers:
+        each.finish(minutes, seen, tallies)
     tallies.finish(minutes)
     return seen
 
@@ -239,7 +243,8 @@ class Consumer:
         self._fleet, self._number = fleet, number
         self._window: list[Batch] = []
         self._back = 0
-        self._filed: dict[int, int] = {}  # the hour in which the rows of a minute went into a file
+        self._filed = np.full(DAY + DRAIN, -1)
+        """The hour in which the rows of a minute went into a file."""
 
     def die(self, now: int) -> None:
         """What was read and is not in a file is read again by the next one."""
@@ -251,10 +256,8 @@ class Consumer:
         if now < self._back:
             return
         self._window += self.queue.work(int(self._fleet.consumes * 60))
-        if (now + self._number) % self._fleet.window == 0 and self._window:
-            for batch in self._window:
-                self._write(batch, now, seen, tallies)
-            seen.files += self._fleet.studies
+        if (now + self._number) % self._fleet.window == 0:
+            self._write_window(now, seen, tallies)
             if dies:  # after the file, before the mark: all of the window comes once more
                 seen.redone += sum(batch.rows for batch in self._window)
                 self._window = [batch.again() for batch in self._window]
@@ -263,14 +266,26 @@ class Consumer:
         if dies:
             self.die(now)
 
+    def finish(self, now: int, seen: Outcome, tallies: Tallies) -> None:
+        """Write what is left at the end, so that every accepted report is in a file."""
+        self._window += self.queue.work(self.queue.rows)
+        self._write_window(now, seen, tallies)
+
+    def _write_window(self, now: int, seen: Outcome, tallies: Tallies) -> None:
+        for batch in self._window:
+            self._write(batch, now, seen, tallies)
+        seen.files += self._fleet.studies if self._window else 0
+
     def _write(self, batch: Batch, now: int, seen: Outcome, tallies: Tallies) -> None:
-        self._filed.setdefault(batch.minute, now // HOUR)
+        hour = now // HOUR
+        if self._filed[batch.minute] < 0:
+            self._filed[batch.minute] = hour
         copies = batch.kinds == COPY
+        repeated = batch.numbers[copies]
         seen.filed += batch.rows
-        seen.repeated += int(batch.numbers[copies].sum())
-        for first, number in zip(batch.keys[copies].tolist(), batch.numbers[copies].tolist(), strict=True):
-            # A copy goes to the partition of its index, and that is in order: the first was filed before.
-            seen.elsewhere += number * (self._filed.get(first, now // HOUR) != now // HOUR)
+        seen.repeated += int(repeated.sum())
+        # A copy goes to the partition of its index, and that is in order: the first was filed before.
+        seen.elsewhere += int(repeated[self._filed[batch.keys[copies]] != hour].sum())
         np.add.at(tallies.fresh, batch.keys[~copies], batch.numbers[~copies])
 
 

@@ -39,7 +39,6 @@ def main() -> None:
         window(Path(name), 1)  # the first file costs what every program's first file costs
         found["windows"] = [window(Path(name), part) for part in (1, 24, 144)]
         found["chain"] = in_files(Path(name) / "chain", ROWS)
-        found["tally"] = tally_of_windows(Path(name) / "tally", 3 * ROWS)
     found["matching"] = [matching(people) for people in (10**5, 10**6)]
     found["deep"] = [deep(leaves, ROWS) for leaves in (16, 24, 32)]
     KEPT.write_text(json.dumps(found, indent=1) + "\n")
@@ -110,19 +109,6 @@ def in_files(folder: Path, people: int) -> dict[str, Any]:
         "rows counted": chain.tally(went.rows).n,
         "windows added up": added.n,
     }
-
-
-def tally_of_windows(folder: Path, people: int) -> dict[str, float]:
-    """Seconds of the tally: of files with everybody in order, and of windows with every sixth person."""
-    went = chain.run(folder, people, seed=2)
-    found = {"people": people}
-    for name, place in (("in order", "people"), ("windows", "windows")):
-        began = time.perf_counter()
-        counted = tally_with_duckdb(chain.STUDY, [f"{folder}/{place}/**/*.parquet"]).tally.n
-        found[name] = time.perf_counter() - began
-        if counted != people:
-            raise RuntimeError(f"{counted} of {people} people were counted")
-    return {**found, "rows in windows": went.rows.shape[1]}
 
 
 def matching(people: int) -> dict[str, float]:
