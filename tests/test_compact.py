@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dpairs
-from dpairs import compact
+from dpairs import compact, files
 from dpairs.errors import BadFile, InvalidInput, WrongStudy
 
 UNIT = dpairs.Interval(0, 1)
@@ -96,3 +96,11 @@ def test_a_changed_byte_gives_another_tally_or_none(place, change, name):
     except InvalidInput:
         return
     assert read != whole
+
+
+def test_nothing_is_written_that_could_not_be_read_back(tmp_path, monkeypatch):
+    monkeypatch.setattr(files, "MAX_BYTES", 10)
+    files.write(tmp_path / "small", b"0123456789", "the file")
+    with pytest.raises(BadFile, match="would be 11 bytes long; at most 10 are read back"):
+        files.write(tmp_path / "large", b"0123456789x", "the file")
+    assert [path.name for path in tmp_path.iterdir()] == ["small"]

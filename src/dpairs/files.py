@@ -30,6 +30,8 @@ def read(path: str | os.PathLike[str], what: str) -> bytes:
 def write(path: str | os.PathLike[str], content: bytes, what: str) -> None:
     """Write a file so that a reader sees the old content or the new one, never a part."""
     place = Path(path)
+    if len(content) > MAX_BYTES:
+        raise BadFile(f"{what} {place} would be {len(content)} bytes long; at most {MAX_BYTES} are read back")
     temporary = place.parent / f".dpairs-{os.getpid()}-{id(content):x}.part"
     try:
         with temporary.open("wb") as file:
