@@ -138,7 +138,8 @@ def test_every_package_was_run_as_often_as_the_page_says(load):
     assert counts == {
         ("dpairs", 20),
         ("pure-ldp", 20),
+        ("pure-ldp", 6),
         ("multi-freq-ldpy", 20),
         ("opendp", 20),
-        ("opendp", runs.SLOW),
+        ("opendp", 3),
     }

@@ -41,6 +41,8 @@ PROGRAMS = {
     ],
 }
 """One value randomized; for two packages also by local hashing, which needs another dependency."""
+ADDED = {"pure-ldp": ("scikit-learn", "statsmodels")}
+"""What a package imports and does not ask for."""
 
 
 def main() -> None:
@@ -49,19 +51,20 @@ def main() -> None:
     rows = []
     for name, programs in PROGRAMS.items():
         with tempfile.TemporaryDirectory() as folder:
-            python = Path(folder) / "bin" / "python"
+            python = str(Path(folder) / "bin" / "python")
+            install = [python, "-m", "pip", "install", "-q", "--disable-pip-version-check"]
             run([sys.executable, "-m", "venv", folder])
-            source = str(ROOT) if name == "dpairs" else name
-            installed = run(
-                [str(python), "-m", "pip", "install", "-q", "--disable-pip-version-check", source]
-            )
-            version = run(
-                [str(python), "-c", f"import importlib.metadata as m; print(m.version('{name}'))"]
-            ).stdout.strip()
-            said = [outcome(run([str(python), "-W", "ignore", "-c", program])) for program in programs]
-        verb = "installs" if installed.returncode == 0 else outcome(installed)
-        rows.append([name, version or "none", verb, said[0], said[1] if len(said) > 1 else "has none"])
-        print(rows[-1])
+            installed = run([*install, str(ROOT) if name == "dpairs" else name])
+            version = run([python, "-c", f"import importlib.metadata as m; print(m.version('{name}'))"])
+            said = [outcome(run([python, "-W", "ignore", "-c", programs[0]]))]
+            if name in ADDED:
+                run([*install, *ADDED[name]])
+                said[0] += f"; with {' and '.join(ADDED[name])} added: "
+                said[0] += outcome(run([python, "-W", "ignore", "-c", programs[0]]))
+            said += [outcome(run([python, "-W", "ignore", "-c", program])) for program in programs[1:]]
+        verb = "works" if installed.returncode == 0 else outcome(installed)
+        rows.append([name, version.stdout.strip() or "none", verb, said[0], *(said[1:] or ["has none"])])
+        print(rows[-1], flush=True)
     head = [
         f"{day}, Python {platform.python_version()}",
         "version",

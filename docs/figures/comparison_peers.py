@@ -39,8 +39,6 @@ def pure_ldp(name: str, cells: int, epsilon: float) -> Oracle:
         client, server = oracles.DEClient(**common), oracles.DEServer(**common)
     elif name == "OUE":
         client, server = (make(**common, use_oue=True) for make in (oracles.UEClient, oracles.UEServer))
-    elif name == "THE":
-        client, server = oracles.HEClient(**common), oracles.HEServer(**common, use_the=True)
     elif name == "HR":
         server = oracles.HadamardResponseServer(**common)
         client = oracles.HadamardResponseClient(**common, hash_funcs=server.get_hash_funcs())

@@ -87,19 +87,20 @@ def of(package: str, case: str) -> list[Result]:
 
 def accuracy() -> None:
     """Errors of AUC and tau from the packages' histograms and from our plans, at the same epsilon."""
-    rows = []
-    ways = {case: dict(enumerate(of("dpairs", case))) for case in CASES}
+    listed: dict[str, list[Result]] = {}
     for place, name in enumerate(("planned, two rounds", "planned, one round", "histogram, one round")):
-        cells = []
-        for case in CASES:
-            result = ways[case].get(place, ways[case][1])  # a plan of one round for tau is the histogram
-            cells.append(shown(result))
-        rows.append([f"dpairs, {name}", *cells])
-    for package in ("pure-ldp", "multi-freq-ldpy"):
-        for name in comparison_runs.MECHANISMS[package]:
-            found = [next(each for each in of(package, case) if named(each) == name) for case in CASES]
-            rows.append([f"{NAMES[package]}, {name}", *map(shown, found)])
-    table("comparison_accuracy", ["", *TITLES.values()], rows)
+        found = [of("dpairs", case) for case in CASES]
+        # For tau the plan of one round is the histogram.
+        listed[f"dpairs, {name}"] = [ways[min(place, len(ways) - 1)] for ways in found]
+    for package, mechanisms in comparison_runs.MECHANISMS.items():
+        for name in mechanisms:
+            chosen = [next(each for each in of(package, case) if named(each) == name) for case in CASES]
+            few = f" ({len(chosen[0].errors)} runs)" * (len(chosen[0].errors) < comparison_runs.RUNS)
+            listed[f"{NAMES[package]}, {name}{few}"] = chosen
+    head = ["", *TITLES.values()]
+    table("comparison_accuracy", head, [[name, *map(shown, found)] for name, found in listed.items()])
+    signed = {name: [f"{np.mean(each.errors):+.4f}" for each in found] for name, found in listed.items()}
+    table("comparison_bias", head, [[name, *cells] for name, cells in signed.items()])
 
     figure, panels = plt.subplots(1, 3, figsize=(9.2, 3.6))
     for panel, case in zip(panels, CASES, strict=True):
@@ -130,21 +131,19 @@ def named(result: Result) -> str:
     return result.way.split(",")[0]
 
 
+WAYS = {
+    "central": ("Laplace", "a curator, who sees everybody's values"),
+    "RR": ("`make_randomized_response`", "nobody"),
+    "bits": ("`make_randomized_response_bitvec`", "nobody"),
+}
+
+
 def opendp() -> None:
     """OpenDP with a curator and without one, beside our plan of two rounds."""
     rows = []
-    for name, who in (
-        ("central", "a curator sees everybody's values"),
-        ("RR", "nobody"),
-        ("bits", "nobody"),
-    ):
-        found = [next(each for each in of("opendp", case) if named(each) == name) for case in CASES]
-        way = {
-            "central": "Laplace",
-            "RR": "`make_randomized_response`",
-            "bits": "`make_randomized_response_bitvec`",
-        }
-        rows.append([f"OpenDP, {way[name]}", who, *map(shown, found)])
+    for name, (way, who) in WAYS.items():
+        found = [[shown(each) for each in of("opendp", case) if named(each) == name] for case in CASES]
+        rows.append([f"OpenDP, {way}", who, *(cell[0] if cell else "-" for cell in found)])
     rows.append(["dpairs, planned, two rounds", "nobody", *(shown(of("dpairs", case)[0]) for case in CASES)])
     table("comparison_opendp", ["", "who is trusted", *TITLES.values()], rows)
 
