@@ -3,10 +3,24 @@
 from __future__ import annotations
 
 from ..errors import BadParameter
-from . import auc_diabetes, beyond
+from . import (
+    auc_diabetes,
+    auc_diabetes_generic,
+    auc_synthetic_generic,
+    auc_synthetic_tree,
+    beyond,
+    splitting,
+)
 from .experiment import Experiment
 
-EXPERIMENTS: tuple[Experiment, ...] = (auc_diabetes.EXPERIMENT, beyond.EXPERIMENT)
+EXPERIMENTS: tuple[Experiment, ...] = (
+    auc_diabetes.EXPERIMENT,
+    auc_synthetic_tree.EXPERIMENT,
+    auc_synthetic_generic.EXPERIMENT,
+    auc_diabetes_generic.EXPERIMENT,
+    splitting.EXPERIMENT,
+    beyond.EXPERIMENT,
+)
 
 
 def named(name: str) -> Experiment:
