@@ -15,10 +15,6 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-import matplotlib
-
-matplotlib.use("Agg")
-
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
@@ -27,30 +23,14 @@ from numpy.typing import NDArray
 import dpairs
 from dpairs import mechanisms, theory
 from dpairs.axes import Axis
+from dpairs.experiments import sources
+from dpairs.experiments.style import BLACK, BLUE, GREEN, ORANGE, PURPLE, SETTINGS, SKY, VERMILION
+from dpairs.experiments.synthetic import people
 from dpairs.statistics.binned import distance
 
 HERE = Path(__file__).parent
-BLACK, ORANGE, SKY, GREEN = "#000000", "#E69F00", "#56B4E9", "#009E73"
-BLUE, VERMILION, PURPLE = "#0072B2", "#D55E00", "#CC79A7"  # Okabe and Ito's palette
 
-plt.rcParams.update(
-    {
-        "font.size": 9.5,
-        "axes.spines.top": False,
-        "axes.spines.right": False,
-        "axes.grid": True,
-        "grid.color": "#DDDDDD",
-        "grid.linewidth": 0.6,
-        "axes.axisbelow": True,
-        "legend.frameon": False,
-        "savefig.facecolor": "white",
-    }
-)
-
-
-def people(seed: int) -> np.random.Generator:
-    """A seeded generator of made-up data."""
-    return np.random.default_rng(seed)
+plt.rcParams.update(SETTINGS)
 
 
 def save(figure: Any, name: str) -> None:
@@ -66,6 +46,19 @@ def table(name: str, head: Sequence[str], rows: Iterable[Sequence[str]]) -> None
     text = "".join(f"| {' | '.join(line)} |\n" for line in lines)
     (HERE / f"{name}.txt").write_text(text, encoding="utf-8")
     print(f"wrote {name}.txt\n{text}")
+
+
+def data_folder() -> Path:
+    """Where the real data are; nowhere in particular if nobody said."""
+    return sources.folder(None) or Path()
+
+
+def at_hand(name: str, file: str) -> bool:
+    """Whether a file of real data is there; says so if not."""
+    there = not sources.missing((file,), sources.folder(None))
+    if not there:
+        print(f"{name}: skipped, because {sources.VARIABLE} names no folder with {file}.")
+    return there
 
 
 # ---------------------------------------------------------------- flow

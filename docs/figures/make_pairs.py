@@ -9,26 +9,26 @@ Everything is seeded: a second run gives the same numbers. ``ratings`` and ``bes
 
 from __future__ import annotations
 
-import csv
-import gzip
 import math
 import os
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from typing import Any, cast
 
 import matplotlib.pyplot as plt
 import numpy as np
-from make_figures import BLACK, BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILION, people, save, table
+from make_figures import at_hand, data_folder, save, table
 from make_tree import run_all
 from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
 from numpy.typing import NDArray
 
 import dpairs
 from dpairs import theory
+from dpairs.experiments import sources
+from dpairs.experiments.style import BLACK, BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILION
+from dpairs.experiments.synthetic import people
 from dpairs.garbled.choosing import best_noise, candidates, noise
 from dpairs.garbled.custom import Table
 from dpairs.garbled.function import PairFunction
@@ -46,8 +46,6 @@ Matrix = NDArray[np.float64]
 
 # ---------------------------------------------------------------- ratings
 
-RATINGS = dpairs.Levels([-1, 1, 2, 3, 4, 5])
-SOURCE = "tripadvisor_ratings.csv.gz"
 EPSILONS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
 FEW = (0.5, 1.0, 2.0, 10.0)
 NOISES = ("laplace", "response", "kary")
@@ -66,23 +64,9 @@ class Rated:
     noise: str = ""
 
 
-@cache
 def ratings() -> dict[str, NDArray[np.int64]]:
     """What people gave for the room and for cleanliness; -1 is no rating, the lowest level."""
-    with gzip.open(Path(os.environ["DPAIRS_DATA"]) / SOURCE, "rt", encoding="utf-8") as text:
-        rows = [(int(row["rooms"]), int(row["cleanliness"])) for row in csv.DictReader(text)]
-    x, y = np.array(rows, dtype=np.int64).T
-    if x.size != 243_837:
-        raise ValueError(f"expected 243,837 ratings, not {x.size}")
-    return {"x": x, "y": y}
-
-
-def at_hand(name: str) -> bool:
-    """Whether the ratings are there; says so if not."""
-    if (Path(os.environ.get("DPAIRS_DATA", "")) / SOURCE).is_file() and "DPAIRS_DATA" in os.environ:
-        return True
-    print(f"{name}: skipped, because DPAIRS_DATA names no folder with {SOURCE}.")
-    return False
+    return sources.ratings(data_folder())
 
 
 def rated(job: Rated) -> float:
@@ -96,7 +80,7 @@ def rated(job: Rated) -> float:
         "kendall_tau",
         protocol=job.protocol,
         epsilon=job.epsilon,
-        domain=(RATINGS, RATINGS),
+        domain=(sources.LEVELS, sources.LEVELS),
         seed=job.run,
         **options,
     )
@@ -160,7 +144,7 @@ def rating_errors() -> dict[str, dict[float, tuple[float, float]]]:
 
 def ratings_table() -> None:
     """Kendall's tau of the hotel ratings: noise, number of pairs, and other protocols."""
-    if not at_hand("ratings"):
+    if not at_hand("ratings", sources.RATINGS):
         return
     found = rating_errors()
     rows = []
@@ -239,7 +223,7 @@ def rated_population() -> Population:
 
 def best() -> None:
     """The error against the number of pairs of a person, and where it is least."""
-    if not at_hand("best"):
+    if not at_hand("best", sources.RATINGS):
         return
     shares, n = rated_population(), ratings()["x"].size
     zetas = shares.zetas

@@ -10,20 +10,21 @@ in the folder that the variable DPAIRS_DATA names.
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
-from make_figures import BLUE, GREEN, PURPLE, VERMILION, people, save, table
+from make_figures import at_hand, data_folder, save, table
 from matplotlib.colors import ListedColormap
 from matplotlib.patches import Patch
 from plan_grid import Cell, read, summary
 
 import dpairs
+from dpairs.experiments import sources
+from dpairs.experiments.style import BLUE, GREEN, PURPLE, VERMILION
+from dpairs.experiments.synthetic import people
 
 COLOURS = {"histogram": VERMILION, "tree": GREEN, "projection": BLUE, "pairwise": PURPLE}
 MARKS = {"histogram": "s", "tree": "^", "projection": "o", "pairwise": "D"}
@@ -209,15 +210,9 @@ MECHANISMS = ("krr", "projective", "optimized")
 
 def ratings() -> None:
     """Mechanisms of one round on the paper's hotel ratings: Kendall's tau of two ratings, 36 cells."""
-    import pandas as pd
-
-    path = Path(os.environ.get("DPAIRS_DATA", "")) / "tripadvisor_ratings.csv.gz"
-    if not path.exists():
-        print("ratings needs tripadvisor_ratings.csv.gz: set DPAIRS_DATA")
+    if not at_hand("ratings", sources.RATINGS):
         return
-    frame = pd.read_csv(path, usecols=["rooms", "cleanliness"])
-    data = {"x": frame["rooms"].to_numpy(), "y": frame["cleanliness"].to_numpy()}
-    levels = dpairs.Levels([-1, 1, 2, 3, 4, 5])
+    data, levels = sources.ratings(data_folder()), sources.LEVELS
     truth, rows = dpairs.exact("kendall_tau", data), []
     for epsilon in (0.5, 1.0, 2.0, 5.0):
         errors = [

@@ -18,42 +18,30 @@ from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
-from make_figures import (
-    BLACK,
-    BLUE,
-    GREEN,
-    ORANGE,
-    SKY,
-    VERMILION,
-    people,
-    root_mean_square,
-    save,
-    table,
-)
-from make_tree import MILLION, classes, unit_scores
+from make_figures import at_hand, data_folder, root_mean_square, save, table
+from make_tree import MILLION
 from projection_runs import (
-    RATINGS,
     RUNS,
     UNIT,
     Case,
     Data,
-    at_hand,
     below,
     drawn,
     first_round,
     groups,
     held,
-    hospital,
     limited,
     mean_error,
     one_bit,
-    ratings,
     shown,
     study_of,
 )
 
 import dpairs
 from dpairs import mechanisms
+from dpairs.experiments import sources
+from dpairs.experiments.style import BLACK, BLUE, GREEN, ORANGE, SKY, VERMILION
+from dpairs.experiments.synthetic import classes, people, unit_scores
 from dpairs.mechanisms import BitResponse
 from dpairs.mechanisms.scalar import scalar_response
 from dpairs.protocols.pilot import Pilot, PublicNoise
@@ -167,9 +155,9 @@ WAYS = {
 
 def hotel() -> None:
     """Kendall's tau-a of two hotel ratings, against both histograms."""
-    if not at_hand("tripadvisor_ratings.csv.gz"):
+    if not at_hand("ratings", sources.RATINGS):
         return
-    size = ratings()["x"].size
+    size = sources.ratings(data_folder())["x"].size
     cases = {
         (name, loss): Case("ratings", size, loss, protocol=way)
         for name, way in WAYS.items()
@@ -189,9 +177,9 @@ HOSPITAL_LOSSES = (1.0, 2.0, 5.0)
 
 def diabetes() -> None:
     """The AUC of a readmission score on the hospital data."""
-    if not at_hand("diabetic_data.csv.gz"):
+    if not at_hand("diabetes", sources.HOSPITAL):
         return
-    size = hospital()[0].size
+    size = sources.hospital(data_folder())["score"].size
     ways = {"`tree`": "tree", "`histogram`, 16 bins": "histogram", "`projection`": "projection"}
     cases = {
         (name, loss): Case("hospital", size, loss, protocol=way)
@@ -303,7 +291,7 @@ def share() -> None:
         ("`auc`, integers of 20 bits", "auc", dpairs.Integers(0, 2**20 - 1)),
         ("`auc`, an interval", "auc", UNIT),
         ("`kendall_tau`, two intervals", "kendall_tau", (UNIT, UNIT)),
-        ("`kendall_tau`, 6 x 6 levels", "kendall_tau", (RATINGS, RATINGS)),
+        ("`kendall_tau`, 6 x 6 levels", "kendall_tau", (sources.LEVELS, sources.LEVELS)),
         ("`gini_mean_difference`, an interval", "gini_mean_difference", UNIT),
         ("`collision_entropy`, 16 categories", "collision_entropy", dpairs.Categories(list(range(16)))),
     ):

@@ -17,10 +17,11 @@ from pathlib import Path
 from typing import Any
 
 import matplotlib.pyplot as plt
-from make_figures import BLUE, GREEN, ORANGE, VERMILION, save, table
+from make_figures import save, table
 from make_pairs import SHAPES, session
 
 import dpairs
+from dpairs.experiments.style import BLUE, GREEN, ORANGE, VERMILION
 from dpairs.garbled.choosing import noise
 from dpairs.garbled.function import PairFunction
 

@@ -9,7 +9,6 @@ the file ``diabetic_data.csv.gz`` in the folder that the variable DPAIRS_DATA na
 
 from __future__ import annotations
 
-import gzip
 import math
 import multiprocessing
 import os
@@ -24,78 +23,21 @@ from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
-from make_figures import (
-    BLACK,
-    BLUE,
-    GREEN,
-    ORANGE,
-    PURPLE,
-    SKY,
-    VERMILION,
-    people,
-    root_mean_square,
-    save,
-    table,
-)
+from make_figures import at_hand, data_folder, root_mean_square, save, table
 from matplotlib.patches import Patch
 from numpy.typing import NDArray
 from scipy.stats import norm
 
 import dpairs
 from dpairs import theory
+from dpairs.experiments import sources
+from dpairs.experiments.style import BLACK, BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILION
+from dpairs.experiments.synthetic import HIGH, LOW, WIDE, classes, normals_population, scores, unit_scores
 
 MILLION = 10**6
 ESTIMATORS = ("paper", "paper-zero", "pruned")
 SHOWN = (("paper", VERMILION, "s--"), ("pruned", BLUE, "o-"))
-LOW, HIGH, WIDE = 0.4, 0.6, 0.1
-"""Centres of the two normals, negatives first, and their standard deviation; scores lie in [0, 1]."""
 WORKERS = 2
-
-
-# ---------------------------------------------------------------- data
-
-
-def scores(name: str, alpha: int, size: int, seed: int) -> NDArray[Any]:
-    """Scores of ``size`` positives, then of as many negatives, from 0 to 2^alpha - 1."""
-    whole = np.uint64(2**alpha - 1)
-    result = np.zeros(2 * size, dtype=np.uint64)
-    if name == "auc_one":
-        result[:size] = whole
-    elif name == "ithdigit":
-        result[:size] = math.floor(1e-4 * 2**alpha)
-    elif name == "ur":
-        result = people(seed).integers(0, whole, 2 * size, dtype=np.uint64, endpoint=True)
-    elif name == "normals":
-        result = (unit_scores(size, seed) * 2.0**alpha).astype(np.uint64)
-    else:  # the bits of a positive float64 are in the order of the numbers
-        result = unit_scores(size, seed).view(np.uint64)
-    return result
-
-
-def unit_scores(size: int, seed: int) -> NDArray[np.float64]:
-    """Two overlapping normals, cut at both ends of [0, 1)."""
-    drawn = people(seed).normal(np.repeat([HIGH, LOW], size), WIDE)
-    return np.clip(drawn, 0.0, np.nextafter(1.0, 0.0))
-
-
-def classes(size: int) -> NDArray[np.int64]:
-    """The labels that belong to `scores`."""
-    return np.repeat(np.array([1, 0]), size)
-
-
-def normals_population(alpha: int, size: int) -> tuple[float, float]:
-    """The AUC of the two binned normals, and the standard error of a sample's, both exact."""
-    edges = np.linspace(0, 1, 2**alpha + 1)
-    edges[0], edges[-1] = -np.inf, np.inf
-    above, below = (np.diff(norm.cdf(edges, centre, WIDE)) for centre in (HIGH, LOW))
-    won = np.cumsum(below) - below / 2  # by a positive in each bin
-    lost = 1 - (np.cumsum(above) - above / 2)
-    value = float(above @ won)
-    first = float(above @ won**2) - value**2
-    second = float(below @ lost**2) - value**2
-    square = float(above @ (np.cumsum(below) - 0.75 * below)) - value**2
-    variance = ((size - 1) * (first + second) + square) / size**2
-    return value, math.sqrt(variance)
 
 
 # ---------------------------------------------------------------- runs
@@ -532,53 +474,15 @@ def epsilon() -> None:
 # ---------------------------------------------------------------- diabetes
 
 DIABETES_DEPTHS = (4, 8, 12, 16)
-NUMBERS = (
-    "time_in_hospital",
-    "num_lab_procedures",
-    "num_procedures",
-    "num_medications",
-    "number_outpatient",
-    "number_emergency",
-    "number_inpatient",
-    "number_diagnoses",
-)
-WORDS = (
-    "race",
-    "gender",
-    "age",
-    "admission_type_id",
-    "discharge_disposition_id",
-    "admission_source_id",
-    "A1Cresult",
-    "max_glu_serum",
-    "insulin",
-    "metformin",
-    "change",
-    "diabetesMed",
-    "group_1",
-    "group_2",
-    "group_3",
-)
-GROUPS = (
-    ("circulatory", 390, 460),
-    ("respiratory", 460, 520),
-    ("digestive", 520, 580),
-    ("injury", 800, 1000),
-    ("musculoskeletal", 710, 740),
-    ("genitourinary", 580, 630),
-    ("neoplasms", 140, 240),
-)
 
 
 def diabetes() -> None:
     """The AUC of a readmission score on the hospital data, against epsilon and the number of leaves."""
-    folder = os.environ.get("DPAIRS_DATA", "")
-    source = Path(folder) / "diabetic_data.csv.gz"
-    if not folder or not source.is_file():
-        print("diabetes: skipped, because DPAIRS_DATA names no folder with diabetic_data.csv.gz.")
+    if not at_hand("diabetes", sources.HOSPITAL):
         return
-    score, label = readmission(source)
-    truth = dpairs.exact("auc", {"score": score, "label": label})
+    patients = sources.hospital(data_folder())
+    score, label = patients["score"], patients["label"]
+    truth = dpairs.exact("auc", patients)
     counts = int(label.sum()), int((1 - label).sum())
     print(f"diabetes: {label.size:,} test rows, {counts[0]} positives, exact AUC {truth:.4f}")
     jobs = {
@@ -635,48 +539,6 @@ def hospital(job: tuple[float, int, int, float, bytes, bytes]) -> dict[str, Outc
         "auc", protocol="tree", epsilon=loss, domain=dpairs.Interval(0, 1), bins=2**alpha, seed=run
     )
     return outcomes(dpairs.simulate_tally(study, data, seed=run), [name for name, *_ in SHOWN], truth)
-
-
-def readmission(source: Path) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Scores in [0, 1] and labels of the test rows: logistic regression on the other rows."""
-    import pandas as pd
-    from sklearn.compose import make_column_transformer
-    from sklearn.linear_model import LogisticRegression
-    from sklearn.model_selection import train_test_split
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import OneHotEncoder, StandardScaler
-
-    with gzip.open(source, "rt", encoding="utf-8") as text:
-        frame = pd.read_csv(text, keep_default_na=False, low_memory=False)
-    # Died, or went to a hospice: nobody can be readmitted. Then a patient's last visit only.
-    frame = frame[~frame["discharge_disposition_id"].isin([11, 13, 14, 19, 20, 21])]
-    frame = frame[(frame[["diag_1", "diag_2", "diag_3"]] != "?").all(axis=1)]
-    frame = frame.sort_values("encounter_id").drop_duplicates("patient_nbr", keep="last")
-    for place in (1, 2, 3):
-        frame[f"group_{place}"] = [diagnosis_group(code) for code in frame[f"diag_{place}"]]
-    label = (frame["readmitted"] == "<30").to_numpy().astype(np.int64)
-    train, test = train_test_split(np.arange(label.size), test_size=0.2, stratify=label, random_state=0)
-    sizes = label.size, test.size, int(label[test].sum())
-    if sizes != (68_888, 13_778, 693):
-        raise ValueError(f"expected 68,888 rows, 13,778 test rows and 693 positives, not {sizes}")
-    columns = make_column_transformer(
-        (StandardScaler(), list(NUMBERS)), (OneHotEncoder(handle_unknown="ignore"), list(WORDS))
-    )
-    model = make_pipeline(columns, LogisticRegression(class_weight="balanced", max_iter=1000))
-    model.fit(frame.iloc[train], label[train])
-    return model.predict_proba(frame.iloc[test])[:, 1], label[test]
-
-
-def diagnosis_group(code: str) -> str:
-    """The usual groups of ICD-9 codes in studies of these data."""
-    if code[:1] in "EV":
-        return "other"
-    number = float(code)
-    if int(number) == 250:
-        return "diabetes"
-    special = {785: "circulatory", 786: "respiratory", 787: "digestive", 788: "genitourinary"}
-    within = [name for name, low, high in GROUPS if low <= number < high]
-    return special.get(int(number), within[0] if within else "other")
 
 
 # ---------------------------------------------------------------- explain

@@ -6,19 +6,19 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-from make_figures import people
-from make_tree import classes, readmission, run_all, scores, unit_scores
+from make_figures import data_folder
+from make_tree import run_all
 from numpy.typing import NDArray
 
 import dpairs
+from dpairs.experiments import sources
+from dpairs.experiments.synthetic import PAPERS, classes, people, scores, unit_scores
 from dpairs.mechanisms import BitResponse
 from dpairs.protocols.projection_bits import BitRound
 from dpairs.randomness import SeededRandomness
@@ -27,7 +27,6 @@ RUNS = 20
 OF_NORMAL = math.sqrt(2 / math.pi)
 """The mean absolute value of a standard normal number."""
 UNIT = dpairs.Interval(0, 1)
-RATINGS = dpairs.Levels([-1, 1, 2, 3, 4, 5])
 Vector = NDArray[np.float64]
 Data = dict[str, NDArray[Any]]
 
@@ -71,16 +70,15 @@ class Outcome:
 
 def drawn(case: Case) -> tuple[str, Any, Data]:
     """The statistic, its domain and the people."""
-    if case.data in ("auc_one", "ur", "ithdigit"):
+    if case.data in PAPERS:
         score = scores(case.data, case.alpha, case.size, case.run)
         return "auc", dpairs.Integers(0, 2**case.alpha - 1), {"score": score, "label": classes(case.size)}
     if case.data == "normals":
         return "auc", UNIT, {"score": unit_scores(case.size, case.run), "label": classes(case.size)}
     if case.data == "hospital":
-        score, label = hospital()
-        return "auc", UNIT, {"score": score, "label": label}
+        return "auc", UNIT, sources.hospital(data_folder())
     if case.data == "ratings":
-        return "kendall_tau", (RATINGS, RATINGS), ratings()
+        return "kendall_tau", (sources.LEVELS, sources.LEVELS), sources.ratings(data_folder())
     draw = people(case.run)
     if case.data == "plane":
         x, other = draw.normal(size=(2, case.size))
@@ -94,31 +92,6 @@ def drawn(case: Case) -> tuple[str, Any, Data]:
         score = np.clip(draw.normal(np.repeat([0.3, 0.5, 0.7], case.size), 0.15), 0, 1)
         return "vus", UNIT, {"score": score, "label": np.repeat([0, 1, 2], case.size)}
     raise ValueError(f"there are no data named {case.data!r}")
-
-
-def at_hand(name: str) -> bool:
-    """Whether a file of real data is there."""
-    folder = os.environ.get("DPAIRS_DATA", "")
-    there = bool(folder) and (Path(folder) / name).is_file()
-    if not there:
-        print(f"skipped, because DPAIRS_DATA names no folder with {name}")
-    return there
-
-
-@cache
-def hospital() -> tuple[NDArray[Any], NDArray[Any]]:
-    """Scores and labels of the hospital data's test rows."""
-    return readmission(Path(os.environ["DPAIRS_DATA"]) / "diabetic_data.csv.gz")
-
-
-@cache
-def ratings() -> Data:
-    """Two ratings of each person; -1 stands for none."""
-    import pandas as pd
-
-    path = Path(os.environ["DPAIRS_DATA"]) / "tripadvisor_ratings.csv.gz"
-    frame = pd.read_csv(path, usecols=["rooms", "cleanliness"])
-    return {"x": frame["rooms"].to_numpy(), "y": frame["cleanliness"].to_numpy()}
 
 
 # ---------------------------------------------------------------- runs
