@@ -64,6 +64,7 @@ def pictures(results: Results) -> Iterator[Picture]:
                 curve(axes, alphas, errors, place, label, dashed=name != "krr")
         axes.axhline(0.5, color="#777777", lw=1, zorder=0)
         log_axes(axes, y=(0.001, 0.01, 0.1, 1, 10, 100, 1000))
+        axes.set_ylim(bottom=0.00005)  # bars that reach below 0 are cut
         powers(axes, results.values("alpha"), "d, bins")
         axes.set_title(data, fontsize=9.5)
     row[0].set_ylabel("mean absolute error of the AUC")

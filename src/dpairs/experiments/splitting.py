@@ -97,7 +97,7 @@ def fits(results: Results, estimator: str) -> dict[tuple[str, str, str], tuple[l
 
 def pictures(results: Results) -> Iterator[Picture]:
     """The mean squared error against the depth."""
-    figure, grid = panels(len(SETS), len(ESTIMATORS), height=3.2, sharey="col")
+    figure, grid = panels(len(SETS), len(ESTIMATORS), height=3.2, sharey=True)
     depths = results.values("alpha")
     for row, (name, words) in zip(grid, ESTIMATORS.items(), strict=True):
         found = fits(results, name)
@@ -127,9 +127,9 @@ def findings(results: Results) -> Findings:
         if (order := bound(*key[1:])) is not None
     }
     over = [key for key, (slope, doubt, order) in within.items() if slope - 2 * doubt > order]
-    told = "; ".join(
-        f"{way}, {target}, {data}: {slope:.1f} ± {doubt:.1f} (bound {order})"
-        for (data, way, target), (slope, doubt, order) in within.items()
+    beyond = ", ".join(
+        f"{way} on {SETS[data]} ({slope:.1f} ± {doubt:.1f}, the bound has {order})"
+        for (data, way, _), (slope, doubt, order) in ((key, within[key]) for key in over)
     )
     hard, doubt, order = within["auc_one", "users", "population"]
     deepest = depths[-1]
@@ -143,10 +143,13 @@ def findings(results: Results) -> Findings:
     checks = [
         Check(
             "No splitting's error grows faster with alpha than table 1 says (two standard errors allowed).",
-            told,
+            f"{len(within) - len(over)} of {len(within)} fitted exponents are within; above: "
+            f"{beyond or 'none'}",
             not over,
-            f"Above the bound: {'; '.join(', '.join(key) for key in over)}. A bound's order is about large "
-            "alpha; with few levels a smaller error may grow faster on its way to it.",
+            "The order of budget-advanced is that of the paper's formula. The exact sum of losses, which "
+            "stands here, is plain division up to 16 levels, so it grows as division does, from a far "
+            "smaller error than the formula's. For any other row: an order is about large alpha, and with "
+            "few levels an error may grow faster on its way to it.",
         ),
         Check(
             "On auc_one the analysis is not far from tight: with people split, around the population, the "
