@@ -25,7 +25,6 @@ from projection_runs import (
     UNIT,
     Case,
     Data,
-    below,
     drawn,
     first_round,
     groups,
@@ -40,6 +39,7 @@ from projection_runs import (
 import dpairs
 from dpairs import mechanisms
 from dpairs.experiments import sources
+from dpairs.experiments.limits import below
 from dpairs.experiments.style import BLACK, BLUE, GREEN, ORANGE, SKY, VERMILION
 from dpairs.experiments.synthetic import classes, people, unit_scores
 from dpairs.mechanisms import BitResponse

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
@@ -17,17 +17,13 @@ from make_tree import run_all
 from numpy.typing import NDArray
 
 import dpairs
-from dpairs.experiments import sources
+from dpairs.experiments import limits, sources
 from dpairs.experiments.synthetic import PAPERS, classes, people, scores, unit_scores
-from dpairs.mechanisms import BitResponse
 from dpairs.protocols.projection_bits import BitRound
 from dpairs.randomness import SeededRandomness
 
 RUNS = 20
-OF_NORMAL = math.sqrt(2 / math.pi)
-"""The mean absolute value of a standard normal number."""
 UNIT = dpairs.Interval(0, 1)
-Vector = NDArray[np.float64]
 Data = dict[str, NDArray[Any]]
 
 
@@ -181,92 +177,9 @@ def held(found: Sequence[Outcome]) -> int:
 
 
 def one_bit(case: Case) -> float:
-    """The mean absolute error if the distribution were known and everybody sent one bit in the second round.
-
-    The pilot is then the people themselves, so psi is exact and nothing is left of second order.
-    """
+    """The mean absolute error if the distribution were known and everybody sent one bit."""
     statistic, domain, data = drawn(case)
-    bit = BitResponse.for_epsilon(case.epsilon)
-    variance = 0.0
-    for psi, low, high in FUNCTIONS[statistic](domain, data):
-        if high > low:
-            inside = np.clip((psi - low) / (high - low), 0, 1)
-            variance += (high - low) ** 2 * float(bit.variances(inside).mean()) / psi.size
-    return OF_NORMAL * math.sqrt(variance)
-
-
-def _ends(domain: Any) -> NDArray[Any]:
-    return np.array([domain.low, domain.high], dtype=np.uint64 if domain.kind == "integers" else np.float64)
-
-
-def below(ordered: NDArray[Any], values: NDArray[Any], tie: float = 0.5) -> Vector:
-    """The share of ``ordered`` below each value; a tie counts ``tie``."""
-    less, reached = (np.searchsorted(ordered, values, side=side) for side in ("left", "right"))
-    return (less + tie * (reached - less)) / ordered.size
-
-
-Known = list[tuple[Vector, float, float]]
-"""For each stratum: psi of every person, and the least and the largest value that psi has anywhere."""
-
-
-def known_auc(domain: Any, data: Data) -> Known:
-    """A positive wins against those below, a negative loses against those above."""
-    positive, negative = (np.sort(data["score"][data["label"] == label]) for label in (1, 0))
-    ends = _ends(domain)
-    low, high = below(negative, ends)
-    last, first = 1 - below(positive, ends)
-    return [(below(negative, positive), low, high), (1 - below(positive, negative), first, last)]
-
-
-def known_gini(domain: Any, data: Data) -> Known:
-    """Twice the mean distance to all others."""
-    ordered = np.sort(data["value"])
-    sums, total = np.concatenate(([0.0], np.cumsum(ordered))), float(ordered.sum())
-
-    def distance(values: NDArray[Any]) -> Vector:
-        place = np.searchsorted(ordered, values)
-        return 2 * (values * (2 * place - ordered.size) + total - 2 * sums[place]) / ordered.size
-
-    psi = distance(ordered)
-    return [(psi, float(psi.min()), float(distance(_ends(domain)).max()))]
-
-
-def known_tau(domain: Any, data: Data) -> Known:
-    """Twice the mean concordance with all others; numbers in 512 x 512 cells."""
-    sizes, codes = [], []
-    for side, name in zip(domain, ("x", "y"), strict=True):
-        if side.kind == "levels":
-            codes.append(np.searchsorted(np.array(side.values), data[name]))
-            sizes.append(side.size)
-        else:
-            codes.append(np.minimum((data[name] - side.low) / (side.high - side.low) * 512, 511).astype(int))
-            sizes.append(512)
-    shares = np.zeros(sizes)
-    np.add.at(shares, tuple(codes), 1 / codes[0].size)
-    signs = [np.sign(np.subtract.outer(np.arange(size), np.arange(size))) for size in sizes]
-    psi = 2 * signs[0] @ shares @ signs[1].T
-    return [(psi[tuple(codes)], float(psi.min()), float(psi.max()))]
-
-
-def known_vus(domain: Any, data: Data) -> Known:
-    """How often a person of each class completes a triple in order (scores without ties)."""
-    low, middle, high = (np.sort(data["score"][data["label"] == label]) for label in (0, 1, 2))
-    under, over = below(low, middle), 1 - below(high, middle)
-    # Sums over the middle people below (above) a value.
-    upto = np.concatenate(([0.0], np.cumsum(under))) / middle.size
-    onwards = np.concatenate(([0.0], np.cumsum(over))) / middle.size
-    first = onwards[-1] - onwards[np.searchsorted(middle, low)]
-    third = upto[np.searchsorted(middle, high)]
-    between = under * over
-    return [(first, 0.0, onwards[-1]), (between, 0.0, float(between.max())), (third, 0.0, upto[-1])]
-
-
-FUNCTIONS: dict[str, Callable[[Any, Data], Known]] = {
-    "auc": known_auc,
-    "gini_mean_difference": known_gini,
-    "kendall_tau": known_tau,
-    "vus": known_vus,
-}
+    return limits.one_bit(statistic, domain, data, case.epsilon)
 
 
 def limited(found: Iterable[Outcome], case: Case) -> list[str]:

@@ -118,7 +118,7 @@ def _section(section: Section) -> Iterable[Part]:
         )
     for check in checks:
         if section.judged and not check.holds and check.why:
-            yield Paragraph(check.why, f"Why not: {check.statement}")
+            yield Paragraph(check.why, f"Why not: {check.statement.rstrip('.')}")
 
 
 # ---------------------------------------------------------------- Markdown
