@@ -9,12 +9,14 @@ from . import (
     auc_synthetic_generic,
     auc_synthetic_tree,
     beyond,
+    kendall_tripadvisor,
     splitting,
 )
 from .experiment import Experiment
 
 EXPERIMENTS: tuple[Experiment, ...] = (
     auc_diabetes.EXPERIMENT,
+    kendall_tripadvisor.EXPERIMENT,
     auc_synthetic_tree.EXPERIMENT,
     auc_synthetic_generic.EXPERIMENT,
     auc_diabetes_generic.EXPERIMENT,
