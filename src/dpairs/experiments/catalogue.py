@@ -9,6 +9,9 @@ from . import (
     auc_synthetic_generic,
     auc_synthetic_tree,
     beyond,
+    bounds,
+    entropy,
+    gini,
     kendall_tripadvisor,
     splitting,
 )
@@ -21,7 +24,10 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     auc_synthetic_generic.EXPERIMENT,
     auc_diabetes_generic.EXPERIMENT,
     splitting.EXPERIMENT,
+    bounds.EXPERIMENT,
     beyond.EXPERIMENT,
+    gini.EXPERIMENT,
+    entropy.EXPERIMENT,
 )
 
 

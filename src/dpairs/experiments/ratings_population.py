@@ -11,8 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import theory
-from ..protocols.pairwise import Pairwise
-from ..statistics import exact
 from . import sources
 
 DELTA = 1e-8
@@ -23,10 +21,15 @@ DELTA = 1e-8
 class Population:
     """The rated pairs of people as shares of cells, and their kernel."""
 
-    people: int
+    cells: NDArray[np.int64]
     shares: NDArray[np.float64]
     kernel: NDArray[np.float64]
     truth: float
+
+    @property
+    def people(self) -> int:
+        """How many there are."""
+        return self.cells.size
 
     @property
     def sampling(self) -> float:
@@ -38,13 +41,10 @@ class Population:
         variance = 4 * theory.krr_variance(self.people, epsilon, (self.kernel + 1) / 2, self.shares)
         return math.sqrt(variance - self.sampling)
 
-    def pairs_error(self, protocol: Pairwise) -> float:
-        """The same of pairs."""
-        levels = np.rint(self.kernel).astype(np.int64) + 1
-        each = np.array([protocol.noise.variance(level) for level in range(3)])
-        noise = float(protocol.code.kernel.step) ** 2 * float(self.shares @ each[levels] @ self.shares)
+    def pairs_error(self, pairs: int, noise: float) -> float:
+        """The same of pairs, each with noise of this variance."""
         zetas = theory.zetas(self.kernel, self.shares)
-        return math.sqrt(theory.pairs_mse(self.people, protocol.pairs, *zetas, noise) - self.sampling)
+        return math.sqrt(theory.pairs_mse(self.people, pairs, *zetas, noise) - self.sampling)
 
     def all_pairs_error(self, epsilon: float) -> float:
         """The same of all pairs: noise only, for a kernel whose range is 2."""
@@ -61,4 +61,6 @@ def population(data: Path, rated_only: bool) -> Population:
     place = np.searchsorted(value, table["x"]) * levels + np.searchsorted(value, table["y"])
     shares = np.bincount(place, minlength=x.size) / place.size
     kernel = (np.sign(x[:, None] - x) * np.sign(y[:, None] - y)).astype(np.float64)
-    return Population(place.size, shares, kernel, exact("kendall_tau", table))
+    # A person is tied with itself, so pairs of equal people add nothing to the sum over all.
+    truth = float(shares @ kernel @ shares) * place.size / (place.size - 1)
+    return Population(place, shares, kernel, truth)
