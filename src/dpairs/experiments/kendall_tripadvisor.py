@@ -100,14 +100,13 @@ def words(method: str, pairs: int) -> str:
 def pictures(results: Results) -> Iterator[Picture]:
     """The error against epsilon: the paper's figure, the same with our noise, and the other reading."""
     figure, axes = panels(3, width=4.1, height=3.9, sharey=True)
-    epsilons = results.values("epsilon")
+    epsilons, looks = results.values("epsilon"), (0, *ROUNDS)
     shown = (("kept", LAPLACE), ("kept", OURS), ("left out", LAPLACE))
     for panel, (reading, noise) in zip(axes, shown, strict=True):
         part = results.where(missing=reading)
-        for place, (method, pairs) in enumerate(
-            way for way in ways(part) if way[0] in (RESPONSE, ALL, noise)
-        ):
+        for method, pairs in (way for way in ways(part) if way[0] in (RESPONSE, ALL, noise)):
             found = [part.where(method=method, pairs=pairs, epsilon=each).error for each in epsilons]
+            place = looks.index(pairs) if pairs in looks else len(looks)  # the same in every panel
             curve(panel, epsilons, found, place, words(method, pairs).split(", ")[0], bars="doubt")
         log_axes(panel, epsilons, (0.0001, 0.001, 0.01, 0.1, 1))
         panel.set(xlabel="epsilon (natural log units)", title=f"{noise}; missing ratings {reading}")
