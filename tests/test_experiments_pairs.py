@@ -294,7 +294,9 @@ def test_a_theorem_that_is_off_by_half_is_noticed(bound_results):
     def half(row: Row) -> Row:
         return {**row, "printed": float(row["printed"]) / 2} if row["case"] == "pairs, P = 1" else row
 
-    assert not bounds.findings(changed(bound_results, half)).checks[1].holds
+    check = bounds.findings(changed(bound_results, half)).checks[1]
+    assert not check.holds
+    assert "pairs, P = 1" in check.why
 
 
 @pytest.mark.parametrize("number", [1, 4, 5, 6, 7, 8, 11])
@@ -320,6 +322,27 @@ def test_a_value_without_chance_must_be_met_exactly():
     erratum = errata.ERRATA[6]
     assert errata.judged(erratum, Spread(0.5, 0, 0), 0.0, 0.5) == (True, True)
     assert errata.judged(erratum, Spread(0.5, 0, 0), 0.5, 0.4999) == (False, False)
+
+
+def test_the_order_of_the_corollary_is_refused_if_errors_do_not_fall_with_people():
+    def results(large: float) -> Results:
+        found = {"order, n = 10^4": 1e-4, "order, n = 10^6": large}
+        rows: list[Row] = [
+            {"case": name, "place": 0, "measured": value * factor, "printed": 0.01, "right": 0.0}
+            for name, value in found.items()
+            for factor in (0.98, 1.02)
+        ]
+        rows.append({"case": "smooth data", "place": 0, "measured": 1e-9, "printed": 1.0, "right": 0.0})
+        return Results(rows)
+
+    told = [bounds.findings(results(large)).checks[2] for large in (1e-4, 1e-3)]
+    assert [check.holds for check in told] == [True, False]
+    assert "order" in told[0].statement
+
+
+def test_a_report_of_a_tree_is_one_bit_because_its_row_is_not_sent():
+    study = dpairs.Study.create("auc", protocol="tree", epsilon=1.0, domain=dpairs.Integers(0, 63), seed=0)
+    assert study.protocol.symbols == 2
 
 
 def test_all_eleven_errata_are_there():

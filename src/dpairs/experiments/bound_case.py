@@ -29,8 +29,9 @@ class Case:
     words: str
     section: int
     run: Run
-    equality: bool = False
-    """Whether the paper states the error itself and not a bound."""
+    kind: str = "bound"
+    """"bound"; "equal": the paper states the error itself; "order": no constant; "ours": the paper's theorem
+    beside a protocol of ours."""
 
 
 def seeds(seed: int, repeats: int) -> range:

@@ -133,6 +133,6 @@ CASES = (
     Case("smooth data", "Quantization, smooth data, density 1/2 + x", 3, smooth),
     Case("total, Lipschitz", "Total, Lipschitz kernel, n = 10,000", 3, whole(10_000, "midpoint", 100)),
     Case("total, smooth", "Total, smooth data, n = 10,000", 3, whole(10_000, "average", 100)),
-    Case("order, n = 10^4", "Corollary, best bins, n = 10,000", 3, whole(10_000, "order", 100)),
-    Case("order, n = 10^6", "Corollary, best bins, n = 1,000,000", 3, whole(1_000_000, "order", 10)),
+    Case("order, n = 10^4", "Corollary, best bins, n = 10,000", 3, whole(10_000, "order", 100), "order"),
+    Case("order, n = 10^6", "Corollary, best bins, n = 1,000,000", 3, whole(1_000_000, "order", 10), "order"),
 )

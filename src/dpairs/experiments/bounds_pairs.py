@@ -54,8 +54,8 @@ def pairs(rounds: int, n: int = 2000, epsilon: float = 2.0, clamped: bool = Fals
 
 CASES = (
     *(
-        Case(f"pairs, P = {rounds}", f"Pairs, Laplace noise, P = {rounds}", 5, pairs(rounds), equality=True)
+        Case(f"pairs, P = {rounds}", f"Pairs, Laplace noise, P = {rounds}", 5, pairs(rounds), kind="equal")
         for rounds in (1, 2, 4)
     ),
-    Case("our pairs, P = 1", "Pairs, our clamped Laplace noise, P = 1", 5, pairs(1, clamped=True)),
+    Case("our pairs, P = 1", "Pairs, our clamped Laplace noise, P = 1", 5, pairs(1, clamped=True), "ours"),
 )

@@ -94,7 +94,7 @@ def tree(data: str, estimator: str, shape: Trees = SMALL, nodes: bool = False) -
 
 HARD = Case("tree, auc_one, 10^6", "Tree, classes apart, 10^6 in each", 4, tree("auc_one", "paper", LARGE))
 CASES = (
-    Case("oracle", "Frequency oracle (corrected), a count of 330 of 20,000", 4, oracle, equality=True),
+    Case("oracle", "Frequency oracle (corrected), a count of 330 of 20,000", 4, oracle, kind="equal"),
     Case("recursed, ur", "Recursed nodes, uniform scores", 4, tree("ur", "paper", nodes=True)),
     Case("recursed, auc_one", "Recursed nodes, classes apart", 4, tree("auc_one", "paper", nodes=True)),
     Case("tree, ur", "Tree, uniform scores", 4, tree("ur", "paper")),
