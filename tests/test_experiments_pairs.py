@@ -23,7 +23,9 @@ from dpairs.experiments import (
     bounds_tree,
     entropy,
     errata,
+    errata_statements,
     gini,
+    kendall_statements,
     kendall_tripadvisor,
     ratings_population,
     shapes,
@@ -155,10 +157,10 @@ def test_hotel_ratings_have_findings_and_a_picture(ratings):
 def made_up(error: Any) -> Results:
     """Results whose errors are a function of the method, its pairs and epsilon."""
     rows: list[Row] = []
-    for reading in kendall_tripadvisor.READINGS:
+    for reading in kendall_statements.READINGS:
         for epsilon in kendall_tripadvisor.EPSILONS:
             ways = [("randomized response", 0), ("all pairs", 999), ("our clamped Laplace", 1)]
-            ways += [(name, pairs) for name in kendall_tripadvisor.NOISES for pairs in (1, 2, 4, 8)]
+            ways += [(name, pairs) for name in kendall_statements.NOISES for pairs in (1, 2, 4, 8)]
             for method, pairs in ways:
                 size = error(method, pairs, epsilon)
                 rows += [
@@ -306,7 +308,9 @@ def test_an_erratum_fails_if_the_printed_value_were_right(bound_results, number)
             return row
         return {**row, "printed": row["right"], "right": row["printed"]}
 
-    told = {check.statement: check.holds for check in errata.checks(changed(bound_results, printed))}
+    told = {
+        check.statement: check.holds for check in errata_statements.checks(changed(bound_results, printed))
+    }
     (failed,) = [name for name, holds in told.items() if not holds]
     assert failed.startswith(f"Erratum {number},")
 
@@ -320,8 +324,8 @@ def test_erratum_2_and_3_from_the_oracle():
 
 def test_a_value_without_chance_must_be_met_exactly():
     erratum = errata.ERRATA[6]
-    assert errata.judged(erratum, Spread(0.5, 0, 0), 0.0, 0.5) == (True, True)
-    assert errata.judged(erratum, Spread(0.5, 0, 0), 0.5, 0.4999) == (False, False)
+    assert errata_statements.judged(erratum, Spread(0.5, 0, 0), 0.0, 0.5) == (True, True)
+    assert errata_statements.judged(erratum, Spread(0.5, 0, 0), 0.5, 0.4999) == (False, False)
 
 
 def test_the_order_of_the_corollary_is_refused_if_errors_do_not_fall_with_people():

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from . import bounds_histogram, bounds_pairs, bounds_tree, errata, sources
+from . import bounds_histogram, bounds_pairs, bounds_tree, errata_statements, sources
 from .bound_case import Case
-from .errata import ERRATA
+from .errata import ERRATA, LIMIT
 from .experiment import Check, Experiment, Findings, Picture, Setting, Table
 from .results import Results, Row, Spread
 from .style import BLACK, BLUE, GREEN, VERMILION, panels
@@ -77,7 +77,7 @@ def pictures(results: Results) -> Iterator[Picture]:
     left.minorticks_off()
     left.set_yticks(range(len(bounds)), [case.name for case, *_ in bounds])
     left.invert_yaxis()
-    values = [each for each in errata.rows(results) if not each[0].limit]
+    values = [each for each in errata_statements.rows(results) if not each[0].limit]
     for place, (_, found, printed, true) in enumerate(values):
         width = printed - true
         right.errorbar(
@@ -122,8 +122,8 @@ def findings(results: Results) -> Findings:
 
     tight = [case.words for case, *_ in bounds if verdict(case, ratios[case.name]) == "tight"]
     limits = [ratios[name] for name in of("bound")]
-    broken = [f"{name} ({ratios[name]:.2f} times)" for name in of("bound") if above[name] > errata.LIMIT]
-    off = [f"{name} ({above[name]:+.1f})" for name in of("equal") if abs(above[name]) > errata.LIMIT]
+    broken = [f"{name} ({ratios[name]:.2f} times)" for name in of("bound") if above[name] > LIMIT]
+    off = [f"{name} ({above[name]:+.1f})" for name in of("equal") if abs(above[name]) > LIMIT]
     checks = [
         Check(
             "No error is above its bound (as corrected).",
@@ -136,17 +136,17 @@ def findings(results: Results) -> Findings:
             "Where the paper gives the error itself, it is that (with errata 3 to 5).",
             "measured over theorem: " + ", ".join(f"{name}: {ratios[name]:.3f}" for name in of("equal")),
             not off,
-            f"More than {errata.LIMIT:g} standard errors away: {', '.join(off)}",
+            f"More than {LIMIT:g} standard errors away: {', '.join(off)}",
         ),
         *_order([(found, bound) for case, found, bound, _ in bounds if case.kind == "order"]),
         *_quite_tight([ratios[case.name] for case, *_ in bounds if case is bounds_tree.HARD]),
-        *errata.checks(results),
+        *errata_statements.checks(results),
     ]
     lines = [
         [
             case.words,
             str(case.section),
-            errata.short(found),
+            errata_statements.short(found),
             f"{exact:.3g}" if exact else "",
             f"{bound:.3g}",
             f"{ratios[case.name]:.3g}",
@@ -163,7 +163,7 @@ def findings(results: Results) -> Findings:
         "Worst data shows that a bound cannot be lowered; ordinary data shows what one gets. The bounds of "
         "the tree are computed with C = c^2 (erratum 3) and the paper's own choice of a.",
     ]
-    return Findings(checks, [table, errata.table(results)], remarks)
+    return Findings(checks, [table, errata_statements.table(results)], remarks)
 
 
 def _order(found: list[tuple[Spread, float]]) -> list[Check]:
@@ -177,7 +177,7 @@ def _order(found: list[tuple[Spread, float]]) -> list[Check]:
         Check(
             "With the best number of bins the mean squared error is of the order of L / (sqrt(n) epsilon).",
             f"measured over that: {first.mean:.4f} for 10,000 people, {last.mean:.4f} for 1,000,000",
-            last.mean - first.mean <= errata.LIMIT * (first.doubt**2 + last.doubt**2) ** 0.5,
+            last.mean - first.mean <= LIMIT * (first.doubt**2 + last.doubt**2) ** 0.5,
         )
     ]
 
