@@ -14,6 +14,7 @@ import pytest
 
 import dpairs
 from dpairs import theory
+from dpairs.axes import Axis, Grid
 from dpairs.errors import NotEstimable
 from dpairs.experiments import (
     against_paper,
@@ -35,6 +36,7 @@ from dpairs.experiments.catalogue import EXPERIMENTS
 from dpairs.experiments.experiment import Experiment, Setting
 from dpairs.experiments.paper_pairs import between, paper_pairs
 from dpairs.experiments.results import Results, Row, Spread
+from dpairs.statistics import statistic
 
 NOWHERE = Path("no-such-folder")
 FEW = 2_000
@@ -452,3 +454,19 @@ def test_shared_statements_hold_and_fail_with_the_numbers():
         assert against_paper.falls(results, against_paper.relative).holds is expected
         assert against_paper.ours_at_most(results, against_paper.relative, "projection").holds is expected
         assert against_paper.covered(results, "projection").holds is expected
+
+
+def test_more_bins_may_round_a_pareto_tail_worse():
+    """What `gini.ROUNDING` says: without noise, 36 bins (epsilon 4) are worse than 25 (epsilon 2)."""
+    domain, values = shapes.DOMAINS["Pareto"], shapes.numbers("Pareto", 100_000, 0)
+    assert isinstance(domain, dpairs.Interval)
+    truth, coefficient = dpairs.exact("gini_coefficient", {"value": values}), statistic("gini_coefficient")
+    off = []
+    for epsilon, bins in ((2.0, 25), (4.0, 36)):
+        study = dpairs.Study.create("gini_coefficient", epsilon=epsilon, domain=domain, n=values.size, seed=0)
+        assert study.protocol.to_json()["bins"] == [bins]
+        shares = np.bincount((values / domain.high * bins).astype(int).clip(0, bins - 1), minlength=bins)
+        forms = coefficient.forms(Grid((Axis(domain, bins),)), "average")
+        found = np.array([shares @ form.matrix @ shares for form in forms]) / values.size**2
+        off.append(abs(coefficient.finish(found, {"everybody": values.size}).value - truth) / truth)
+    assert 0.05 < off[0] < off[1]

@@ -139,8 +139,11 @@ def tables(results: Results, errors: Errors, caption: str) -> list[Table]:
     ]
 
 
-def falls(results: Results, errors: Errors) -> Check:
-    """The error falls with epsilon: from first to last, and no step rises by more than chance."""
+def falls(results: Results, errors: Errors, reason: str = "") -> Check:
+    """The error falls with epsilon: from first to last, and no step rises by more than chance.
+
+    ``reason`` says why it might not.
+    """
     epsilons = results.values("epsilon")
     rises, flat, steps, gains = [], [], 0, []
     for statistic, shape in groups(results):
@@ -162,7 +165,7 @@ def falls(results: Results, errors: Errors) -> Check:
         f"from epsilon {epsilons[0]:g} to {epsilons[-1]:g} by {min(gains):.1f} to {max(gains):.0f} times; "
         f"{len(rises)} of {steps} steps rise by more than three standard errors",
         not rises and not flat,
-        "Not so: " + "; ".join(flat + rises),
+        f"Not so: {'; '.join(flat + rises)}. {reason}".rstrip(),
     )
 
 

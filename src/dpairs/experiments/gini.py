@@ -13,6 +13,11 @@ from .results import Results, Row
 EPSILONS = (0.25, 0.5, 1.0, 2.0, 4.0)
 STATISTICS = ("gini_mean_difference", "gini_coefficient", "variance")
 PEOPLE = 100_000
+ROUNDING = (
+    "Of a heavy tail in few bins most of the error is rounding. The number of bins grows with epsilon, so "
+    "the edges move among people who crowd at one place; more bins may then round worse."
+)
+"""Checked for the Pareto tail: binned without any noise, its Gini coefficient is off by as much."""
 
 
 def settings(quick: bool) -> list[Setting]:
@@ -53,7 +58,7 @@ def findings(results: Results) -> Findings:
     """Errors fall, ours are at most the paper's, and intervals hold the truth."""
     ways = results.values("way")
     checks = [
-        falls(results, relative),
+        falls(results, relative, ROUNDING),
         *(ours_at_most(results, relative, way) for way in ways[1:]),
         *(covered(results, way) for way in ways),
     ]
