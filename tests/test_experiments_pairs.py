@@ -433,17 +433,19 @@ def one_sample(ours: float, late: float, held: int) -> Results:
                 "statistic": "variance",
                 "shape": "Pareto",
                 "epsilon": epsilon,
+                "run": run,
                 "way": way,
                 "value": 1
                 + sign * (1 if way == against_paper.PAPER else ours) * (late if epsilon == 4 else 1),
                 "truth": 1.0,
+                "standard_error": 0.1,
                 "binning": 0.0,
                 "held": held,
                 "widened": held,
             }
             for epsilon in (1.0, 4.0)
             for way in (against_paper.PAPER, "projection")
-            for sign in (0.09, -0.1, 0.11)
+            for run, sign in enumerate((0.09, -0.1, 0.11))
         ]
     )
 
@@ -454,6 +456,8 @@ def test_shared_statements_hold_and_fail_with_the_numbers():
         assert against_paper.falls(results, against_paper.relative).holds is expected
         assert against_paper.ours_at_most(results, against_paper.relative, "projection").holds is expected
         assert against_paper.covered(results, "projection").holds is expected
+    assert "nothing" in against_paper.where_lost(good, against_paper.relative, "projection")
+    assert "Pareto at epsilon 1" in against_paper.where_lost(bad, against_paper.relative, "projection")
 
 
 def test_more_bins_may_round_a_pareto_tail_worse():

@@ -6,7 +6,17 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from . import shapes
-from .against_paper import TWO_ROUNDS, answers, covered, falls, ours_at_most, picture, relative, tables
+from .against_paper import (
+    TWO_ROUNDS,
+    answers,
+    covered,
+    falls,
+    ours_at_most,
+    picture,
+    relative,
+    tables,
+    where_lost,
+)
 from .experiment import Experiment, Findings, Picture, Setting
 from .results import Results, Row
 
@@ -49,6 +59,7 @@ def pictures(results: Results) -> Iterator[Picture]:
         "gini",
         relative,
         "mean absolute error / truth",
+        (0.001, 0.01, 0.1, 1, 10),
         f"{results.values('people')[0]:,} made-up people, new ones in each run. Mean absolute error over "
         "runs, as a share of the true value; bars are the standard error of that mean.",
     )
@@ -69,6 +80,7 @@ def findings(results: Results) -> Findings:
             "Intervals are those for exactly these people. Those of the three one-round protocols are "
             "widened by the estimate's own figure for what binning may have shifted, which is an "
             f"upper limit and often large; those of {TWO_ROUNDS} need none.",
+            where_lost(results, relative, TWO_ROUNDS),
         ],
     )
 
