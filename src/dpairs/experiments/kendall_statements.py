@@ -138,8 +138,14 @@ def _tiny(kept: Results, epsilons: list[float]) -> str:
     least = min(epsilons)
     noisy = theory.krr_variance_bound(people, 36, least)
     second = 1 - 1 / (people * (1 - theory.redraw_probability(36, least)) ** 2) / noisy
+    expected = {
+        method: {row["epsilon"]: float(row["expected"]) for row in kept.where(method=method)}
+        for method in (RESPONSE, ALL)
+    }
+    truly = [each for each in kept.values("epsilon") if expected[RESPONSE][each] > expected[ALL][each]]
     return (
-        f"At epsilon {', '.join(f'{each:g}' for each in epsilons)} randomized response on 36 cells is worse. "
+        f"At epsilon {', '.join(f'{each:g}' for each in epsilons)} randomized response on 36 cells is worse; "
+        f"by the theorems it is at {', '.join(f'{each:g}' for each in truly) or 'none'}, the rest is chance. "
         f"Its variance has a part in 1/epsilon^4 (of its bound at {least:g}, {second:.0%} is that part), and "
         "all pairs only one in 1/epsilon^2. Their promise is weaker, too: it has a delta."
     )
