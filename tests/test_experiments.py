@@ -369,9 +369,9 @@ def waited(path: Path, lines: int, process) -> None:
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
 def test_a_run_that_was_ended_goes_on_and_gives_the_same_bytes(tmp_path, how):
-    words = ["beyond", "--quick", "--processes", "1"]
+    words = ["entropy", "--quick", "--processes", "1"]
     first = started(*words, "--out", str(tmp_path / "cut"))
-    journal = tmp_path / "cut" / "beyond" / "runs.part"
+    journal = tmp_path / "cut" / "entropy" / "runs.part"
     waited(journal, 8, first)
     if how == signal.SIGKILL:
         first.kill()  # the parent alone: its processes must end by themselves, or the pipes stay open
@@ -388,5 +388,25 @@ def test_a_run_that_was_ended_goes_on_and_gives_the_same_bytes(tmp_path, how):
         again = started(*words, "--out", str(tmp_path / out))
         assert again.communicate(timeout=300)[1] == ""
         assert again.returncode == 0
-    for name in ("beyond/runs.csv", "report.md"):
+    for name in ("entropy/runs.csv", "report.md"):
         assert (tmp_path / "cut" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
+
+
+def test_a_quick_run_of_everything(tmp_path):
+    """With the real data where they are at hand; the others say that they were left out."""
+    env = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
+    command = [sys.executable, "-m", "dpairs", "reproduce", "--quick", "--json", "--out", str(tmp_path)]
+    done = subprocess.run(command, env=env, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    found = json.loads(done.stdout)
+    place = sources.folder(None)
+    absent = {each.name for each in EXPERIMENTS if sources.missing(each.needs, place)}
+    assert set(found["skipped"]) == absent
+    report = (tmp_path / "report.md").read_text()
+    for each in EXPERIMENTS:
+        assert f"## {each.title} ({each.name})" in report
+        if each.name not in absent:
+            facts, _ = results.read(tmp_path / each.name / "runs.csv")
+            assert facts["quick"] == "yes"
+            assert len(list((tmp_path / each.name).glob("*.png"))) > 0
+    assert {row["experiment"] for row in found["statements"]} == {each.name for each in EXPERIMENTS} - absent

@@ -53,6 +53,11 @@ def test_decoding_is_unbiased(found):
     np.testing.assert_allclose(found.channel @ found.decoder, np.eye(16), atol=1e-8)
 
 
+def test_a_table_that_was_read_back_decodes_to_the_last_digit(found):
+    again = TableResponse.from_json(found.to_json())
+    assert (again.decoder == found.decoder).all()
+
+
 def test_symbols_follow_the_table(found):
     people, failure = 200_000, 1e-9
     symbols = found.randomize(np.full(people, 5), SeededRandomness(1))

@@ -56,7 +56,8 @@ class TableResponse(Mechanism):
         weights = np.clip(np.round(inside * TOTAL).astype(np.int64), low, high)
         for row in weights:
             _settle(row, low, high)
-        return cls(weights, prior)
+        # Laid out as a table that was read back: sums in another order differ in last digits.
+        return cls(np.ascontiguousarray(weights), prior)
 
     @property
     def inputs(self) -> int:  # type: ignore[override]
