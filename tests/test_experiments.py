@@ -17,7 +17,7 @@ from dpairs.errors import BadFile, WorkerLost
 from dpairs.experiments import EXPERIMENTS, Scale, catalogue, named, reproduce, results, sources
 from dpairs.experiments.experiment import Check, Experiment, Findings, Picture, Table
 from dpairs.experiments.report import AGREE, DISAGREE, UNJUDGED
-from dpairs.experiments.runner import jobs, run
+from dpairs.experiments.runner import Journal, jobs, run
 from dpairs.experiments.style import curve, panels
 from dpairs.experiments.synthetic import people
 
@@ -152,16 +152,18 @@ def test_an_interrupted_run_goes_on_where_it_was(listed, tmp_path, after):
 
 
 def test_a_line_that_was_cut_off_is_run_again(listed, tmp_path):
-    measure = Interrupted(4)
+    measure = Interrupted(-1)
     made = listed(experiment(measure))
-    with Here() as pool, pytest.raises(KeyboardInterrupt):
-        run(made, SMALL, tmp_path, Path(), pool)
+    first, second, *_ = jobs(made, SMALL)
     part = tmp_path / "runs.part"
-    lines = part.read_text().splitlines(keepends=True)
-    part.write_text("".join(lines[:2]) + lines[2][:20])
-    measure.runs = 0
+    with Journal(part, SMALL.facts(made, Path())) as journal:
+        for job in (first, second):
+            journal.keep(job.key, coin(job.setting, 5 + job.run, Path()))
+    part.write_text(part.read_text()[:-20])
     done(made, tmp_path)
     assert measure.runs == 6 - 1
+    done(listed(experiment()), tmp_path / "whole")
+    assert (tmp_path / "runs.csv").read_bytes() == (tmp_path / "whole" / "runs.csv").read_bytes()
 
 
 def test_a_journal_and_results_of_another_run_are_not_used(listed, tmp_path):
@@ -232,6 +234,7 @@ class Page(HTMLParser):
 
 def test_the_report_says_what_holds_and_stands_alone(listed, tmp_path, monkeypatch):
     made = listed(experiment(needs=()))
+    monkeypatch.setenv(sources.VARIABLE, "")
     monkeypatch.setattr("dpairs.experiments.making.workers", lambda count: ThreadPoolExecutor(count))
     scale = Scale(False, 3)
     found = reproduce([made, absent()], tmp_path, scale)
