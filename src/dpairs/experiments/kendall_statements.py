@@ -11,8 +11,8 @@ from .. import theory
 from .experiment import Check
 from .results import Results, Spread
 
-READINGS = {"kept": 8, "left out": 2}
-"""What is done with missing ratings, and the most pairs of a person then: the paper's figure is the first."""
+READINGS = ("kept", "left out")
+"""What is done with missing ratings: the paper's figure is the first."""
 RESPONSE, ALL = "randomized response", "all pairs"
 LAPLACE, CLAMPED, OURS = "Laplace", "our clamped Laplace", "our noise"
 NOISES = (LAPLACE, OURS)

@@ -25,8 +25,8 @@ ROUNDS = (1, 2, 4, 8)
 def settings(quick: bool) -> list[Setting]:
     """Both readings of the data, at every epsilon."""
     return [
-        {"missing": reading, "epsilon": epsilon, "most": 2 if quick else most}
-        for reading, most in READINGS.items()
+        {"missing": reading, "epsilon": epsilon, "most": 2 if quick else ROUNDS[-1]}
+        for reading in READINGS
         for epsilon in ((1.0, 10.0) if quick else EPSILONS)
     ]
 
@@ -55,7 +55,7 @@ def measure(setting: Setting, seed: int, data: Path) -> list[Row]:
 
     response = simulate(study("histogram", mechanism="krr"), table, seed=seed).value
     rows = [row(RESPONSE, 0, response, people.response_error(epsilon))]
-    draw = np.random.default_rng([seed, list(READINGS).index(reading), round(1000 * epsilon)])
+    draw = np.random.default_rng([seed, READINGS.index(reading), round(1000 * epsilon)])
     kernel = partial(between, people.kernel, people.cells)
     rounds = [each for each in ROUNDS if each <= int(setting["most"])]
     for pairs in rounds:
