@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Protocol, Self
 
 import numpy as np
@@ -12,6 +13,36 @@ from numpy.typing import NDArray
 from .errors import BadFile, BadValue
 
 MAX_COUNT = 2**53 - 1
+
+
+@dataclass(frozen=True)
+class Cells:
+    """The codes of what a report can count in: from ``first`` to ``last``, but for holes."""
+
+    first: int
+    last: int
+    holes: tuple[int, ...] = ()
+
+    def has(self, codes: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Which of the codes stand for a cell.
+
+        >>> Cells(1, 3, (2,)).has(np.arange(5)).tolist()
+        [False, True, False, True, False]
+        """
+        there: NDArray[np.bool_] = (codes >= self.first) & (codes <= self.last) & ~np.isin(codes, self.holes)
+        return there
+
+    def check(self, codes: NDArray[np.int64], counts: NDArray[np.int64]) -> None:
+        """Refuse codes of no cell, and counts that cannot be."""
+        if codes.size != counts.size:
+            raise BadValue(f"{codes.size} cells cannot have {counts.size} counts")
+        if codes.size and not self.has(codes).all():
+            raise BadValue(
+                f"cells of this study have codes from {self.first} to {self.last}, not all of them"
+            )
+        # As floats: a sum of forged integers could wrap around to something that looks right.
+        if counts.size and (counts.min() < 1 or counts.sum(dtype=np.float64) > MAX_COUNT):
+            raise BadValue("counts of cells must be above 0, and below 2^53 together")
 
 
 class Counts(Protocol):
@@ -28,6 +59,10 @@ class Counts(Protocol):
 
     def add_at(self, indices: NDArray[np.int64], places: NDArray[np.int64], symbols: NDArray[Any]) -> None:
         """Count the symbols of participants with these ascending indices, at these places among the asked."""
+        ...
+
+    def add_cells(self, cells: NDArray[np.int64], counts: NDArray[np.int64]) -> None:
+        """Count as many reports as ``counts`` says in each of these cells."""
         ...
 
     def plus(self, other: Self) -> Self:
@@ -66,6 +101,11 @@ class DenseCounts:
     def add_at(self, indices: NDArray[np.int64], places: NDArray[np.int64], symbols: NDArray[Any]) -> None:
         """Count symbols; the index plays no part."""
         self.add(0, symbols)
+
+    def add_cells(self, cells: NDArray[np.int64], counts: NDArray[np.int64]) -> None:
+        """Count reports by cell, which is the symbol."""
+        Cells(0, self.array.size - 1).check(cells, counts)
+        np.add.at(self.array, cells, counts)
 
     def plus(self, other: Self) -> Self:
         """The counts of both."""

@@ -14,11 +14,12 @@ from .canonical import canonical, parse
 from .checks import choice, fields, required
 from .compact import compress, expand
 from .counts import Counts
-from .errors import BadFile, BadValue, WrongStudy
+from .errors import BadFile, BadParameter, BadValue, WrongStudy
 from .estimate import Estimate
 from .report import MAX_INDEX, Report, check_asked
 from .study import Study
 
+NO_CELLS = "reports of this study cannot be told by one cell each: their files hold symbols"
 FORMAT = "dpairs-tally"
 VERSION = 1
 _FIELDS = ("format", "version", "study", "counts")
@@ -103,6 +104,17 @@ class Tally:
         place = self._study.strata.index(stratum)
         places = self._study.protocol.places(self._study.coins, place, ascending)
         counts.add_at(ascending, places, symbols[order])
+
+    def add_cells(self, stratum: str, cells: NDArray[np.int64], counts: NDArray[np.int64]) -> None:
+        """Count reports of one stratum that were counted by cell already, whoever they are of.
+
+        A cell is what a report counts in once its coins are known: the symbol where there are no coins, and
+        the code of level, row and bit for a tree that asks everybody for one bit.
+        """
+        table = self.counts(stratum)
+        if self._study.protocol.cell_codes is None:
+            raise BadParameter(NO_CELLS)
+        table.add_cells(cells.astype(np.int64, copy=False), counts.astype(np.int64, copy=False))
 
     def __add__(self, other: Tally) -> Tally:
         """The tally of both sets of reports."""

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..coins import Coins
-from ..counts import Counts
+from ..counts import Cells, Counts
 from ..domains import Domain
 from ..errors import BadParameter
 from ..estimate import Quantization
@@ -112,6 +112,30 @@ class Protocol(ABC):
 
         Consecutive among those who are asked in this round.
         """
+
+    @property
+    def cell_codes(self) -> Cells | None:
+        """The codes of what a report counts in, where that is one cell; None where it is not.
+
+        Without coins, and with one round, the cell is the symbol.
+        """
+        return None if self.uses_coins or self.rounds > 1 else Cells(0, self.symbols - 1)
+
+    def cells_of(
+        self, coins: Coins, stratum: int, indices: NDArray[np.int64], symbols: NDArray[Any]
+    ) -> NDArray[np.int64]:
+        """The cell that each of these reports counts in; for protocols that have `cell_codes`."""
+        return symbols.astype(np.int64)
+
+    def symbols_of(self, cells: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The symbols of reports that count in these cells."""
+        return cells
+
+    def randomize_cells(
+        self, coins: Coins, stratum: int, first_index: int, columns: Sequence[Any], bits: Randomness
+    ) -> NDArray[np.int64]:
+        """The cells of the reports that `randomize` gives for the same people and the same bits."""
+        return self.randomize(coins, stratum, first_index, columns, bits).astype(np.int64)
 
     @abstractmethod
     def empty_counts(self, coins: Coins, stratum: int) -> Counts:

@@ -18,8 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..checks import choice, fields, integer, real, required
-from ..coins import WORDS_IN_BLOCK, Coins
+from ..coins import WORDS_IN_BLOCK, Coins, windows
 from ..composition import advanced_share, check_delta, composed_ratio, optimal_share
+from ..counts import Cells
 from ..domains import Domain, Integers, Interval
 from ..errors import BadFile, BadParameter
 from ..hadamard import parity
@@ -28,6 +29,7 @@ from ..mechanisms.thresholds import log_above
 from ..privacy import PrivacyClaim, local_claim
 from ..randomness import Randomness
 from ..statistics import AUC, Statistic
+from . import tree_cells
 from .base import Answer, Protocol
 from .tree_coins import (
     MORE_ROWS,
@@ -197,20 +199,66 @@ class Tree(Protocol):
         """The randomized signs of public rows at the person's node: 0 for +1, 1 for -1."""
         leaf = self.people(columns)
         if not self.everybody_everywhere:
-            levels, rows = self._assigned(coins, stratum, first_index, leaf.size)
-            node = leaf >> (self.depth - levels).astype(np.uint64)
-            symbols, words = np.zeros(leaf.size, dtype=np.int64), bits.words(leaf.size)
-            for parities, response in enumerate(self.responses, start=1):
-                # A level of fewer bits than parities has as many independent rows as bits.
-                who = np.flatnonzero(np.minimum(levels, self.parities) == parities)
-                signs = packed(parity(node[who, None] & rows[who, :parities]))
-                symbols[who] = response.choose(signs.view(np.int64), words[who])
-            return symbols
+            return self._answered(leaf, *self._assigned(coins, stratum, first_index, leaf.size), bits)
         every = every_row(coins, stratum, first_index, leaf.size, self.depth, self.rows)
         drop = np.arange(self.depth - 1, -1, -1, dtype=np.uint64)
         asked = parity((leaf[:, None] >> drop) & every)
         sent = self.responses[0].randomize(asked.reshape(-1).astype(np.int64), bits)
         return packed(sent.reshape(asked.shape))
+
+    def _answered(
+        self, leaf: NDArray[np.uint64], levels: NDArray[np.int64], rows: NDArray[np.uint64], bits: Randomness
+    ) -> NDArray[np.int64]:
+        node = leaf >> (self.depth - levels).astype(np.uint64)
+        symbols, words = np.zeros(leaf.size, dtype=np.int64), bits.words(leaf.size)
+        for parities, response in enumerate(self.responses, start=1):
+            # A level of fewer bits than parities has as many independent rows as bits.
+            who = np.flatnonzero(np.minimum(levels, self.parities) == parities)
+            signs = packed(parity(node[who, None] & rows[who, :parities]))
+            symbols[who] = response.choose(signs.view(np.int64), words[who])
+        return symbols
+
+    @cached_property
+    def cell_codes(self) -> Cells | None:
+        """The codes of (level, row, bit), where a report is one bit of one row."""
+        if self.everybody_everywhere or self.parities > 1 or self.rounds > 1:
+            return None
+        return tree_cells.cells(self.depth, self.rows) if self.depth <= tree_cells.MAX_DEPTH else None
+
+    def cells_of(
+        self, coins: Coins, stratum: int, indices: NDArray[np.int64], symbols: NDArray[Any]
+    ) -> NDArray[np.int64]:
+        """The code of each person's level and row, and of the bit."""
+        if indices.size == 0:
+            return np.empty(0, dtype=np.int64)
+        there, place = np.unique(indices, return_inverse=True)
+        if tree_cells.scattered(there):
+            words = tree_cells.words_at(coins, ROW, stratum, there)
+            if self.splitting == "users":
+                levels = tree_cells.even_levels_at(coins, stratum, there, self.depth)
+            else:
+                levels = independent_levels(words, self.depth)
+            rows = row(words[:, 0], levels, self.rows)
+        else:
+            parts = [
+                [each[who] for each in self._assigned(coins, stratum, first, who.size)]
+                for _, first, who in windows(there)
+            ]
+            levels, rows = (np.concatenate(each) for each in zip(*parts, strict=True))
+            rows = rows[:, 0]
+        return tree_cells.encoded(levels[place], rows[place], symbols.astype(np.int64))
+
+    def symbols_of(self, cells: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The bits."""
+        return cells & 1
+
+    def randomize_cells(
+        self, coins: Coins, stratum: int, first_index: int, columns: Sequence[Any], bits: Randomness
+    ) -> NDArray[np.int64]:
+        """The cells of consecutive participants' reports, from coins that are made once."""
+        leaf = self.people(columns)
+        levels, rows = self._assigned(coins, stratum, first_index, leaf.size)
+        return tree_cells.encoded(levels, rows[:, 0], self._answered(leaf, levels, rows, bits))
 
     def _assigned(
         self, coins: Coins, stratum: int, first: int, count: int
@@ -256,7 +304,9 @@ class Tree(Protocol):
                 if people.size
             ]
 
-        return TreeCounts(self.depth, expand, self.symbols, self.everybody_everywhere, self.parities)
+        return TreeCounts(
+            self.depth, expand, self.symbols, self.everybody_everywhere, self.parities, self.cell_codes
+        )
 
     def estimate(self, counts: Mapping[str, TreeCounts], estimator: str) -> Answer:
         """Walk the two trees."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import binascii
 from collections.abc import Callable, Mapping
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -16,8 +17,9 @@ from numpy.typing import NDArray
 
 from ..coins import windows
 from ..compact import packed, unpacked
-from ..counts import MAX_COUNT
+from ..counts import MAX_COUNT, Cells
 from ..errors import BadFile, BadValue
+from .tree_cells import decoded
 
 DENSE_LEVELS = 20
 BUFFER = 2**16
@@ -36,12 +38,14 @@ class LevelCounts:
         self.level = level
         self.rows = np.arange(2**level if level <= DENSE_LEVELS else 0, dtype=np.uint64)
         self.counts = np.zeros((2, self.rows.size), dtype=np.int64)
-        self._waiting: list[tuple[NDArray[np.uint64], NDArray[np.uint8]]] = []
+        self._waiting: list[tuple[NDArray[np.uint64], NDArray[np.uint8], NDArray[np.int64] | None]] = []
         self._waiting_size = 0
 
-    def add(self, rows: NDArray[np.uint64], bits: NDArray[np.uint8]) -> None:
-        """Keep reports until there are enough to be counted at once."""
-        self._waiting.append((rows, bits))
+    def add(
+        self, rows: NDArray[np.uint64], bits: NDArray[np.uint8], counts: NDArray[np.int64] | None = None
+    ) -> None:
+        """Keep reports until enough can be counted at once; each counts once, or ``counts`` times."""
+        self._waiting.append((rows, bits, counts))
         self._waiting_size += rows.size
         if self._waiting_size >= max(BUFFER, self.rows.size):
             self.settle()
@@ -50,16 +54,29 @@ class LevelCounts:
         """Count the reports that wait."""
         if not self._waiting:
             return
-        rows = np.concatenate([rows for rows, _ in self._waiting])
-        bits = np.concatenate([bits for _, bits in self._waiting]).astype(np.int64)
+        single = [(rows, bits) for rows, bits, counts in self._waiting if counts is None]
+        several = [(rows, bits, counts) for rows, bits, counts in self._waiting if counts is not None]
         self._waiting, self._waiting_size = [], 0
-        if self.level <= DENSE_LEVELS:
-            keys = rows.view(np.int64) * 2 + bits
-            self.counts += np.bincount(keys, minlength=2 * self.rows.size).reshape(-1, 2).T
-        else:
-            added = np.zeros((2, rows.size), dtype=np.int64)
-            added[bits, np.arange(rows.size)] = 1
-            self._merge(rows, added)
+        if single:
+            rows, bits = (np.concatenate(each) for each in zip(*single, strict=True))
+            if self.level <= DENSE_LEVELS:
+                keys = rows.view(np.int64) * 2 + bits
+                self.counts += np.bincount(keys, minlength=2 * self.rows.size).reshape(-1, 2).T
+            else:
+                self._add_sparse(rows, bits, 1)
+        if several:
+            rows, bits, counts = (np.concatenate(each) for each in zip(*several, strict=True))
+            if self.level <= DENSE_LEVELS:
+                np.add.at(self.counts, (bits, rows), counts)
+            else:
+                self._add_sparse(rows, bits, counts)
+
+    def _add_sparse(
+        self, rows: NDArray[np.uint64], bits: NDArray[np.uint8], counts: NDArray[np.int64] | int
+    ) -> None:
+        added = np.zeros((2, rows.size), dtype=np.int64)
+        added[bits, np.arange(rows.size)] = counts
+        self._merge(rows, added)
 
     def _merge(self, rows: NDArray[np.uint64], counts: NDArray[np.int64]) -> None:
         everything = np.concatenate([self.rows, rows])
@@ -129,17 +146,27 @@ class LevelCounts:
 class TreeCounts:
     """The counts of every level, for one stratum."""
 
-    def __init__(self, depth: int, expand: Expand, symbols: int, everybody: bool, parities: int = 1) -> None:
+    def __init__(
+        self,
+        depth: int,
+        expand: Expand,
+        symbols: int,
+        everybody: bool,
+        parities: int = 1,
+        cells: Cells | None = None,
+    ) -> None:
         """No reports yet.
 
         ``expand`` recomputes participants' coins; a report is one of ``symbols``, and stands for a row of
-        every level (``everybody``), or for all rows that ``parities`` rows of one level span.
+        every level (``everybody``), or for all rows that ``parities`` rows of one level span. ``cells``
+        are the codes of level, row and bit, where a report is one of these.
         """
         self.levels = [LevelCounts(level) for level in range(1, depth + 1)]
         self._expand = expand
         self._symbols = symbols
         self._everybody = everybody
         self._parities = parities
+        self._cells = cells
         self._people = 0
 
     @property
@@ -158,6 +185,20 @@ class TreeCounts:
             for part, _, there in windows(places):
                 self._count(int(indices[part][0]), symbols[part], there)
 
+    def add_cells(self, cells: NDArray[np.int64], counts: NDArray[np.int64]) -> None:
+        """Count reports by the code of their level, row and bit."""
+        if self._cells is None:
+            raise BadValue("a report of this study counts in several cells")
+        self._cells.check(cells, counts)
+        levels, rows, bits = decoded(cells, len(self.levels))
+        order = np.argsort(levels, kind="stable")
+        ends = np.searchsorted(levels[order], np.arange(1, len(self.levels) + 2))
+        for level, (start, end) in zip(self.levels, pairwise(ends.tolist()), strict=True):
+            if start < end:
+                who = order[start:end]
+                level.add(rows[who], bits[who], counts[who])
+        self._people += int(counts.sum())
+
     def _check(self, symbols: NDArray[Any]) -> bool:
         if symbols.size == 0:
             return False
@@ -172,7 +213,9 @@ class TreeCounts:
 
     def plus(self, other: TreeCounts) -> TreeCounts:
         """The counts of both."""
-        both = TreeCounts(len(self.levels), self._expand, self._symbols, self._everybody, self._parities)
+        both = TreeCounts(
+            len(self.levels), self._expand, self._symbols, self._everybody, self._parities, self._cells
+        )
         for mine, first, second in zip(both.levels, self.levels, other.levels, strict=True):
             mine.absorb(first)
             mine.absorb(second)
