@@ -15,7 +15,7 @@ from dpairs.engines import ReportWriter, on_duckdb, open_files, simulate_reports
 from dpairs.engines.files import find
 from dpairs.errors import BadFile, BadParameter
 
-from .reportfiles import OTHER, PEOPLE, TREE, messy, write
+from .reportfiles import KINDS, OTHER, PEOPLE, TREE, cells_of, messy, spoil, write
 
 pytest.importorskip("duckdb", reason="DuckDB is not installed: the extra 'scale' has it.")
 UNIT = dpairs.Interval(0, 1)
@@ -43,8 +43,9 @@ def in_memory(study: dpairs.Study, folder: Path) -> dpairs.Tally:
 # ---------------------------------------------------------------- the tally
 
 
-def test_bad_rows_are_counted_and_not_added(tmp_path):
-    tally, reasons = messy(tmp_path, PEOPLE)
+@pytest.mark.parametrize("cells", [False, True])
+def test_bad_rows_are_counted_and_not_added(tmp_path, cells):
+    tally, reasons = messy(tmp_path, PEOPLE, cells)
     found = tally_with_duckdb(TREE, [f"{tmp_path}/**/*.parquet"])
     assert found.reasons == reasons
     assert found.tally == tally
@@ -119,53 +120,14 @@ def test_three_answers_of_one_person(tmp_path):
 # ---------------------------------------------------------------- files
 
 
-def spoil(path: Path, kind: str) -> str:
-    """Make a bad file; a word that the sentence about it must have."""
-    good = path.with_suffix(".good")
-    rng = np.random.default_rng(2)
-    write(good, TREE, ["positive"] * 5000, np.arange(5000) * 3 + 10**6, rng.integers(0, 2, 5000))
-    raw = good.read_bytes()
-    good.unlink()
-    table = pa.table({"stratum": ["positive"], "index": pa.array([1]), "symbol": pa.array([1])})
-    named = table.replace_schema_metadata({"dpairs-study": TREE.id, "dpairs-reports": "1"})
-    if kind == "empty":
-        path.write_bytes(b"")
-    elif kind == "cut short":
-        path.write_bytes(raw[: len(raw) // 2])
-    elif kind == "not a Parquet":
-        path.write_text("stratum,index,symbol\n")
-    elif kind == "cannot be read":
-        footer = len(raw) - 8 - int.from_bytes(raw[-8:-4], "little")
-        path.write_bytes(raw[:footer] + bytes(32) + raw[footer + 32 :])
-    elif kind == "are damaged":
-        path.write_bytes(raw[:200] + bytes(500) + raw[700:])
-    elif kind == "have the columns":
-        pq.write_table(named.set_column(2, "symbol", pa.array([1.5])), path)
-    elif kind == "do not name their study":
-        pq.write_table(table, path)
-    elif kind == "version":
-        pq.write_table(named.replace_schema_metadata({"dpairs-study": TREE.id, "dpairs-reports": "2"}), path)
-    return kind
-
-
-KINDS = (
-    "empty",
-    "cut short",
-    "not a Parquet",
-    "cannot be read",
-    "are damaged",
-    "have the columns",
-    "do not name their study",
-    "version",
-)
-
-
+@pytest.mark.parametrize("cells", [False, True])
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_bad_file_is_named_in_one_sentence(tmp_path, capsys, monkeypatch, kind):
+def test_a_bad_file_is_named_in_one_sentence(tmp_path, capsys, monkeypatch, kind, cells):
     monkeypatch.chdir(tmp_path)
     TREE.save("study.json")
-    write(tmp_path / "r/good.parquet", TREE, ["positive"] * 3, range(3), [0, 1, 1])
-    spoil(tmp_path / "r/bad.parquet", kind)
+    said = cells_of(TREE, [0] * 3, range(3), [0, 1, 1]) if cells else [0, 1, 1]
+    write(tmp_path / "r/good.parquet", TREE, ["positive"] * 3, range(3), said, cells)
+    spoil(tmp_path / "r/bad.parquet", kind, cells)
     asked = ["tally", "study.json", "r/*.parquet", "--out", "t.tally"]
     assert run(asked) == 2
     err = capsys.readouterr().err
@@ -187,6 +149,24 @@ def test_no_file_at_all(tmp_path):
         find([f"{tmp_path}/*.parquet"])
     with pytest.raises(BadFile, match="cannot be read"):
         open_files([f"{tmp_path}/none.parquet"], TREE)
+
+
+def test_addresses_of_files_and_of_other_places(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    TREE.save("study.json")
+    folder = tmp_path / "two words"
+    write(folder / "a.parquet", TREE, ["positive"], [1], [1])
+    address = folder.as_uri()
+    assert "%20" in address
+    assert open_files([f"{address}/*.parquet"], TREE).paths == (str(folder / "a.parquet"),)
+    assert run(["tally", "study.json", f"{address}/*.parquet", "--out", "t.json"]) == 0
+    capsys.readouterr()
+    for place in ("s3a://bucket/*.parquet", "hdfs://host/a.parquet"):
+        with pytest.raises(BadParameter, match="folders that this machine sees"):
+            open_files([place], TREE)
+        for engine in ("duckdb", "spark"):
+            assert run(["tally", "study.json", place, "--engine", engine, "--out", "t.json"]) == 2
+            assert capsys.readouterr().err.strip().count("\n") == 0
 
 
 def test_a_file_counts_once_however_often_it_is_named(tmp_path):
@@ -251,6 +231,7 @@ def test_options_that_do_not_go_together(tmp_path, capsys, monkeypatch):
         ["a.parquet", "--merge"],
         ["a.parquet", "b.jsonl"],
         ["b.jsonl", "--keep-going"],
+        ["b.jsonl", "--recompute"],
         ["a.parquet", "--engine", "other"],
         ["a.parquet", "--engine", "duckdb", "--master", "local"],
     ):
@@ -258,3 +239,4 @@ def test_options_that_do_not_go_together(tmp_path, capsys, monkeypatch):
     assert run(["tally", "other.json", "a.parquet", "--out", "t.json"]) == 2
     assert "1 of another study" in capsys.readouterr().err
     assert run(["simulate", "study.json", "a.parquet", "--reports", "r", "--runs", "2"]) == 2
+    assert run(["simulate", "study.json", "a.parquet", "--cells"]) == 2

@@ -3,20 +3,44 @@
 import shutil
 from functools import partial
 
+import numpy as np
 import pytest
 
-from .reportfiles import PEOPLE, TREE, messy, write
+import dpairs
+from dpairs.cli.app import run
+
+from .reportfiles import (
+    FEW,
+    KINDS,
+    PEOPLE,
+    SMALL,
+    TREE,
+    cells_of,
+    in_plain_python,
+    messy,
+    random_files,
+    spoil,
+    write,
+    write_rows,
+)
 
 pytest.importorskip("pyspark", reason="Spark is not installed: the extra 'scale' has it.")
 if shutil.which("java") is None:
     pytest.skip("Spark needs Java, which is not installed.", allow_module_level=True)
 
 from dpairs.engines import on_spark, tally_with_duckdb
-from dpairs.errors import BadFile
+from dpairs.errors import BadFile, BadParameter
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore::ResourceWarning", "ignore::DeprecationWarning", "ignore:PySpark"
 )
+
+
+@pytest.fixture(scope="module")
+def spark():
+    made = on_spark.session("local[2,4]")
+    yield made
+    made.stop()
 
 
 def fails_once(marker, batches):
@@ -32,31 +56,93 @@ def fails_once(marker, batches):
             raise RuntimeError("this machine goes down")
 
 
-def test_spark_counts_what_duckdb_counts(tmp_path):
-    tally, reasons = messy(tmp_path / "r", PEOPLE)
+@pytest.mark.parametrize("cells", [False, True])
+def test_spark_counts_what_duckdb_counts(tmp_path, spark, cells):
+    tally, reasons = messy(tmp_path / "r", PEOPLE, cells)
     patterns = [f"{tmp_path}/r/**/*.parquet"]
-    spark = on_spark.session("local[2,4]")
-    try:
-        found = on_spark.tally_with_spark(TREE, patterns, spark)
-        assert found.reasons == reasons
-        assert found.tally == tally
-        here = tally_with_duckdb(TREE, patterns)
-        assert (here.tally, here.reasons) == (found.tally, found.reasons)
+    found = on_spark.tally_with_spark(TREE, patterns, spark)
+    assert found.reasons == reasons
+    assert found.tally == tally
+    here = tally_with_duckdb(TREE, patterns)
+    assert (here.tally, here.reasons) == (found.tally, found.reasons)
 
-        # A task that fails is done again, and counts once.
-        failure = partial(fails_once, tmp_path / "failed")
-        again = on_spark.tally_with_spark(TREE, patterns, spark, partitions=4, before=failure)
-        assert (tmp_path / "failed").exists()
-        assert (again.tally, again.reasons) == (tally, reasons)
+    # A task that fails is done again, and counts once.
+    failure = partial(fails_once, tmp_path / "failed")
+    again = on_spark.tally_with_spark(TREE, patterns, spark, partitions=4, before=failure)
+    assert (tmp_path / "failed").exists()
+    assert (again.tally, again.reasons) == (tally, reasons)
 
-        # A file that cannot be read is named, or left out.
-        write(tmp_path / "r/bad.parquet", TREE, ["positive"] * 5000, range(5000), [0, 1] * 2500)
-        raw = (tmp_path / "r/bad.parquet").read_bytes()
-        (tmp_path / "r/bad.parquet").write_bytes(raw[:200] + bytes(500) + raw[700:])
-        with pytest.raises(BadFile, match=r"bad\.parquet are damaged"):
-            on_spark.tally_with_spark(TREE, patterns, spark)
-        rest = on_spark.tally_with_spark(TREE, patterns, spark, keep_going=True)
-        assert (rest.tally, rest.reasons) == (tally, reasons)
-        assert len(rest.refused) == 1
-    finally:
-        spark.stop()
+
+def test_a_task_of_straight_files_that_fails_counts_once(tmp_path, spark):
+    index = np.arange(30_000)
+    tally = dpairs.Tally(TREE)
+    for place, name in enumerate(TREE.strata):
+        tally.add_reports(name, index, index % 2)
+        cells = cells_of(TREE, np.full(index.size, place), index, index % 2)
+        write(tmp_path / f"{place}.parquet", TREE, [name] * index.size, index, cells, cells=True)
+    failure = partial(fails_once, tmp_path / "failed")
+    found = on_spark.tally_with_spark(
+        TREE, [f"{tmp_path}/*.parquet"], spark, partitions=4, before=failure, recompute=True
+    )
+    assert (tmp_path / "failed").exists()
+    assert found.tally == tally
+    assert found.reasons == {"counted": 60_000}
+
+
+@pytest.mark.parametrize(("study", "cells"), [(SMALL, False), (SMALL, True), (FEW, False)])
+@pytest.mark.parametrize("seed", range(4))
+def test_random_files_are_counted_as_one_would_by_hand(tmp_path, spark, study, cells, seed):
+    rng = np.random.default_rng(seed)
+    files = random_files(rng, study, bad=seed > 0)
+    for number, rows in enumerate(files):
+        write_rows(tmp_path / f"{number}.parquet", study, rows, cells, rng)
+    tally, reasons = in_plain_python(study, [row for rows in files for row in rows])
+    found = on_spark.tally_with_spark(study, [f"{tmp_path}/*.parquet"], spark)
+    assert found.reasons == reasons
+    assert found.tally == tally
+
+
+@pytest.mark.parametrize("cells", [False, True])
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_bad_file_is_named_or_left_out(tmp_path, spark, kind, cells):
+    said = cells_of(TREE, [0] * 3, range(3), [0, 1, 1]) if cells else [0, 1, 1]
+    # Spark reads addresses: a name with its special characters is a name all the same.
+    write(tmp_path / "good [1] {2}.parquet", TREE, ["positive"] * 3, range(3), said, cells)
+    spoil(tmp_path / "bad.parquet", kind, cells)
+    patterns = [f"{tmp_path.as_uri()}/*.parquet"]
+    with pytest.raises(BadFile, match=f"bad.parquet.*{kind}") as refused:
+        on_spark.tally_with_spark(TREE, patterns, spark)
+    assert "\n" not in str(refused.value)
+    rest = on_spark.tally_with_spark(TREE, patterns, spark, keep_going=True)
+    assert rest.reasons == {"counted": 3}
+    assert len(rest.refused) == 1
+
+
+def test_wrong_cells_are_found_where_the_files_are(tmp_path, spark):
+    cells = cells_of(TREE, [0] * 9, range(9), [0] * 9)
+    cells[np.argmax(cells)] ^= 4
+    write(tmp_path / "bad.parquet", TREE, ["positive"] * 9, range(9), cells, cells=True)
+    with pytest.raises(BadFile, match=r"bad\.parquet hold cells .* 1 of 9 "):
+        on_spark.tally_with_spark(TREE, [f"{tmp_path}/*.parquet"], spark)
+    assert on_spark.tally_with_spark(TREE, [f"{tmp_path}/*.parquet"], spark, keep_going=True).tally.n == 0
+
+
+@pytest.mark.parametrize("home", [None, "/nowhere"])
+def test_without_java_there_is_one_sentence(tmp_path, capsys, monkeypatch, home):
+    from pyspark import SparkContext
+
+    monkeypatch.chdir(tmp_path)
+    TREE.save("study.json")
+    write(tmp_path / "a.parquet", TREE, ["positive"], [1], [1])
+    monkeypatch.setattr(SparkContext, "_active_spark_context", None)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    if home is None:
+        monkeypatch.delenv("JAVA_HOME", raising=False)
+    else:
+        monkeypatch.setenv("JAVA_HOME", home)
+    assert run(["tally", "study.json", "a.parquet", "--engine", "spark", "--out", "t.json"]) == 2
+    err = capsys.readouterr().err
+    assert "without Java" in err
+    assert err.strip().count("\n") == 0
+    with pytest.raises(BadParameter, match=home or "none is on the path"):
+        on_spark.session()

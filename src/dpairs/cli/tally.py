@@ -49,6 +49,12 @@ def tally(
     keep_going: Annotated[
         bool, typer.Option("--keep-going", help="Parquet: leave out files that cannot be read.")
     ] = False,
+    recompute: Annotated[
+        bool,
+        typer.Option(
+            "--recompute", help="Parquet: check every cell against the people's coins, not a sample."
+        ),
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print counts as JSON.")] = False,
 ) -> None:
     """Count the reports of a study by symbol.
@@ -62,12 +68,14 @@ def tally(
     reasons: Counter[str] = Counter()
     refused: tuple[str, ...] = ()
     columnar = [path for path in files if path.name.lower().endswith(SUFFIXES)]
-    if not columnar and (engine is not None or master is not None or keep_going):
-        raise BadParameter("--engine, --master and --keep-going are for reports in Parquet files")
+    if not columnar and (engine is not None or master is not None or keep_going or recompute):
+        raise BadParameter(
+            "--engine, --master, --keep-going and --recompute are for reports in Parquet files"
+        )
     if columnar and (merge or len(columnar) < len(files)):
         raise BadParameter("Parquet files hold reports: they are counted apart from other files")
     if columnar:
-        found = _columnar(study, [str(path) for path in files], engine, master, keep_going)
+        found = _columnar(study, [str(path) for path in files], engine, master, keep_going, recompute)
         total, reasons, refused = found.tally, found.reasons, found.refused
         for sentence in refused:
             errors.print(f"left out: {sentence}", highlight=False, markup=False, soft_wrap=True)
@@ -95,7 +103,12 @@ def tally(
 
 
 def _columnar(
-    study: Study, patterns: list[str], engine: str | None, master: str | None, keep_going: bool
+    study: Study,
+    patterns: list[str],
+    engine: str | None,
+    master: str | None,
+    keep_going: bool,
+    recompute: bool,
 ) -> Counted:
     chosen = choice("engine", engine or ("duckdb" if master is None else "spark"), ENGINES)
     if master is not None and chosen != "spark":
@@ -108,13 +121,20 @@ def _columnar(
 
         spark = on_spark.session(master)
         try:
-            return on_spark.tally_with_spark(study, opened, spark, keep_going=keep_going)
+            return on_spark.tally_with_spark(study, opened, spark, keep_going=keep_going, recompute=recompute)
         finally:
             spark.stop()
-    workers = on_duckdb.cores() if opened.rows >= MANY else 1
+    # Processes help to recompute coins; files of cells need none.
+    many = opened.rows >= MANY and len(opened.cells) < len(opened.paths)
+    workers = on_duckdb.cores() if many else 1
     with progress("counting", opened.rows) as advance:
         return on_duckdb.tally_with_duckdb(
-            study, opened, keep_going=keep_going, workers=workers, progress=advance
+            study,
+            opened,
+            keep_going=keep_going,
+            recompute=recompute,
+            workers=workers,
+            progress=advance,
         )
 
 

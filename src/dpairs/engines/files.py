@@ -4,39 +4,61 @@ from __future__ import annotations
 
 import glob
 import os
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
+from urllib.parse import unquote
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from ..errors import BadFile
+from ..errors import BadFile, BadParameter
 from ..study import Study
+from ..tally import NO_CELLS
 
 VERSION = "1"
 STUDY, FORMAT = b"dpairs-study", b"dpairs-reports"
 """Keys of a file's metadata: the study's id, and the version of the format."""
+SYMBOLS, REPORTS, CELLS = b"dpairs-symbols", b"reports", b"cells"
+"""What the column ``symbol`` holds: what people sent (also when nothing is said), or what that counts in."""
 ROW_GROUP = 2**20
 MAGIC = b"PAR1"
+COLUMNS = ("stratum", "index", "symbol")
 SCHEMA = pa.schema(
-    [("stratum", pa.dictionary(pa.int8(), pa.string())), ("index", pa.int64()), ("symbol", pa.int64())]
+    [
+        pa.field(name, kind, nullable=False)
+        for name, kind in zip(
+            COLUMNS, (pa.dictionary(pa.int8(), pa.string()), pa.int64(), pa.int64()), strict=True
+        )
+    ]
 )
-"""Symbols of 2^63 and more are stored as their value minus 2^64, as the bits of an int64 are."""
+"""Symbols of 2^63 and more are stored as their value minus 2^64, as the bits of an int64 are.
+
+No column has missing values: readers then need not look for them.
+"""
 WANTED = "a report file has the columns stratum (text), index (int64) and symbol (int64)"
 
 
 class ReportWriter:
-    """Writes the reports of one study into one file, in row groups; the file appears when it is closed."""
+    """Writes the reports of one study into one file, in row groups; the file appears when it is closed.
 
-    def __init__(self, path: str | os.PathLike[str], study: Study) -> None:
+    With ``cells`` the file holds the cell that each report counts in, in place of its symbol: the same where
+    there are no coins, and for a tree the code of level, row and bit. Such files are counted without coins.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], study: Study, *, cells: bool = False) -> None:
+        if cells and study.protocol.cell_codes is None:
+            raise BadParameter(NO_CELLS)
         self._path = Path(path)
         self._part = self._path.with_name(f".{self._path.name}.part")
+        self._cells = cells and study.protocol.uses_coins
         metadata = {STUDY: study.id.encode(), FORMAT: VERSION.encode()}
+        metadata |= {SYMBOLS: CELLS} if self._cells else {}
         self._strata = pa.array(study.strata, pa.string())
         self._study = study
         try:
@@ -45,16 +67,21 @@ class ReportWriter:
                 self._part,
                 SCHEMA.with_metadata(metadata),
                 compression="zstd",
-                # Indices ascend by small steps, and a step costs less than an index.
-                use_dictionary=["stratum", "symbol"],
-                column_encoding={"index": "DELTA_BINARY_PACKED"},
                 write_page_checksum=True,
+                **encodings(self._cells),
             )
         except OSError as error:
             raise BadFile(f"reports {self._path} cannot be written: {error.strerror or error}") from None
 
     def write(self, stratum: str, indices: NDArray[np.int64], symbols: NDArray[Any]) -> None:
         """Add reports of one stratum: one row group for each 2^20, and one for the rest."""
+        if self._cells:
+            place = self._study.strata.index(stratum)
+            symbols = self._study.protocol.cells_of(self._study.coins, place, indices, symbols)
+        self.write_column(stratum, indices, symbols)
+
+    def write_column(self, stratum: str, indices: NDArray[np.int64], symbols: NDArray[Any]) -> None:
+        """Add reports whose column ``symbol`` is made already: symbols, or cells in a file of cells."""
         place = self._study.strata.index(stratum)
         codes = pa.array(np.full(len(indices), place, dtype=np.int8))
         columns = [
@@ -77,6 +104,20 @@ class ReportWriter:
             self._part.unlink(missing_ok=True)
 
 
+def encodings(cells: bool) -> dict[str, Any]:
+    """How the columns are stored: indices ascend by small steps, and a step costs less than an index.
+
+    Symbols are few; cells are many, of few bits.
+    """
+    if not cells:
+        return {
+            "use_dictionary": ["stratum", "symbol"],
+            "column_encoding": {"index": "DELTA_BINARY_PACKED"},
+        }
+    packed = dict.fromkeys(("index", "symbol"), "DELTA_BINARY_PACKED")
+    return {"use_dictionary": ["stratum"], "column_encoding": packed}
+
+
 @dataclass(frozen=True)
 class Opened:
     """What was found of the files: those to be counted, and why the others are not."""
@@ -87,12 +128,14 @@ class Opened:
     """Rows in files of another study."""
     refused: tuple[str, ...] = field(default=())
     """A sentence for each file that cannot be used."""
+    cells: frozenset[str] = frozenset()
+    """Those of the files that hold cells in place of symbols."""
 
 
 def find(patterns: Iterable[str]) -> list[str]:
     """The files that match, each once, in order; ``**`` stands for folders of any depth."""
     found: dict[str, None] = {}
-    for pattern in patterns:
+    for pattern in map(_local, patterns):
         matches = sorted(glob.glob(pattern, recursive=True)) if glob.has_magic(pattern) else [pattern]
         files = [each for each in matches if not os.path.isdir(each)]
         if not files:
@@ -101,17 +144,33 @@ def find(patterns: Iterable[str]) -> list[str]:
     return list(found)
 
 
+def _local(pattern: str) -> str:
+    """The path of a ``file:`` address; other addresses are refused."""
+    # A path object makes one slash of several.
+    scheme = re.match(r"([A-Za-z][A-Za-z0-9+.-]+):/+", pattern)
+    if scheme is None:
+        return pattern
+    if scheme[1].lower() != "file":
+        raise BadParameter(
+            f"reports are read from folders that this machine sees, or file: addresses, not from {scheme[1]}:"
+        )
+    return "/" + unquote(pattern[scheme.end() :])
+
+
 def open_files(patterns: Sequence[str], study: Study, keep_going: bool = False) -> Opened:
     """Look at the ends of the files, which say what they hold; the first that is not one is an error.
 
     With ``keep_going`` such files are left out instead.
     """
     paths: list[str] = []
+    cells: list[str] = []
     refused: list[str] = []
     rows = elsewhere = 0
     for path in find(patterns):
         try:
-            of, count = look(path)
+            of, count, form = look(path)
+            if of == study.id and form == CELLS and study.protocol.cell_codes is None:
+                raise BadFile(f"reports {path} hold cells, but {NO_CELLS}")
         except BadFile as error:
             if not keep_going:
                 raise
@@ -121,12 +180,13 @@ def open_files(patterns: Sequence[str], study: Study, keep_going: bool = False) 
             elsewhere += count
         elif count:
             paths.append(path)
+            cells += [path] if form == CELLS else []
             rows += count
-    return Opened(tuple(paths), rows, elsewhere, tuple(refused))
+    return Opened(tuple(paths), rows, elsewhere, tuple(refused), frozenset(cells))
 
 
-def look(path: str) -> tuple[str, int]:
-    """The study and the number of rows of a report file, or why it is not one."""
+def look(path: str) -> tuple[str, int, bytes]:
+    """The study, the number of rows and the form of a report file, or why it is not one."""
     try:
         size = os.path.getsize(path)
         if size == 0:
@@ -146,7 +206,7 @@ def look(path: str) -> tuple[str, int]:
     except (pa.ArrowException, OSError) as error:
         raise BadFile(f"reports {path} cannot be read: {_sentence(error)}") from None
     _check(path, schema)
-    return schema.metadata[STUDY].decode(errors="replace"), rows
+    return schema.metadata[STUDY].decode(errors="replace"), rows, schema.metadata.get(SYMBOLS, REPORTS)
 
 
 def _check(path: str, schema: Any) -> None:
@@ -163,6 +223,10 @@ def _check(path: str, schema: Any) -> None:
         raise BadFile(f"reports {path} do not name their study: the metadata lack {STUDY.decode()!r}")
     if metadata.get(FORMAT) != VERSION.encode():
         raise BadFile(f"reports {path} are not of version {VERSION}, which is all that this program reads")
+    if metadata.get(SYMBOLS, REPORTS) not in (REPORTS, CELLS):
+        raise BadFile(
+            f"reports {path} hold neither reports nor cells: see {SYMBOLS.decode()!r} in the metadata"
+        )
 
 
 def damaged(paths: Iterable[str]) -> dict[str, str]:
@@ -171,11 +235,16 @@ def damaged(paths: Iterable[str]) -> dict[str, str]:
     for path in paths:
         try:
             with pq.ParquetFile(path, page_checksum_verification=True) as parquet:
-                for _ in parquet.iter_batches(columns=["stratum", "index", "symbol"]):
+                for _ in parquet.iter_batches(columns=list(COLUMNS)):
                     pass
         except (pa.ArrowException, OSError) as error:
-            found[path] = f"reports {path} are damaged: {_sentence(error)}"
+            found[path] = damage(path, error)
     return found
+
+
+def damage(path: str, error: Exception) -> str:
+    """The sentence about a file whose pages cannot be read."""
+    return f"reports {path} are damaged: {_sentence(error)}"
 
 
 def _sentence(error: Exception) -> str:

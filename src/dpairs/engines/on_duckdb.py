@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import contextmanager
 from multiprocessing import get_context
 from typing import Any
@@ -15,13 +15,19 @@ import pyarrow as pa
 from ..errors import BadParameter
 from ..study import Study
 from ..tally import Tally
+from . import grouping, packing
+from .counted import Counted
 from .files import Opened, open_files
-from .packing import Counted, count, sql, whole
+from .inspecting import Inspected, Wanted, inspect
+from .lanes import Lanes, whole
+from .meter import Meter, Tell, watched
 
 MEMORY = "700MB"
 """What DuckDB may hold; beyond that it writes to a temporary folder."""
 TASK = 2**16
 """Blocks that one process counts at once: four million people."""
+INSPECTION, PACKING = 0.2, 0.3
+"""Roughly the parts of a run that go into looking at files, and of symbols into packing them."""
 
 
 def tally_with_duckdb(
@@ -29,12 +35,14 @@ def tally_with_duckdb(
     files: Opened | Sequence[str],
     *,
     keep_going: bool = False,
+    recompute: bool = False,
     workers: int = 1,
     progress: Callable[[int], None] | None = None,
 ) -> Counted:
     """The tally of report files, given as patterns or opened already.
 
-    ``workers`` processes recompute the people's coins; with more than one, call this under
+    Of files of cells a sample is compared with the people's coins, or with ``recompute`` every row.
+    ``workers`` processes recompute the coins of symbols; with more than one, call this under
     ``if __name__ == "__main__"``. ``progress`` is called with numbers of rows that add up to all of them.
     """
     opened = files if isinstance(files, Opened) else open_files(files, study, keep_going)
@@ -44,22 +52,69 @@ def tally_with_duckdb(
         raise BadParameter(
             "tallies of Parquet files need DuckDB: install the extra 'scale' of dpairs"
         ) from None
-    failures = (duckdb.Error, pa.ArrowException)
-    return whole("DuckDB", opened, lambda paths: _run(study, paths, workers, progress), failures, keep_going)
+    meter = Meter(progress, opened.rows)
+    return whole(
+        "DuckDB",
+        study,
+        opened,
+        lambda asked: _inspected(study, asked, meter.stage(0.0, INSPECTION)),
+        lambda lanes: _run(study, lanes, workers, meter),
+        (duckdb.Error, pa.ArrowException),
+        keep_going=keep_going,
+        recompute=recompute,
+    )
 
 
-def _run(study: Study, paths: Sequence[str], workers: int, progress: Callable[[int], None] | None) -> Counted:
-    if not paths:
-        return Counted(Tally(study))
+def _inspected(study: Study, asked: list[Wanted], tell: Tell) -> list[Inspected]:
+    """Look at all files, in threads: reading pages leaves Python free."""
+    found = []
+    with ThreadPoolExecutor(cores()) as pool:
+        for each in pool.map(lambda one: inspect(study, one), asked):
+            found.append(each)
+            tell(len(found) / len(asked))
+    return found
+
+
+def _run(study: Study, lanes: Lanes, workers: int, meter: Meter) -> Counted:
+    total = Counted(Tally(study))
+    if not lanes.paths:
+        return total
+    done, share = INSPECTION, (1 - INSPECTION) / len(lanes.paths)
     with _connection() as connection:
-        connection.execute("CREATE TEMP TABLE paths AS SELECT unnest(?) AS path", [list(paths)])
-        connection.execute("SET VARIABLE paths = (SELECT list(path) FROM paths)")
-        source = "read_parquet(getvariable('paths'), hive_partitioning = false)"
-        text = f"{sql(study, source)}\nORDER BY place, block"
+        for paths, name in ((lanes.straight, "straight"), (lanes.tangled, "tangled"), (lanes.symbols, "")):
+            if not paths:
+                continue
+            # Stages are as long as their files are many: a guess, which the bar can live with.
+            start, done = done, done + share * len(paths)
+            connection.execute(
+                "CREATE OR REPLACE TEMP TABLE paths AS SELECT unnest(?) AS path", [list(paths)]
+            )
+            connection.execute("SET VARIABLE paths = (SELECT list(path) FROM paths)")
+            source = "read_parquet(getvariable('paths'), hive_partitioning = false)"
+            if name:
+                text = grouping.sql(study, source, straight=name == "straight")
+                total.add(grouping.count(study, _answer(connection, text, meter.stage(start, done))))
+                continue
+            middle = start + (done - start) * PACKING
+            text = f"{packing.sql(study, source)}\nORDER BY place, block"
+            batches = _answer(connection, text, meter.stage(start, middle))
+            advance = meter.rows(middle, done, len(paths) / len(lanes.paths))
+            if workers == 1:
+                total.add(packing.count(study, batches, advance))
+            else:
+                total.add(_spread(study, batches, workers, advance))
+    meter.stage(0.0, 1.0)(1.0)
+    return total
+
+
+def _answer(connection: Any, text: str, tell: Tell) -> Iterator[Any]:
+    """The Arrow batches of a query's answer; the work is done before the first of them."""
+    with watched(connection, tell):
         batches = pa.RecordBatchReader.from_stream(connection.sql(text))
-        if workers == 1:
-            return count(study, batches, progress)
-        return _spread(study, batches, workers, progress)
+        first = next(batches, None)
+    if first is not None:
+        yield first
+    yield from batches
 
 
 @contextmanager
@@ -68,7 +123,8 @@ def _connection() -> Iterator[Any]:
 
     with tempfile.TemporaryDirectory(prefix="dpairs-") as folder, duckdb.connect() as connection:
         settings = {"memory_limit": MEMORY, "temp_directory": folder, "preserve_insertion_order": False}
-        settings |= {"threads": cores(), "enable_progress_bar": False}
+        settings |= {"threads": cores(), "enable_progress_bar": True, "enable_progress_bar_print": False}
+        settings |= {"progress_bar_time": 0}
         for name, value in settings.items():
             connection.execute(f"SET {name} = '{value}'")
         connection.execute("CREATE MACRO shiftleft(a, b) AS CAST(a AS UBIGINT) << CAST(b AS UBIGINT)")
@@ -76,7 +132,7 @@ def _connection() -> Iterator[Any]:
         yield connection
 
 
-def _spread(study: Study, batches: Any, workers: int, progress: Callable[[int], None] | None) -> Counted:
+def _spread(study: Study, batches: Any, workers: int, progress: Callable[[int], None]) -> Counted:
     """Count in several processes; a few tasks wait at a time, so memory stays bounded."""
     total = Counted(Tally(study))
     text = study.to_json()
@@ -86,8 +142,7 @@ def _spread(study: Study, batches: Any, workers: int, progress: Callable[[int], 
         part = Counted(Tally.from_bytes(body, study))
         part.reasons.update(reasons)
         total.add(part)
-        if progress is not None:
-            progress(sum(reasons.values()))
+        progress(sum(reasons.values()))
 
     with ProcessPoolExecutor(workers, get_context("spawn")) as pool:
         waiting: list[Future[tuple[bytes, dict[str, int]]]] = []
@@ -123,7 +178,7 @@ def _stream(batches: list[Any]) -> bytes:
 def counted_part(study: str, task: bytes) -> tuple[bytes, dict[str, int]]:
     """What another process makes of a part: the tally's bytes, and the counts by reason."""
     with pa.ipc.open_stream(task) as reader:
-        part = count(Study.from_json(study), reader)
+        part = packing.count(Study.from_json(study), reader)
     return part.tally.to_bytes(), dict(part.reasons)
 
 

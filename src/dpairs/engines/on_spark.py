@@ -8,8 +8,10 @@ machines must see the files under the same names.
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -17,12 +19,17 @@ import pyarrow as pa
 from ..errors import BadParameter
 from ..study import Study
 from ..tally import Tally
+from . import grouping, packing
+from .counted import Counted
 from .files import Opened, open_files
-from .packing import Counted, count, sql, whole
+from .inspecting import Inspected, Wanted, inspect
+from .lanes import Lanes, whole
 
 VIEW = "dpairs_reports"
 CHUNK = 12
 """2^12 blocks next to each other stay together: coins come cheapest for consecutive people."""
+TASKS = 10_000
+"""Files are looked at in so many tasks at most."""
 PART = "tally binary, reason string, number bigint"
 
 
@@ -33,6 +40,7 @@ def session(master: str | None = None) -> Any:
         from pyspark.sql import SparkSession
     except ImportError:
         raise BadParameter("engine 'spark' needs pyspark: install the extra 'scale' of dpairs") from None
+    _check_java()
     settings = {"spark.ui.enabled": "false", "spark.log.level": "ERROR", "spark.app.name": "dpairs"}
     settings["spark.ui.showConsoleProgress"] = str(sys.stderr.isatty()).lower()
     where = master or "local[*]"
@@ -49,58 +57,103 @@ def session(master: str | None = None) -> Any:
         raise BadParameter(f"Spark cannot start: {why}; is Java installed?") from None
 
 
+def _check_java() -> None:
+    """Say that Java is missing before Spark's own scripts say it, in many words."""
+    from pyspark import SparkContext
+
+    home = os.environ.get("JAVA_HOME")
+    java = os.path.join(home, "bin", "java") if home else "java"
+    if SparkContext._active_spark_context is None and shutil.which(java) is None:
+        where = f"JAVA_HOME has none: {home}" if home else "none is on the path"
+        raise BadParameter(f"Spark cannot start without Java, and {where}")
+
+
 def tally_with_spark(
     study: Study,
     files: Opened | Sequence[str],
     spark: Any,
     *,
     keep_going: bool = False,
+    recompute: bool = False,
     partitions: int | None = None,
     before: Callable[[Iterator[Any]], Iterator[Any]] | None = None,
 ) -> Counted:
     """The tally of the report files that match, by a Spark session.
 
-    ``partitions``: in how many parts coins are recomputed (as many as cores). ``before`` sees a
-    partition's Arrow batches before they are counted; tests let it fail.
+    Of files of cells a sample is compared with the people's coins, or with ``recompute`` every row.
+    ``partitions``: in how many parts tallies are made (as many as cores). ``before`` sees a partition's
+    Arrow batches before they are counted; tests let it fail.
     """
     from py4j.protocol import Py4JJavaError
     from pyspark.errors import PySparkException
 
     opened = files if isinstance(files, Opened) else open_files(files, study, keep_going)
-    failures = (PySparkException, Py4JJavaError)
     return whole(
-        "Spark", opened, lambda paths: _run(study, paths, spark, partitions, before), failures, keep_going
+        "Spark",
+        study,
+        opened,
+        lambda asked: _inspected(study, asked, spark),
+        lambda lanes: _run(study, lanes, spark, partitions, before),
+        (PySparkException, Py4JJavaError),
+        keep_going=keep_going,
+        recompute=recompute,
     )
+
+
+def _inspected(study: Study, asked: list[Wanted], spark: Any) -> list[Inspected]:
+    """Look at all files where the executors are."""
+    if not asked:
+        return []
+    text = study.to_json()
+    columns = "path string, cells boolean, recompute boolean"
+    rows = [(each.path, each.cells, each.recompute) for each in asked]
+    # Each file goes to a partition of its own, or a core would wait while another has two.
+    parts = min(len(rows), TASKS)
+    spread = spark.createDataFrame(rows, columns).repartition(parts)
+
+    def look(batches: Iterator[Any]) -> Iterator[Any]:
+        return inspected_part(text, batches)
+
+    return [Inspected.from_json(row.found) for row in spread.mapInArrow(look, "found string").collect()]
+
+
+def inspected_part(study: str, batches: Iterator[Any]) -> Iterator[Any]:
+    """What some of the files are like, as Arrow rows."""
+    known = Study.from_json(study)
+    for batch in batches:
+        found = [inspect(known, Wanted(**row)).to_json() for row in batch.to_pylist()]
+        yield pa.record_batch({"found": pa.array(found, pa.string())})
 
 
 def _run(
     study: Study,
-    paths: Sequence[str],
+    lanes: Lanes,
     spark: Any,
     partitions: int | None,
     before: Callable[[Iterator[Any]], Iterator[Any]] | None,
 ) -> Counted:
-    total = Counted(Tally(study))
-    if not paths:
-        return total
     from pyspark.sql.functions import expr
 
-    text = study.to_json()
-    reports = spark.read.schema("stratum string, index bigint, symbol bigint").parquet(*map(_uri, paths))
-    reports.createOrReplaceTempView(VIEW)
-    together = (expr("place"), expr(f"shiftright(block, {CHUNK})"))
-    packed = spark.sql(sql(study, VIEW))
-    packed = packed.repartition(partitions or spark.sparkContext.defaultParallelism, *together)
-
-    def part(batches: Iterator[Any]) -> Iterator[Any]:
-        return counted_part(text, batches if before is None else before(batches))
-
-    rows = packed.sortWithinPartitions("place", "block").mapInArrow(part, PART)
-    for row in rows.collect():
-        if row.tally is not None:
-            total.tally = total.tally + Tally.from_bytes(bytes(row.tally), study)
+    total, text = Counted(Tally(study)), study.to_json()
+    parts = partitions or spark.sparkContext.defaultParallelism
+    for paths, name in ((lanes.straight, "straight"), (lanes.tangled, "tangled"), (lanes.symbols, "")):
+        if not paths:
+            continue
+        reports = spark.read.schema("stratum string, index bigint, symbol bigint").parquet(*map(_uri, paths))
+        reports.createOrReplaceTempView(VIEW)
+        if name:
+            groups = spark.sql(grouping.sql(study, VIEW, straight=name == "straight"))
+            groups = groups.repartition(parts, "place", "cell")
         else:
-            total.reasons[row.reason] += row.number
+            groups = spark.sql(packing.sql(study, VIEW))
+            groups = groups.repartition(parts, expr("place"), expr(f"shiftright(block, {CHUNK})"))
+            groups = groups.sortWithinPartitions("place", "block")
+        part = partial(counted_part, text, bool(name), before)
+        for row in groups.mapInArrow(part, PART).collect():
+            if row.tally is not None:
+                total.tally = total.tally + Tally.from_bytes(bytes(row.tally), study)
+            else:
+                total.reasons[row.reason] += row.number
     return total
 
 
@@ -109,9 +162,16 @@ def _uri(path: str) -> str:
     return "file://" + "".join(f"\\{each}" if each in "{}[]*?\\" else each for each in path)
 
 
-def counted_part(study: str, batches: Iterator[Any]) -> Iterator[Any]:
+def counted_part(
+    study: str,
+    cells: bool,
+    before: Callable[[Iterator[Any]], Iterator[Any]] | None,
+    batches: Iterator[Any],
+) -> Iterator[Any]:
     """One partition's tally, and its counts by reason, as Arrow rows."""
-    found = count(Study.from_json(study), batches)
+    seen = batches if before is None else before(batches)
+    known = Study.from_json(study)
+    found = grouping.count(known, seen) if cells else packing.count(known, seen)
     if not found.reasons:
         return
     reasons = sorted(found.reasons.items())

@@ -1,4 +1,4 @@
-"""The one SQL text of both engines, and how its answer becomes a tally.
+"""Files of symbols: the SQL text that counts them on both engines, and how its answer becomes a tally.
 
 Whether somebody reported twice must be known exactly, for billions of people, in little memory. Indices are
 given out one after another, so the text does not group by person but by *block* of 64 people. It sets one bit
@@ -12,77 +12,25 @@ the coins of the people have to be recomputed for.
 
 from __future__ import annotations
 
-import re
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ..errors import BadFile, BadParameter, BadValue
-from ..report import MAX_INDEX
+from ..errors import BadParameter, BadValue
 from ..study import Study
 from ..tally import Tally
-from .files import Opened, damaged
+from .counted import CONTRADICTORY, COUNTED, REPEATED, ROUND, Counted
+from .placing import REFUSED, placed
 
 BLOCK = 64
 BLOCKS = 2**12
 """Blocks that are counted at once."""
 SLICE = 2**16
 """People whose coins are made at once: few enough for the processor's caches."""
-COUNTED = "counted"
-ELSEWHERE = "of another study"
-UNKNOWN, INDEX, SYMBOL = "of an unknown stratum", "index out of range", "symbol out of range"
-ROUND, REPEATED, CONTRADICTORY = "of another round", "repeated", "contradictory"
-_REFUSED = {-1: UNKNOWN, -2: INDEX, -3: SYMBOL}
 Words = NDArray[np.uint64]
-
-
-@dataclass
-class Counted:
-    """A tally of report files, what became of the rows, and which files could not be used."""
-
-    tally: Tally
-    reasons: Counter[str] = field(default_factory=Counter)
-    """Rows by what became of them. They add up to all rows of the files that were read.
-
-    ``repeated`` are rows beyond the first of the same person; ``contradictory`` are people whose rows do not
-    all have one symbol, of whom no row is counted.
-    """
-    refused: tuple[str, ...] = ()
-
-    def add(self, other: Counted) -> None:
-        """Count what another part found."""
-        self.tally = self.tally + other.tally
-        self.reasons += other.reasons
-
-
-def whole(
-    engine: str,
-    opened: Opened,
-    run: Callable[[Sequence[str]], Counted],
-    failures: tuple[type[Exception], ...],
-    keep_going: bool,
-) -> Counted:
-    """What an engine finds in all files; files whose pages are damaged are named, or left out and named."""
-    refused = list(opened.refused)
-    try:
-        found = run(opened.paths)
-    except failures as error:
-        bad = damaged(opened.paths)
-        if not bad:
-            raise BadFile(f"{engine} could not count the reports: {str(error).splitlines()[0]}") from None
-        if not keep_going:
-            raise BadFile(next(iter(bad.values()))) from None
-        refused += bad.values()
-        found = run(tuple(path for path in opened.paths if path not in bad))
-    if opened.elsewhere:
-        found.reasons[ELSEWHERE] += opened.elsewhere
-    found.refused = tuple(refused)
-    return found
 
 
 def bits(study: Study) -> int:
@@ -95,15 +43,10 @@ def sql(study: Study, source: str) -> str:
 
     It is written in what DuckDB and Spark have in common; DuckDB gets Spark's two functions for shifts.
     """
-    for name in study.strata:
-        if not re.fullmatch(r"[\w .:+-]+", name):
-            raise BadParameter(f"stratum {name!r} has a character that report files cannot have")
     symbols = study.protocol.symbols
     if 2**63 < symbols != 2**64:
         raise BadParameter("report files hold symbols below 2^63, or of exactly 64 bits")
     allowed = f"symbol BETWEEN 0 AND {symbols - 1}" if symbols <= 2**63 else "symbol IS NOT NULL"
-    names = ", ".join(f"'{name}'" for name in study.strata)
-    places = " ".join(f"WHEN stratum = '{name}' THEN {place}" for place, name in enumerate(study.strata))
     person = "shiftleft(CAST(1 AS BIGINT), CAST(index & 63 AS INT))"
     words = ",\n       ".join(
         f"bit_or({person}) FILTER (WHERE (shiftright(symbol, {bit}) & 1) = {value}) AS {name}_{bit}"
@@ -114,12 +57,7 @@ def sql(study: Study, source: str) -> str:
 SELECT place, block, count(*) AS row_count,
        {words}
 FROM (SELECT index, symbol, place, CASE WHEN place < 0 THEN 0 ELSE shiftright(index, 6) END AS block
-      FROM (SELECT index, symbol,
-                   CASE WHEN stratum IS NULL OR stratum NOT IN ({names}) THEN -1
-                        WHEN index IS NULL OR index NOT BETWEEN 0 AND {MAX_INDEX} THEN -2
-                        WHEN symbol IS NULL OR NOT {allowed} THEN -3
-                        {places} END AS place
-            FROM {source}) AS placed) AS blocked
+      FROM {placed(study, source, allowed)}) AS blocked
 GROUP BY place, block"""  # noqa: S608 - numbers, and names that were checked
 
 
@@ -161,7 +99,7 @@ def _count(study: Study, batch: Any, found: Counted) -> None:
     for place in np.unique(places).tolist():
         where = np.flatnonzero(places == place)
         if place < 0:
-            found.reasons[_REFUSED[place]] += int(rows[where].sum())
+            found.reasons[REFUSED[place]] += int(rows[where].sum())
             continue
         zeros = [each[where] for each in words["zeros"]]
         ones = [each[where] for each in words["ones"]]
@@ -210,7 +148,7 @@ def _count_stratum(
         REPEATED: rows - people,
         CONTRADICTORY: contradictory,
     }
-    found.reasons.update({reason: number for reason, number in counted.items() if number})
+    found.note(counted)
 
 
 def _unpacked(words: Words) -> NDArray[np.uint8]:

@@ -16,9 +16,10 @@ from numpy.typing import NDArray
 from ..data import tables
 from ..errors import BadFile, BadParameter
 from ..protocols.pairwise import Pairwise
-from ..randomness import SeededRandomness, SystemRandomness
+from ..randomness import Randomness, SeededRandomness, SystemRandomness
 from ..simulate import SLICE, randomize_asked
 from ..study import Study
+from ..tally import NO_CELLS
 from .files import ReportWriter
 
 PART = 2**21
@@ -33,6 +34,7 @@ def simulate_reports(
     folder: str | os.PathLike[str],
     seed: int | None = None,
     *,
+    cells: bool = False,
     workers: int = 1,
     progress: Callable[[int], None] | None = None,
 ) -> dict[str, int]:
@@ -40,10 +42,13 @@ def simulate_reports(
 
     A stratum has a folder, and every two million people of it a file. Indices begin at 0. The files are the
     same for the same seed, whatever the number of ``workers`` and however the data come in chunks; with
-    more than one worker, call this under ``if __name__ == "__main__"``.
+    more than one worker, call this under ``if __name__ == "__main__"``. With ``cells`` the same reports are
+    written as the cells that they count in.
     """
     if isinstance(study.protocol, Pairwise):
         raise BadParameter("people of this study compute in pairs: no single person has a report")
+    if cells and study.protocol.cell_codes is None:
+        raise BadParameter(NO_CELLS)
     place = Path(folder)
     if place.exists() and (not place.is_dir() or any(place.iterdir())):
         raise BadFile(f"reports are written into a new or empty folder, which {place} is not")
@@ -58,12 +63,12 @@ def simulate_reports(
 
     if workers == 1:
         for task in _tasks(study, data):
-            note(*write_part(text, str(place), seed, task))
+            note(*write_part(text, str(place), seed, cells, task))
         return written
     with ProcessPoolExecutor(workers, get_context("spawn")) as pool:
         waiting: list[Future[tuple[int, int, int]]] = []
         for task in _tasks(study, data):
-            waiting.append(pool.submit(write_part, text, str(place), seed, task))
+            waiting.append(pool.submit(write_part, text, str(place), seed, cells, task))
             if len(waiting) > workers:
                 note(*waiting.pop(0).result())
         for future in waiting:
@@ -98,18 +103,18 @@ def _tasks(study: Study, data: Any) -> Iterator[Task]:
             yield part(stratum, PART)
 
 
-def write_part(text: str, folder: str, seed: int | None, task: Task) -> tuple[int, int, int]:
+def write_part(text: str, folder: str, seed: int | None, cells: bool, task: Task) -> tuple[int, int, int]:
     """Randomize and write one file; the stratum, the people in it, and how many were asked."""
     study = Study.from_json(text)
     stratum, number, first, columns = task
-    bits: SystemRandomness | SeededRandomness = SystemRandomness()
+    bits: Randomness = SystemRandomness()
     if seed is not None:
         name = f"dpairs simulated reports/{seed}/{stratum}/{number}"
         bits = SeededRandomness(int.from_bytes(hashlib.sha256(name.encode()).digest()[:16], "big"))
     people, indices, symbols = len(columns[0]), [], []
     for start in range(0, people, SLICE):
         some = tuple(column[start : start + SLICE] for column in columns)
-        asked, said = randomize_asked(study, stratum, first + start, some, bits)
+        asked, said = _said(study, cells, stratum, first + start, some, bits)
         if said.size:
             who = np.arange(first + start, first + start + len(some[0]))
             indices.append(who if asked is None else who[asked])
@@ -117,6 +122,15 @@ def write_part(text: str, folder: str, seed: int | None, task: Task) -> tuple[in
     reports = sum(each.size for each in indices)
     if reports:
         path = Path(folder) / f"stratum-{stratum}" / f"part-{number:05d}.parquet"
-        with ReportWriter(path, study) as writer:
-            writer.write(study.strata[stratum], np.concatenate(indices), np.concatenate(symbols))
+        with ReportWriter(path, study, cells=cells) as writer:
+            writer.write_column(study.strata[stratum], np.concatenate(indices), np.concatenate(symbols))
     return stratum, people, reports
+
+
+def _said(
+    study: Study, cells: bool, stratum: int, first: int, columns: tuple[NDArray[Any], ...], bits: Randomness
+) -> tuple[NDArray[np.bool_] | None, NDArray[Any]]:
+    """Who is asked (None: everybody), and their symbols or cells; coins are made once for both."""
+    if cells:
+        return None, study.protocol.randomize_cells(study.coins, stratum, first, columns, bits)
+    return randomize_asked(study, stratum, first, columns, bits)

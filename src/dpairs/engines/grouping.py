@@ -1,0 +1,96 @@
+"""Files of cells: the SQL text that counts them, and how its answer becomes a tally.
+
+A cell is all that a report counts in, so a count by cell is a tally. Where nobody can be there twice (see
+`lanes`) that is one `GROUP BY`; elsewhere people are told apart first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from ..counts import Cells
+from ..errors import BadParameter
+from ..study import Study
+from ..tally import NO_CELLS, Tally
+from .counted import CONTRADICTORY, COUNTED, REPEATED, SYMBOL, Counted
+from .placing import REFUSED, placed
+
+GROUPS = 2**18
+"""Groups that are added to a tally at once."""
+
+
+def codes(study: Study) -> Cells:
+    """The codes of the study's cells."""
+    found = study.protocol.cell_codes
+    if found is None:
+        raise BadParameter(NO_CELLS)
+    return found
+
+
+def sql(study: Study, source: str, straight: bool) -> str:
+    """The text: for each stratum and cell, the people and their rows.
+
+    ``straight``: nobody is there twice. Otherwise people are grouped first, and those whose rows differ are
+    in no cell. It is written in what DuckDB and Spark have in common.
+    """
+    cells = codes(study)
+    allowed = f"symbol BETWEEN {cells.first} AND {cells.last}"
+    if straight:
+        # Holes are few, and are found in the answer.
+        return f"""
+SELECT place, cell, count(*) AS people, count(*) AS row_count
+FROM (SELECT place, CASE WHEN place < 0 THEN 0 ELSE symbol END AS cell
+      FROM {placed(study, source, allowed, indexed=False)}) AS reports
+GROUP BY place, cell"""  # noqa: S608 - numbers, and names that were checked
+    if cells.holes:
+        allowed += f" AND symbol NOT IN ({', '.join(map(str, cells.holes))})"
+    return f"""
+SELECT place, cell, count(*) AS people, CAST(sum(rows_each) AS BIGINT) AS row_count
+FROM (SELECT place, CASE WHEN min(symbol) = max(symbol) THEN min(symbol) END AS cell, count(*) AS rows_each
+      FROM (SELECT place, CASE WHEN place < 0 THEN 0 ELSE symbol END AS symbol,
+                   CASE WHEN place < 0 THEN 0 ELSE index END AS person
+            FROM {placed(study, source, allowed)}) AS reports
+      GROUP BY place, person) AS everybody
+GROUP BY place, cell"""  # noqa: S608 - numbers, and names that were checked
+
+
+def count(study: Study, batches: Iterable[Any]) -> Counted:
+    """Count the text's answer, in Arrow batches of any order."""
+    found, cells = Counted(Tally(study)), codes(study)
+    for table in _joined(batches):
+        places, people, rows = (np.asarray(table[name]) for name in ("place", "people", "row_count"))
+        differ = np.asarray(table["cell"].is_null())
+        cell = np.asarray(table["cell"].fill_null(cells.first), dtype=np.int64)
+        for place in np.unique(places).tolist():
+            here = places == place
+            if place < 0:
+                found.reasons[REFUSED[place]] += int(rows[here].sum())
+                continue
+            counted = here & ~differ & cells.has(cell)
+            hole = here & ~differ & ~cells.has(cell)
+            liars = here & differ
+            found.tally.add_cells(study.strata[place], cell[counted], people[counted])
+            numbers = {
+                COUNTED: int(people[counted].sum()),
+                CONTRADICTORY: int(people[liars].sum()),
+                REPEATED: int((rows - people)[counted | liars].sum()),
+                SYMBOL: int(rows[hole].sum()),
+            }
+            found.note(numbers)
+    return found
+
+
+def _joined(batches: Iterable[Any]) -> Iterator[Any]:
+    """The batches as tables of many groups: each costs a sort, however small."""
+    held: list[Any] = []
+    for batch in batches:
+        held.append(batch)
+        if sum(each.num_rows for each in held) >= GROUPS:
+            yield pa.Table.from_batches(held).combine_chunks()
+            held = []
+    if any(each.num_rows for each in held):
+        yield pa.Table.from_batches(held).combine_chunks()

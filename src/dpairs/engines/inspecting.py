@@ -1,0 +1,158 @@
+"""One pass over a report file before it is counted: who is there in what order, and whether cells are right.
+
+It reads every page with its checksum, in batches. What it finds lets `lanes` say exactly, without comparing
+people with each other, whether anybody can be there twice.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from ..randomness import SystemRandomness
+from ..report import MAX_INDEX
+from ..study import Study
+from .files import COLUMNS, damage
+from .grouping import codes
+
+BATCH = 2**17
+SAMPLE = 4096
+"""Rows of a file whose cells are compared with the coins, unless all are."""
+NONE = -1
+"""Stands for a missing index or symbol: neither is ever negative."""
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """A file, and what is to be found out about it."""
+
+    path: str
+    cells: bool
+    """Whether it holds cells that coins can show to be wrong."""
+    recompute: bool = False
+    """Compare all cells, not a sample."""
+
+
+@dataclass
+class Inspected:
+    """What one file is like."""
+
+    path: str
+    rows: int = 0
+    ascending: bool = True
+    """Whether indices are in range and ascend strictly within each stratum: then nobody is there twice."""
+    reach: dict[str, tuple[int, int]] = field(default_factory=dict)
+    """The first and the last index of each stratum of the study."""
+    wrong: str | None = None
+    """A sentence on why the file cannot be used."""
+
+    def to_json(self) -> str:
+        """As text, for another machine."""
+        return json.dumps(asdict(self))
+
+    @classmethod
+    def from_json(cls, text: str) -> Inspected:
+        """From the text."""
+        found = cls(**json.loads(text))
+        found.reach = {stratum: (first, last) for stratum, (first, last) in found.reach.items()}
+        return found
+
+
+def inspect(study: Study, wanted: Wanted) -> Inspected:
+    """Read the file through."""
+    found = Inspected(wanted.path)
+    checked = wrong = 0
+    try:
+        with pq.ParquetFile(wanted.path, page_checksum_verification=True) as parquet:
+            picked = _sample(parquet.metadata.num_rows)
+            sampled: list[tuple[NDArray[Any], ...]] = []
+            for batch in parquet.iter_batches(batch_size=BATCH, columns=list(COLUMNS), use_threads=False):
+                columns = _arrays(study, batch)
+                _order(study, found, columns[0], columns[1])
+                if wanted.cells and wanted.recompute:
+                    looked, bad = compare(study, *columns)
+                    checked, wrong = checked + looked, wrong + bad
+                elif wanted.cells:
+                    start, end = np.searchsorted(picked, (found.rows, found.rows + batch.num_rows))
+                    here = picked[start:end] - found.rows
+                    sampled.append(tuple(each[here] for each in columns))
+                found.rows += batch.num_rows
+    except (pa.ArrowException, OSError) as error:
+        found.wrong = damage(wanted.path, error)
+        return found
+    if sampled:
+        checked, wrong = compare(study, *(np.concatenate(each) for each in zip(*sampled, strict=True)))
+    if wrong:
+        found.wrong = (
+            f"reports {wanted.path} hold cells that are not those of the study's coins: "
+            f"{wrong:,} of {checked:,} that were looked at"
+        )
+    return found
+
+
+def _sample(rows: int) -> NDArray[np.int64]:
+    """Rows to be compared. Nobody can know them before, so nobody can write the wrong cells elsewhere."""
+    if rows <= SAMPLE:
+        return np.arange(rows)
+    return np.unique(SystemRandomness().words(SAMPLE) % np.uint64(rows)).astype(np.int64)
+
+
+def _arrays(study: Study, batch: Any) -> tuple[NDArray[Any], ...]:
+    """Each row's place among the study's strata (-1: none of them), index and symbol."""
+    text = batch.column("stratum")
+    if not isinstance(text.type, pa.DictionaryType):
+        text = text.dictionary_encode()
+    known = {name: place for place, name in enumerate(study.strata)}
+    places = np.array([known.get(name, NONE) for name in text.dictionary.to_pylist()] + [NONE])
+    spelt = text.indices.fill_null(len(places) - 1) if text.null_count else text.indices
+    numbers = (batch.column(name) for name in ("index", "symbol"))
+    filled = (each.fill_null(NONE) if each.null_count else each for each in numbers)
+    return _placed(places, np.asarray(spelt)), *(np.asarray(each) for each in filled)
+
+
+def _placed(places: NDArray[np.int64], spelt: NDArray[Any]) -> NDArray[np.int64]:
+    """Places of a dictionary's codes; all alike in most batches, which is faster to see than to look up."""
+    if spelt.size and (spelt == spelt[0]).all():
+        return np.broadcast_to(places[spelt[0]], spelt.shape)
+    looked: NDArray[np.int64] = places[spelt]
+    return looked
+
+
+def _order(study: Study, found: Inspected, places: NDArray[np.int64], indices: NDArray[np.int64]) -> None:
+    alike = places.size and places.strides == (0,)
+    for place, stratum in enumerate(study.strata):
+        if alike and places[0] != place:
+            continue
+        mine = indices if alike else indices[places == place]
+        if mine.size == 0:
+            continue
+        first, last = found.reach.get(stratum, (MAX_INDEX + 1, NONE))
+        steady = mine[0] > last and mine[-1] <= MAX_INDEX and bool((mine[1:] > mine[:-1]).all())
+        found.ascending &= bool(steady)
+        if not steady:
+            mine = mine[(mine >= 0) & (mine <= MAX_INDEX)]
+        if mine.size:
+            found.reach[stratum] = (min(first, int(mine.min())), max(last, int(mine.max())))
+
+
+def compare(
+    study: Study, places: NDArray[np.int64], indices: NDArray[np.int64], cells: NDArray[np.int64]
+) -> tuple[int, int]:
+    """How many of these rows could be compared with the coins, and how many of them are wrong.
+
+    Rows that are not counted anyway, for another reason, are not compared.
+    """
+    good = (places != NONE) & (indices >= 0) & (indices <= MAX_INDEX) & codes(study).has(cells)
+    wrong = 0
+    for place in range(len(study.strata)):
+        mine = np.flatnonzero(good & (places == place))
+        said = study.protocol.symbols_of(cells[mine])
+        right = study.protocol.cells_of(study.coins, place, indices[mine], said)
+        wrong += int(np.count_nonzero(right != cells[mine]))
+    return int(np.count_nonzero(good)), wrong
