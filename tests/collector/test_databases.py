@@ -12,8 +12,8 @@ import dpairs
 from dpairs.client import Device, Gateway, Link
 from dpairs.client.gateway import batch
 from dpairs.collector import Service, Settings
-from dpairs.engines import tally_with_duckdb
-from dpairs.errors import Closed, Conflict, NotAllowed, NotEnoughData, NotFound
+from dpairs.engines import open_files, tally_with_duckdb
+from dpairs.errors import BadParameter, Closed, Conflict, NotAllowed, NotEnoughData, NotFound
 
 from .people import Population, histogram, pairwise, projection, report_json, tally_of, tree
 from .servers import STUDIES, Caller, begin, collector, contents, enrol, stored_symbols, unchanged
@@ -102,6 +102,50 @@ def test_exported_reports_give_the_same_tally(running, tmp_path):
         found = tally_with_duckdb(asked, [str(path)])
         assert found.tally == analyst.tally(study.id, number)
         assert found.reasons == {"counted": found.tally.n}
+
+
+def test_reports_are_exported_as_cells_where_a_study_has_them(running, tmp_path):
+    pytest.importorskip("duckdb", reason="DuckDB is not installed: the extra 'scale' has it.")
+    study = tree()
+    analyst, line = running.analyst(), running.transport()
+    begin(analyst, study)
+    crowd = Population(study, 60, seed=2)
+    crowd.enrol(line)
+    crowd.answer(line, study)
+    for form in ("reports", "cells"):
+        path = tmp_path / f"{form}.parquet"
+        query = f"{STUDIES}/{study.id}/reports?form={form}"
+        path.write_bytes(line.bytes("GET", query, token=analyst.token))
+        opened = open_files([str(path)], study)
+        assert bool(opened.cells) == (form == "cells")
+        found = tally_with_duckdb(study, opened, recompute=True)
+        assert found.tally == analyst.tally(study.id)
+        assert found.reasons == {"counted": 60}
+    other = projection()
+    begin(analyst, other)
+    with pytest.raises(BadParameter, match="cannot be told by one cell"):
+        line.bytes("GET", f"{STUDIES}/{other.id}/reports?form=cells", token=analyst.token)
+
+
+def test_a_gateway_writes_the_reports_that_it_would_send(running, tmp_path):
+    pytest.importorskip("duckdb", reason="DuckDB is not installed: the extra 'scale' has it.")
+    study = tree()
+    analyst = running.analyst()
+    link = Link.parse(analyst.begin(study, "By a gateway"))
+    rng = np.random.default_rng(5)
+    data = {"score": rng.random(300), "label": rng.integers(0, 2, 300)}
+    sizes = {"positive": int(data["label"].sum()), "negative": int(300 - data["label"].sum())}
+    gateway = Gateway(
+        link, analyst.gateway(study.id, sizes), device=Device(tmp_path / "g"), transport=running.transport()
+    )
+    assert gateway.write(data, tmp_path / "a.parquet") == sizes
+    assert gateway.write(data, tmp_path / "b.parquet", cells=True) == sizes
+    assert analyst.tally(study.id).n == 0
+    gateway.report(data)
+    for name in ("a", "b"):
+        found = tally_with_duckdb(study, [f"{tmp_path}/{name}.parquet"], recompute=True)
+        assert found.tally == analyst.tally(study.id)
+        assert found.reasons == {"counted": 300}
 
 
 def test_a_new_token_ends_the_old_one(database):

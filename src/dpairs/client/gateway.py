@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+import os
+from collections.abc import Generator, Mapping
+from contextlib import ExitStack, closing
 from typing import Any
 
 import numpy as np
@@ -16,7 +18,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from ..data import tables
-from ..engines.files import STUDY
+from ..engines.files import STUDY, ReportWriter
 from ..errors import BadParameter, BadValue
 from ..randomness import SecretStream
 from ..simulate import randomize_asked
@@ -55,10 +57,37 @@ class Gateway:
 
         ``data`` is a table of all the gateway's people, in the same order every time.
         """
+        outcome = {"counted": 0, "again": 0, "different": 0}
+        with closing(self._randomized(data)) as parts:
+            for study, stratum, indices, symbols in parts:
+                for start in range(0, len(indices), BATCH):
+                    stretch = slice(start, start + BATCH)
+                    answer = self.send(study, stratum, indices[stretch], symbols[stretch])
+                    outcome = {name: count + answer[name] for name, count in outcome.items()}
+        return outcome
+
+    def write(self, data: Any, path: str | os.PathLike[str], *, cells: bool = False) -> dict[str, int]:
+        """Write the very reports that `report` would send to a Parquet file; how many each stratum has.
+
+        `dpairs tally` counts the file. With ``cells`` it holds the cells that the reports count in, where
+        the study has them. To send the same reports later, or as well, loses nothing more.
+        """
+        written: dict[str, int] = {}
+        with ExitStack() as stack:
+            writer: ReportWriter | None = None
+            for study, stratum, indices, symbols in stack.enter_context(closing(self._randomized(data))):
+                writer = writer or stack.enter_context(ReportWriter(path, study, cells=cells))
+                writer.write(stratum, indices, symbols)
+                written[stratum] = len(indices)
+        return written
+
+    def _randomized(
+        self, data: Any
+    ) -> Generator[tuple[Study, str, NDArray[np.int64], NDArray[Any]], None, None]:
+        """The study as it stands, and of each stratum the indices and symbols of those who are asked."""
         with self._device.study(self._where.study) as me:
             public = self._line.json("GET", f"{API}/{self._where.study}")
             study = read_study(self._where.study, part(public, "study", dict))
-            outcome = {"counted": 0, "again": 0, "different": 0}
             (table,) = tables(data, study.statistic.columns)
             for stratum, columns in study.statistic.split(table):
                 given = self._people.get(stratum)
@@ -66,12 +95,8 @@ class Gateway:
                 if given is None or people > room:
                     raise BadParameter(f"this gateway has {room} indices of {stratum!r}, not {people}")
                 key = hashlib.sha256(me.key(f"gateway {study.id}") + stratum.encode()).digest()
-                indices, symbols = randomized(study, stratum, given["first"], columns, SecretStream(key))
-                for start in range(0, len(indices), BATCH):
-                    stretch = slice(start, start + BATCH)
-                    answer = self.send(study, stratum, indices[stretch], symbols[stretch])
-                    outcome = {name: count + answer[name] for name, count in outcome.items()}
-            return outcome
+                found = randomized(study, stratum, given["first"], columns, SecretStream(key))
+                yield study, stratum, *found
 
     def send(
         self, study: Study, stratum: str, indices: NDArray[Any], symbols: NDArray[Any]

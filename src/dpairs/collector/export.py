@@ -10,8 +10,10 @@ from ..engines.files import ROW_GROUP, ReportWriter
 from .running import Round, committed
 
 
-def write_reports(connection: Connection, asked: Round, path: str | os.PathLike[str]) -> None:
-    """Write what was committed, by stratum and index, a row group at a time."""
-    with ReportWriter(path, asked.study) as writer:
+def write_reports(
+    connection: Connection, asked: Round, path: str | os.PathLike[str], cells: bool = False
+) -> None:
+    """Write what was committed, by stratum and index, a row group at a time; as symbols, or as cells."""
+    with ReportWriter(path, asked.study, cells=cells) as writer:
         for stratum, indices, symbols in committed(connection, asked, ROW_GROUP):
             writer.write(asked.study.strata[stratum], indices, symbols)

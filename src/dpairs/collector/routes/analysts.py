@@ -228,8 +228,12 @@ async def download_reports(
     service: Analyst,
     running: OfStudy,
     number: Annotated[int | None, Query(alias="round", ge=1, le=2)] = None,
+    form: Annotated[Literal["reports", "cells"], Query()] = "reports",
 ) -> FileResponse:
-    """The reports of a round (by default the current one), as a Parquet file: `dpairs tally` reads it."""
+    """The reports of a round (by default the current one), as a Parquet file: `dpairs tally` reads it.
+
+    In the form `cells`, where the study has it, it holds what each report counts in, and is counted faster.
+    """
     asked = _asked(running, number)
 
     def write() -> str:
@@ -237,7 +241,7 @@ async def download_reports(
         path = os.path.join(folder, "reports.parquet")
         try:
             with service.database.reading() as connection:
-                write_reports(connection, asked, path)
+                write_reports(connection, asked, path, form == "cells")
         except BaseException:
             shutil.rmtree(folder)
             raise
