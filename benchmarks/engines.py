@@ -1,15 +1,21 @@
 """Tallies of report files: DuckDB and Spark
 
-Tree reports of one bit (2^16 leaves, epsilon 1) in Parquet, in wall-clock seconds, each task in a process of
-its own, one after another; the files are in the cache. Memory is the largest sum over a process and its
-children (proportional set size, sampled).
+Tree reports of one bit (2^16 leaves, epsilon 1) in Parquet, in wall-clock seconds; the files are in the
+cache. Memory is the largest sum over a process and its children (proportional set size, sampled), of a
+process that does nothing else.
 
-*Counting symbols* is the bare `SELECT stratum, symbol, count(*) ... GROUP BY` on the same files. It neither
-sees who reports twice nor knows the levels and rows that the bits belong to, so it is no tally: it is the
-floor. *Plain de-duplication* is the usual SQL for the first of these, a `GROUP BY stratum, index` and a count
-by symbol of what is left. Ours does both, and recomputes everybody's coins.
+*Cells*: files that say the level, row and bit that a report counts in. *The bare GROUP BY* is
+`SELECT stratum, symbol, count(*) ... GROUP BY` on the same files, with the same settings: the tally's floor.
+Both run in one process in turn, twice; the better time of each counts. The tally also checks that nobody is
+there twice, the pages' checksums, and a sample of the cells.
 
-*Writing*: our writer, and pyarrow with its defaults, write the same arrays, which are there already.
+*One-bit reports*: files of what devices sent. The bare `GROUP BY` of those neither sees who reports twice nor
+knows the levels and rows that the bits belong to, so it is no tally. *Plain de-duplication* is the usual SQL
+for the first of these, a `GROUP BY stratum, index` and a count by symbol of what is left. Ours does both, and
+recomputes everybody's coins.
+
+*Writing*: our writer and pyarrow write the same arrays, which are there already, with the same encodings and
+compression; and pyarrow with its defaults.
 """
 
 from __future__ import annotations
@@ -21,6 +27,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -40,41 +47,66 @@ DEDUPLICATED = (
 )
 LIMIT = 1500.0
 """Megabytes."""
+FORMS = {"symbols": False, "cells": True}
+TIMES = 2
+"""The better of so many runs counts, on both sides."""
 
 
 def run(quick: bool) -> list[Row]:
     people = 10**6 if quick else 10**7
     with tempfile.TemporaryDirectory() as folder:
         found = measured(people, Path(folder), plain=True)
-    spark = found.get("spark", {})
-    return [
-        Row(f"DuckDB, {people:,} reports", "counting symbols", found["duckdb"]["seconds"],
-            found["bare duckdb"]["seconds"], "s", 1 / 1.3, note="no tally: no people, no coins"),
-        Row("the same", "plain de-duplication", found["duckdb"]["seconds"],
+    reports = f"{people:,} reports"
+
+    def ratio(engine: str, form: str, limit: float | None, note: str = "") -> Row:
+        ours, bare = (found.get(f"{name}{engine} {form}", {}).get("seconds") for name in ("", "bare "))
+        name = "cells" if form == "cells" else "one-bit reports"
+        return Row(f"{engine.title()}, {reports} as {name}", "the bare GROUP BY",
+                   float("nan") if ours is None else ours, bare, "s", limit, note=note)  # fmt: skip
+
+    none = "no tally: no people, no coins"
+    rows = [
+        # With few reports, starting takes longer than counting.
+        ratio("duckdb", "cells", None if quick else 1 / 1.3),
+        ratio("spark", "cells", None if quick else 1 / 1.5),
+        ratio("duckdb", "symbols", None, none),
+        Row("the same", "plain de-duplication", found["duckdb symbols"]["seconds"],
             found["plain duckdb"]["seconds"], "s", note="no tally: no coins"),
-        Row("memory of DuckDB and its helpers", "the limit", found["duckdb"]["megabytes"], LIMIT, "MB", 1.0),
-        Row(f"Spark, {people:,} reports", "counting symbols", spark.get("seconds", float("nan")),
-            found.get("bare spark", {}).get("seconds"), "s", 1 / 1.5, note="no tally: no people, no coins"),
-        Row("writing", "pyarrow", found["write"]["ours"], found["write"]["theirs"], "s", 0.5),
-        Row("simulating and writing", "pyarrow, writing", found["simulate"]["seconds"],
-            found["write"]["theirs"], "s", note="ours makes up, randomizes and writes"),
-        Row("size of the files", "pyarrow", found["write"]["bytes"], found["write"]["their bytes"], "B",
-            1 / 1.1),
-        Row("the estimate", "the tally", found["duckdb"]["estimate"], found["duckdb"]["seconds"], "s",
-            note="whatever the number of reports"),
+        ratio("spark", "symbols", None, none),
+        Row("memory of DuckDB, cells", "the limit", found["memory cells"]["megabytes"], LIMIT, "MB", 1.0),
+        Row("memory of DuckDB and its helpers, one-bit reports", "the limit",
+            found["memory symbols"]["megabytes"], LIMIT, "MB", 1.0),
     ]  # fmt: skip
+    for form, name in (("cells", "cells"), ("symbols", "one-bit reports")):
+        wrote, made = found[f"write {form}"], found[f"simulate {form}"]["seconds"]
+        rows += [
+            Row(f"writing {name}", "pyarrow, same encodings", wrote["ours"], wrote["alike"], "s", 0.5),
+            Row("the same", "pyarrow's defaults", wrote["ours"], wrote["defaults"], "s"),
+            Row("simulating and writing", "pyarrow, same encodings", made, wrote["alike"], "s",
+                note="ours makes up, randomizes and writes"),
+            Row(f"size of the files of {name}", "pyarrow, same encodings", wrote["bytes"],
+                wrote["alike bytes"], "B", 1 / 1.1),
+            Row("the same", "pyarrow's defaults", wrote["bytes"], wrote["defaults bytes"], "B"),
+        ]  # fmt: skip
+    estimate = found["duckdb cells"]["estimate"]
+    rows.append(
+        Row("the estimate", "the tally", estimate, found["duckdb cells"]["seconds"], "s",
+            note="whatever the number of reports")
+    )  # fmt: skip
+    return rows
 
 
 def measured(people: int, folder: Path, plain: bool) -> dict[str, dict[str, Any]]:
     """All figures for so many people."""
-    tasks = ["simulate", "write", "bare duckdb", "duckdb"] + ["plain duckdb"] * plain
+    tasks = [f"{task} {form}" for form in FORMS for task in ("simulate", "write", "duckdb", "memory")]
+    tasks += ["plain duckdb"] * plain
     if shutil.which("java"):
         tasks.append("spark")
     found: dict[str, dict[str, Any]] = {}
     for task in tasks:
         found |= alone(task, people, folder)
-    if "spark" in found:
-        assert found["spark"].pop("tally") == found["duckdb"].pop("tally")
+    tallies = {each.pop("tally") for each in found.values() if "tally" in each}
+    assert len(tallies) == 1, "engines and forms differ"
     return found
 
 
@@ -120,42 +152,47 @@ def crowd(people: int) -> Iterator[dict[str, np.ndarray]]:
         yield {"score": np.clip(rng.normal(0.4 + 0.2 * label, 0.1), 0, 1), "label": label}
 
 
-def simulate(people: int, folder: Path) -> dict[str, Any]:
+def simulate(form: str, people: int, folder: Path) -> dict[str, Any]:
     from dpairs.engines import simulate_reports
     from dpairs.engines.on_duckdb import cores
 
     began = time.perf_counter()
-    simulate_reports(STUDY, crowd(people), folder / "reports", seed=1, workers=cores())
-    return {"simulate": {"seconds": time.perf_counter() - began}}
+    simulate_reports(STUDY, crowd(people), folder / form, seed=1, cells=FORMS[form], workers=cores())
+    return {f"simulate {form}": {"seconds": time.perf_counter() - began}}
 
 
-def write(people: int, folder: Path) -> dict[str, Any]:
+def write(form: str, _: int, folder: Path) -> dict[str, Any]:
     """The same arrays, written by us and by pyarrow, file by file."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     from dpairs.engines import ReportWriter
+    from dpairs.engines.files import ROW_GROUP, encodings
 
-    found = {"ours": 0.0, "theirs": 0.0, "bytes": 0, "their bytes": 0}
-    for path in sorted(folder.glob("reports/*/*.parquet")):
+    alike = {"compression": "zstd", "write_page_checksum": True, "row_group_size": ROW_GROUP}
+    theirs: dict[str, dict[str, Any]] = {"alike": alike | encodings(FORMS[form]), "defaults": {}}
+    found = {"ours": 0.0, "bytes": 0} | dict.fromkeys(theirs, 0.0) | {f"{name} bytes": 0 for name in theirs}
+    for path in sorted(folder.glob(f"{form}/*/*.parquet")):
         table = pq.read_table(path).combine_chunks()
         stratum = STUDY.strata[int(path.parent.name.removeprefix("stratum-"))]
         indices, symbols = table["index"].to_numpy(), table["symbol"].to_numpy()
         began = time.perf_counter()
-        with ReportWriter(folder / "ours.parquet", STUDY) as writer:
-            writer.write(stratum, indices, symbols)
+        with ReportWriter(folder / "ours.parquet", STUDY, cells=FORMS[form]) as writer:
+            writer.write_column(stratum, indices, symbols)
         found["ours"] += time.perf_counter() - began
-        arrays = pa.table({name: table[name] for name in ("stratum", "index", "symbol")})
-        began = time.perf_counter()
-        pq.write_table(arrays, folder / "theirs.parquet")
-        found["theirs"] += time.perf_counter() - began
         found["bytes"] += (folder / "ours.parquet").stat().st_size
-        found["their bytes"] += (folder / "theirs.parquet").stat().st_size
-    return {"write": found}
+        arrays = pa.table({name: table[name] for name in ("stratum", "index", "symbol")})
+        for name, options in theirs.items():
+            began = time.perf_counter()
+            pq.write_table(arrays, folder / "theirs.parquet", **options)
+            found[name] += time.perf_counter() - began
+            found[f"{name} bytes"] += (folder / "theirs.parquet").stat().st_size
+    return {f"write {form}": found}
 
 
-def duckdb_query(text: str, folder: Path) -> float:
+def duckdb_query(text: str, folder: Path, form: str) -> float:
     import duckdb
+    import pyarrow as pa
 
     from dpairs.engines.on_duckdb import MEMORY, cores
 
@@ -163,23 +200,39 @@ def duckdb_query(text: str, folder: Path) -> float:
     with duckdb.connect() as connection:
         connection.execute(f"SET memory_limit = '{MEMORY}'; SET threads = {cores()}")
         connection.execute(f"SET temp_directory = '{folder}/spill'; SET preserve_insertion_order = false")
-        connection.sql(text.format(f"read_parquet('{folder}/reports/*/*.parquet')")).fetchall()
+        answer = connection.sql(text.format(f"read_parquet('{folder}/{form}/*/*.parquet')"))
+        pa.RecordBatchReader.from_stream(answer).read_all()
     return time.perf_counter() - began
 
 
-def with_duckdb(people: int, folder: Path) -> dict[str, Any]:
+def tallied(form: str, people: int, folder: Path) -> tuple[float, dpairs.Tally]:
     from dpairs.engines import tally_with_duckdb
     from dpairs.engines.on_duckdb import cores
 
     began = time.perf_counter()
-    found = tally_with_duckdb(STUDY, [f"{folder}/reports/*/*.parquet"], workers=cores())
+    found = tally_with_duckdb(STUDY, [f"{folder}/{form}/*/*.parquet"], workers=cores())
     took = time.perf_counter() - began
     assert found.reasons == {"counted": people}
+    return took, found.tally
+
+
+def with_duckdb(form: str, people: int, folder: Path) -> dict[str, Any]:
+    bare, ours = [], []
+    for _ in range(TIMES):
+        bare.append(duckdb_query(BARE, folder, form))
+        took, tally = tallied(form, people, folder)
+        ours.append(took)
     began = time.perf_counter()
-    found.tally.estimate()
+    tally.estimate()
+    estimate = time.perf_counter() - began
     return {
-        "duckdb": {"seconds": took, "estimate": time.perf_counter() - began, "tally": digest(found.tally)}
+        f"bare duckdb {form}": {"seconds": min(bare)},
+        f"duckdb {form}": {"seconds": min(ours), "estimate": estimate, "tally": digest(tally)},
     }
+
+
+def memory_of_duckdb(form: str, people: int, folder: Path) -> dict[str, Any]:
+    return {f"memory {form}": {"seconds": tallied(form, people, folder)[0]}}
 
 
 def with_spark(people: int, folder: Path) -> dict[str, Any]:
@@ -187,20 +240,24 @@ def with_spark(people: int, folder: Path) -> dict[str, Any]:
     from dpairs.engines.on_spark import session, tally_with_spark
 
     spark = session(f"local[{cores()}]")
-    spark.range(10).count()
-    spark.read.parquet(f"file://{folder}/reports/*").createOrReplaceTempView("bare")
-    # Twice: the first time Java compiles.
-    bare = tally = 0.0
-    for _ in range(2):
-        began = time.perf_counter()
-        spark.sql(BARE.format("bare")).collect()
-        bare = time.perf_counter() - began
-        began = time.perf_counter()
-        found = tally_with_spark(STUDY, [f"{folder}/reports/*/*.parquet"], spark)
-        tally = time.perf_counter() - began
-        assert found.reasons == {"counted": people}
+    found: dict[str, Any] = {}
+    for form in FORMS:
+        spark.read.parquet(f"file://{folder}/{form}/*").createOrReplaceTempView("bare")
+        bare, ours = [], []
+        # Once more than elsewhere, because Java compiles the first time; many reports leave it time for that.
+        for _ in range(TIMES + (people < 10**8)):
+            began = time.perf_counter()
+            # The answer goes nowhere: nothing but the query is measured.
+            spark.sql(BARE.format("bare")).write.format("noop").mode("overwrite").save()
+            bare.append(time.perf_counter() - began)
+            began = time.perf_counter()
+            tally = tally_with_spark(STUDY, [f"{folder}/{form}/*/*.parquet"], spark)
+            ours.append(time.perf_counter() - began)
+            assert tally.reasons == {"counted": people}
+        found[f"bare spark {form}"] = {"seconds": min(bare)}
+        found[f"spark {form}"] = {"seconds": min(ours), "tally": digest(tally.tally)}
     spark.stop()
-    return {"bare spark": {"seconds": bare}, "spark": {"seconds": tally, "tally": digest(found.tally)}}
+    return found
 
 
 def digest(tally: dpairs.Tally) -> str:
@@ -209,13 +266,20 @@ def digest(tally: dpairs.Tally) -> str:
     return hashlib.sha256(tally.to_json().encode()).hexdigest()
 
 
-TASKS = {
-    "simulate": simulate,
-    "write": write,
-    "duckdb": with_duckdb,
+TASKS: dict[str, Any] = {
+    f"{name} {form}": partial(task, form)
+    for form in FORMS
+    for name, task in (
+        ("simulate", simulate),
+        ("write", write),
+        ("duckdb", with_duckdb),
+        ("memory", memory_of_duckdb),
+    )
+} | {
     "spark": with_spark,
-    "bare duckdb": lambda _, folder: {"bare duckdb": {"seconds": duckdb_query(BARE, folder)}},
-    "plain duckdb": lambda _, folder: {"plain duckdb": {"seconds": duckdb_query(DEDUPLICATED, folder)}},
+    "plain duckdb": lambda _, folder: {
+        "plain duckdb": {"seconds": duckdb_query(DEDUPLICATED, folder, "symbols")}
+    },
 }
 
 if __name__ == "__main__":

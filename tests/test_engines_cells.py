@@ -137,8 +137,8 @@ def wrong_file(path: Path, rows: int, wrong: int) -> None:
 def test_a_file_of_wrong_cells_is_named_and_left_out(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     TREE.save("study.json")
-    # One in fifty is wrong: that 4,096 rows show none has a chance of 10^-36.
-    wrong_file(tmp_path / "r/bad.parquet", 20 * SAMPLE, 20 * SAMPLE // 50)
+    # One in ten is wrong: that a sample shows none has a chance of 0.9^1024, below 10^-46.
+    wrong_file(tmp_path / "r/bad.parquet", 20 * SAMPLE, 2 * SAMPLE)
     said = cells_of(TREE, [1] * 3, range(3), [0, 1, 1])
     write(tmp_path / "r/good.parquet", TREE, [TREE.strata[1]] * 3, range(3), said, cells=True)
     asked = ["tally", "study.json", "r/*.parquet", "--out", "t.tally"]
@@ -154,11 +154,11 @@ def test_one_wrong_cell_is_found_when_all_are_looked_at(tmp_path, capsys, monkey
     monkeypatch.chdir(tmp_path)
     TREE.save("study.json")
     wrong_file(tmp_path / "few.parquet", SAMPLE, 1)
-    with pytest.raises(BadFile, match=r"few\.parquet hold cells .* 1 of 4,096"):
+    with pytest.raises(BadFile, match=r"few\.parquet hold cells .* 1 of 1,024"):
         tally_with_duckdb(TREE, [f"{tmp_path}/few.parquet"])
     wrong_file(tmp_path / "many.parquet", 50 * SAMPLE, 1)
     assert run(["tally", "study.json", "many.parquet", "--recompute", "--out", "t.tally"]) == 2
-    assert "1 of 204,800 that were looked at" in capsys.readouterr().err
+    assert "1 of 51,200 that were looked at" in capsys.readouterr().err
     wrong_file(tmp_path / "none.parquet", 50 * SAMPLE, 0)
     assert run(["tally", "study.json", "none.parquet", "--recompute", "--out", "t.tally"]) == 0
 

@@ -21,8 +21,8 @@ from ..study import Study
 from .files import COLUMNS, damage
 from .grouping import codes
 
-BATCH = 2**17
-SAMPLE = 4096
+BATCH = 2**18
+SAMPLE = 1024
 """Rows of a file whose cells are compared with the coins, unless all are."""
 NONE = -1
 """Stands for a missing index or symbol: neither is ever negative."""
@@ -136,9 +136,9 @@ def _order(study: Study, found: Inspected, places: NDArray[np.int64], indices: N
         steady = mine[0] > last and mine[-1] <= MAX_INDEX and bool((mine[1:] > mine[:-1]).all())
         found.ascending &= bool(steady)
         if not steady:
-            mine = mine[(mine >= 0) & (mine <= MAX_INDEX)]
+            mine = np.sort(mine[(mine >= 0) & (mine <= MAX_INDEX)])
         if mine.size:
-            found.reach[stratum] = (min(first, int(mine.min())), max(last, int(mine.max())))
+            found.reach[stratum] = (min(first, int(mine[0])), max(last, int(mine[-1])))
 
 
 def compare(
