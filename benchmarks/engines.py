@@ -59,26 +59,26 @@ def run(quick: bool) -> list[Row]:
     reports = f"{people:,} reports"
 
     def ratio(engine: str, form: str, limit: float | None, note: str = "") -> Row:
-        ours, bare = (found.get(f"{name}{engine} {form}", {}).get("seconds") for name in ("", "bare "))
-        name = "cells" if form == "cells" else "one-bit reports"
+        ours, bare = (found.get(f"{name}{engine}{form}", {}).get("seconds") for name in ("", "bare "))
+        name = "cells" if form else "one-bit reports"
         return Row(f"{engine.title()}, {reports} as {name}", "the bare GROUP BY",
                    float("nan") if ours is None else ours, bare, "s", limit, note=note)  # fmt: skip
 
     none = "no tally: no people, no coins"
     rows = [
         # With few reports, starting takes longer than counting.
-        ratio("duckdb", "cells", None if quick else 1 / 1.3),
-        ratio("spark", "cells", None if quick else 1 / 1.5),
-        ratio("duckdb", "symbols", None, none),
-        Row("the same", "plain de-duplication", found["duckdb symbols"]["seconds"],
+        ratio("duckdb", " cells", None if quick else 1 / 1.3),
+        ratio("spark", " cells", None if quick else 1 / 1.5),
+        ratio("duckdb", "", None, none),
+        Row("the same", "plain de-duplication", found["duckdb"]["seconds"],
             found["plain duckdb"]["seconds"], "s", note="no tally: no coins"),
-        ratio("spark", "symbols", None, none),
+        ratio("spark", "", None, none),
         Row("memory of DuckDB, cells", "the limit", found["memory cells"]["megabytes"], LIMIT, "MB", 1.0),
         Row("memory of DuckDB and its helpers, one-bit reports", "the limit",
-            found["memory symbols"]["megabytes"], LIMIT, "MB", 1.0),
+            found["memory"]["megabytes"], LIMIT, "MB", 1.0),
     ]  # fmt: skip
-    for form, name in (("cells", "cells"), ("symbols", "one-bit reports")):
-        wrote, made = found[f"write {form}"], found[f"simulate {form}"]["seconds"]
+    for form, name in ((" cells", "cells"), ("", "one-bit reports")):
+        wrote, made = found[f"write{form}"], found[f"simulate{form}"]["seconds"]
         rows += [
             Row(f"writing {name}", "pyarrow, same encodings", wrote["ours"], wrote["alike"], "s", 0.5),
             Row("the same", "pyarrow's defaults", wrote["ours"], wrote["defaults"], "s"),
@@ -88,16 +88,16 @@ def run(quick: bool) -> list[Row]:
                 wrote["alike bytes"], "B", 1 / 1.1),
             Row("the same", "pyarrow's defaults", wrote["bytes"], wrote["defaults bytes"], "B"),
         ]  # fmt: skip
-    estimate = found["duckdb cells"]["estimate"]
+    tally = found["duckdb cells"]
     rows.append(
-        Row("the estimate", "the tally", estimate, found["duckdb cells"]["seconds"], "s",
+        Row("the estimate", "the tally", tally["estimate"], tally["seconds"], "s",
             note="whatever the number of reports")
     )  # fmt: skip
     return rows
 
 
 def measured(people: int, folder: Path, plain: bool) -> dict[str, dict[str, Any]]:
-    """All figures for so many people."""
+    """All figures for so many people, by task; those of files of cells have names that end in "cells"."""
     tasks = [f"{task} {form}" for form in FORMS for task in ("simulate", "write", "duckdb", "memory")]
     tasks += ["plain duckdb"] * plain
     if shutil.which("java"):
@@ -107,7 +107,7 @@ def measured(people: int, folder: Path, plain: bool) -> dict[str, dict[str, Any]
         found |= alone(task, people, folder)
     tallies = {each.pop("tally") for each in found.values() if "tally" in each}
     assert len(tallies) == 1, "engines and forms differ"
-    return found
+    return {task.removesuffix(" symbols"): each for task, each in found.items()}
 
 
 def alone(task: str, people: int, folder: Path) -> dict[str, dict[str, Any]]:

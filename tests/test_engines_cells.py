@@ -1,6 +1,7 @@
 """Files of cells: the same tally in every lane, and files that say what the coins do not."""
 
 import json
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,7 @@ from dpairs.cli.app import run
 from dpairs.engines import ReportWriter, open_files, simulate_reports, tally_with_duckdb
 from dpairs.engines.inspecting import SAMPLE, Inspected, Wanted, inspect
 from dpairs.engines.lanes import Lanes, lanes, wanted
+from dpairs.engines.meter import Meter, watched
 from dpairs.errors import BadFile, BadParameter
 
 from .reportfiles import FEW, SMALL, TREE, cells_of, in_plain_python, random_files, write, write_rows
@@ -120,6 +122,28 @@ def test_progress_adds_up_in_every_lane(tmp_path):
         tally_with_duckdb(study, [f"{tmp_path}/{form}/*.parquet"], progress=steps.append)
         assert sum(steps) == sum(map(len, files))
         assert min(steps) > 0
+
+
+def test_a_query_s_progress_is_told_while_it_runs():
+    class Query:
+        def query_progress(self) -> float:
+            return 40.0
+
+    steps: list[int] = []
+    meter, looked = Meter(steps.append, 1000), threading.Event()
+    stage = meter.stage(0.5, 1.0)
+
+    def tell(part: float) -> None:
+        stage(part)
+        looked.set()
+
+    with watched(Query(), tell):
+        assert looked.wait(60)
+        assert steps == [700]
+    assert steps == [700, 300]
+    # A second run over fewer files tells nothing twice.
+    meter.stage(0.0, 1.0)(0.3)
+    assert steps == [700, 300]
 
 
 # ---------------------------------------------------------------- trust

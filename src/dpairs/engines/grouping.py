@@ -65,14 +65,14 @@ def count(study: Study, batches: Iterable[Any]) -> Counted:
         places, people, rows = (np.asarray(table[name]) for name in ("place", "people", "row_count"))
         differ = np.asarray(table["cell"].is_null())
         cell = np.asarray(table["cell"].fill_null(cells.first), dtype=np.int64)
+        good = cells.has(cell) & ~differ
         for place in np.unique(places).tolist():
             here = places == place
             if place < 0:
                 found.reasons[REFUSED[place]] += int(rows[here].sum())
                 continue
-            counted = here & ~differ & cells.has(cell)
-            hole = here & ~differ & ~cells.has(cell)
-            liars = here & differ
+            counted, liars = here & good, here & differ
+            hole = here & ~(good | differ)
             found.tally.add_cells(study.strata[place], cell[counted], people[counted])
             numbers = {
                 COUNTED: int(people[counted].sum()),

@@ -191,7 +191,8 @@ class TreeCounts:
             raise BadValue("a report of this study counts in several cells")
         self._cells.check(cells, counts)
         levels, rows, bits = decoded(cells, len(self.levels))
-        order = np.argsort(levels, kind="stable")
+        # Of so small numbers the order is found without comparing.
+        order = np.argsort(levels.astype(np.uint8), kind="stable")
         ends = np.searchsorted(levels[order], np.arange(1, len(self.levels) + 2))
         for level, (start, end) in zip(self.levels, pairwise(ends.tolist()), strict=True):
             if start < end:
