@@ -6,8 +6,9 @@ process that does nothing else.
 
 *Cells*: files that say the level, row and bit that a report counts in. *The bare GROUP BY* is
 `SELECT stratum, symbol, count(*) ... GROUP BY` on the same files, with the same settings: the tally's floor.
-Both run in one process in turn, twice; the better time of each counts. The tally also checks that nobody is
-there twice, the pages' checksums, and a sample of the cells.
+Both run in one process in turn, three times; the best time of each counts, and the median of the processor's,
+which other programs on the machine disturb less. The tally also checks that nobody is there twice, the pages'
+checksums, and a sample of the cells.
 
 *One-bit reports*: files of what devices sent. The bare `GROUP BY` of those neither sees who reports twice nor
 knows the levels and rows that the bits belong to, so it is no tally. *Plain de-duplication* is the usual SQL
@@ -21,12 +22,14 @@ compression; and pyarrow with its defaults.
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import statistics
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -48,8 +51,8 @@ DEDUPLICATED = (
 LIMIT = 1500.0
 """Megabytes."""
 FORMS = {"symbols": False, "cells": True}
-TIMES = 2
-"""The better of so many runs counts, on both sides."""
+TIMES = 3
+"""Both sides run so often, in turn."""
 
 
 def run(quick: bool) -> list[Row]:
@@ -58,21 +61,22 @@ def run(quick: bool) -> list[Row]:
         found = measured(people, Path(folder), plain=True)
     reports = f"{people:,} reports"
 
-    def ratio(engine: str, form: str, limit: float | None, note: str = "") -> Row:
+    def ratio(engine: str, form: str, note: str) -> Row:
         ours, bare = (found.get(f"{name}{engine}{form}", {}).get("seconds") for name in ("", "bare "))
         name = "cells" if form else "one-bit reports"
         return Row(f"{engine.title()}, {reports} as {name}", "the bare GROUP BY",
-                   float("nan") if ours is None else ours, bare, "s", limit, note=note)  # fmt: skip
+                   float("nan") if ours is None else ours, bare, "s", note=note)  # fmt: skip
 
     none = "no tally: no people, no coins"
+    # With fewer reports, what does not grow with them weighs more: make_scale.py measures 10^8.
+    wanted = "at 10^8 reports the tally may take longer by a factor of"
     rows = [
-        # With few reports, starting takes longer than counting.
-        ratio("duckdb", " cells", None if quick else 1 / 1.3),
-        ratio("spark", " cells", None if quick else 1 / 1.5),
-        ratio("duckdb", "", None, none),
+        ratio("duckdb", " cells", f"{wanted} 1.3"),
+        ratio("spark", " cells", f"{wanted} 1.5"),
+        ratio("duckdb", "", none),
         Row("the same", "plain de-duplication", found["duckdb"]["seconds"],
             found["plain duckdb"]["seconds"], "s", note="no tally: no coins"),
-        ratio("spark", "", None, none),
+        ratio("spark", "", none),
         Row("memory of DuckDB, cells", "the limit", found["memory cells"]["megabytes"], LIMIT, "MB", 1.0),
         Row("memory of DuckDB and its helpers, one-bit reports", "the limit",
             found["memory"]["megabytes"], LIMIT, "MB", 1.0),
@@ -96,14 +100,17 @@ def run(quick: bool) -> list[Row]:
     return rows
 
 
-def measured(people: int, folder: Path, plain: bool) -> dict[str, dict[str, Any]]:
-    """All figures for so many people, by task; those of files of cells have names that end in "cells"."""
+def measured(people: int, folder: Path, plain: bool, only: Sequence[str] = ()) -> dict[str, dict[str, Any]]:
+    """All figures for so many people, by task; those of files of cells have names that end in "cells".
+
+    ``only`` names the tasks to be run, if not all.
+    """
     tasks = [f"{task} {form}" for form in FORMS for task in ("simulate", "write", "duckdb", "memory")]
     tasks += ["plain duckdb"] * plain
     if shutil.which("java"):
         tasks.append("spark")
     found: dict[str, dict[str, Any]] = {}
-    for task in tasks:
+    for task in only or tasks:
         found |= alone(task, people, folder)
     tallies = {each.pop("tally") for each in found.values() if "tally" in each}
     assert len(tallies) == 1, "engines and forms differ"
@@ -113,7 +120,7 @@ def measured(people: int, folder: Path, plain: bool) -> dict[str, dict[str, Any]
 def alone(task: str, people: int, folder: Path) -> dict[str, dict[str, Any]]:
     """A task in a process of its own, watched."""
     command = [sys.executable, __file__, task, str(people), str(folder)]
-    peak = 0.0
+    peak, load = 0.0, os.getloadavg()[0]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as child:
         watched = psutil.Process(child.pid)
         while child.poll() is None:
@@ -124,7 +131,7 @@ def alone(task: str, people: int, folder: Path) -> dict[str, dict[str, Any]]:
     assert child.returncode == 0, (task, answer)
     found = json.loads(answer.splitlines()[-1])
     for each in found.values():
-        each["megabytes"] = peak
+        each |= {"megabytes": peak, "load": load}
     return found
 
 
@@ -190,6 +197,27 @@ def write(form: str, _: int, folder: Path) -> dict[str, Any]:
     return {f"write {form}": found}
 
 
+def processor() -> float:
+    """Seconds that this process and its children have computed, those that ended included."""
+    me = psutil.Process()
+    return sum(sum(each.cpu_times()[:4]) for each in (me, *me.children(recursive=True)))
+
+
+def in_turn(**tasks: Callable[[], Any]) -> dict[str, dict[str, Any]]:
+    """Times of tasks that run in turn: the best, and the median of the processor's."""
+    found: dict[str, dict[str, list[float]]] = {name: {"all": [], "computed": []} for name in tasks}
+    for _ in range(TIMES):
+        for name, task in tasks.items():
+            computed, began = processor(), time.perf_counter()
+            task()
+            found[name]["all"].append(time.perf_counter() - began)
+            found[name]["computed"].append(processor() - computed)
+    return {
+        name: {**each, "seconds": min(each["all"]), "processor": statistics.median(each["computed"])}
+        for name, each in found.items()
+    }
+
+
 def duckdb_query(text: str, folder: Path, form: str) -> float:
     import duckdb
     import pyarrow as pa
@@ -217,18 +245,12 @@ def tallied(form: str, people: int, folder: Path) -> tuple[float, dpairs.Tally]:
 
 
 def with_duckdb(form: str, people: int, folder: Path) -> dict[str, Any]:
-    bare, ours = [], []
-    for _ in range(TIMES):
-        bare.append(duckdb_query(BARE, folder, form))
-        took, tally = tallied(form, people, folder)
-        ours.append(took)
+    found = in_turn(bare=lambda: duckdb_query(BARE, folder, form), ours=lambda: tallied(form, people, folder))
+    _, tally = tallied(form, people, folder)
     began = time.perf_counter()
     tally.estimate()
-    estimate = time.perf_counter() - began
-    return {
-        f"bare duckdb {form}": {"seconds": min(bare)},
-        f"duckdb {form}": {"seconds": min(ours), "estimate": estimate, "tally": digest(tally)},
-    }
+    found["ours"] |= {"estimate": time.perf_counter() - began, "tally": digest(tally)}
+    return {f"bare duckdb {form}": found["bare"], f"duckdb {form}": found["ours"]}
 
 
 def memory_of_duckdb(form: str, people: int, folder: Path) -> dict[str, Any]:
@@ -242,20 +264,25 @@ def with_spark(people: int, folder: Path) -> dict[str, Any]:
     spark = session(f"local[{cores()}]")
     found: dict[str, Any] = {}
     for form in FORMS:
+        if not (folder / form).exists():
+            continue
         spark.read.parquet(f"file://{folder}/{form}/*").createOrReplaceTempView("bare")
-        bare, ours = [], []
-        # Once more than elsewhere, because Java compiles the first time; many reports leave it time for that.
-        for _ in range(TIMES + (people < 10**8)):
-            began = time.perf_counter()
+
+        def bare() -> None:
             # The answer goes nowhere: nothing but the query is measured.
             spark.sql(BARE.format("bare")).write.format("noop").mode("overwrite").save()
-            bare.append(time.perf_counter() - began)
-            began = time.perf_counter()
+
+        def ours(form: str = form) -> dpairs.Tally:
             tally = tally_with_spark(STUDY, [f"{folder}/{form}/*/*.parquet"], spark)
-            ours.append(time.perf_counter() - began)
             assert tally.reasons == {"counted": people}
-        found[f"bare spark {form}"] = {"seconds": min(bare)}
-        found[f"spark {form}"] = {"seconds": min(ours), "tally": digest(tally.tally)}
+            return tally.tally
+
+        # Java compiles the first time.
+        bare()
+        tally = ours()
+        times = in_turn(bare=bare, ours=ours)
+        found |= {f"bare spark {form}": times["bare"]}
+        found |= {f"spark {form}": times["ours"] | {"tally": digest(tally)}}
     spark.stop()
     return found
 

@@ -1,6 +1,7 @@
 """Make the figure and the tables of the page on scale.
 
     python docs/figures/make_scale.py measure 6 7 8    # 10^6, 10^7, 10^8 reports: some minutes
+    python docs/figures/make_scale.py measure 8 "simulate cells" spark    # these tasks again
     python docs/figures/make_scale.py draw             # the figure and the tables from what was measured
 
 ``measure`` runs the tasks of benchmarks/engines.py and keeps the figures in scale.json.
@@ -37,16 +38,16 @@ PARTNERS = 4
 HOUR = 3600
 
 
-def measure(powers: list[int]) -> None:
+def measure(powers: list[int], only: list[str]) -> None:
     sys.path.insert(0, str(HERE.parents[1] / "benchmarks"))
     import engines
 
     kept = json.loads(KEPT.read_text()) if KEPT.exists() else {}
     for power in powers:
         with tempfile.TemporaryDirectory() as folder:
-            load = os.getloadavg()[0]
-            found = engines.measured(10**power, Path(folder), plain=power < 8)
-        kept[str(10**power)] = {**found, "load": load, "cores": len(os.sched_getaffinity(0))}
+            found = engines.measured(10**power, Path(folder), plain=power < 8, only=only)
+        before = kept.get(str(10**power), {}) if only else {}
+        kept[str(10**power)] = {**before, **found, "cores": len(os.sched_getaffinity(0))}
         KEPT.write_text(
             json.dumps(dict(sorted(kept.items(), key=lambda item: int(item[0]))), indent=1) + "\n"
         )
@@ -58,58 +59,86 @@ def draw() -> None:
     internet(kept[max(kept)], max(kept))
 
 
+LINES = {
+    "simulating and writing, s": ("simulate", "seconds"),
+    "writing alone, s": ("write", "ours"),
+    "pyarrow, same encodings, s": ("write", "alike"),
+    "pyarrow's defaults, s": ("write", "defaults"),
+    "files, MB": ("write", "bytes"),
+    "pyarrow's files, same encodings, MB": ("write", "alike bytes"),
+    "pyarrow's files, defaults, MB": ("write", "defaults bytes"),
+    "DuckDB: bare `GROUP BY`, s": ("bare duckdb", "seconds"),
+    "DuckDB: plain de-duplication, s": ("plain duckdb", "seconds"),
+    "**DuckDB: the tally, s**": ("duckdb", "seconds"),
+    "DuckDB: memory, MB": ("memory", "megabytes"),
+    "Spark: bare `GROUP BY`, s": ("bare spark", "seconds"),
+    "**Spark: the tally, s**": ("spark", "seconds"),
+    "the estimate, s": ("duckdb", "estimate"),
+}
+RATIOS = {
+    "**DuckDB: the tally / bare `GROUP BY`, best times**": ("duckdb", "bare duckdb", "seconds"),
+    "**the same, processor's time**": ("duckdb", "bare duckdb", "processor"),
+    "DuckDB: the tally / plain de-duplication": ("duckdb", "plain duckdb", "seconds"),
+    "**Spark: the tally / bare `GROUP BY`, best times**": ("spark", "bare spark", "seconds"),
+    "**the same on Spark, processor's time**": ("spark", "bare spark", "processor"),
+}
+LOADS = {"load before DuckDB": "duckdb", "load before Spark": "spark"}
+"""Of the machine, over the minute before the task."""
+
+
 def measured(kept: dict[int, dict[str, Any]]) -> None:
-    header = ["", *(f"{n:,}" for n in kept)]
-    lines = {
-        "simulating and writing, s": ("simulate", "seconds"),
-        "writing alone, s": ("write", "ours"),
-        "pyarrow writing the same arrays, s": ("write", "theirs"),
-        "files, MB": ("write", "bytes"),
-        "pyarrow's files, MB": ("write", "their bytes"),
-        "DuckDB: counting symbols, s": ("bare duckdb", "seconds"),
-        "DuckDB: plain de-duplication, s": ("plain duckdb", "seconds"),
-        "**DuckDB: the tally, s**": ("duckdb", "seconds"),
-        "DuckDB: memory, MB": ("duckdb", "megabytes"),
-        "Spark: counting symbols, s": ("bare spark", "seconds"),
-        "**Spark: the tally, s**": ("spark", "seconds"),
-        "the estimate, s": ("duckdb", "estimate"),
-    }
-    rows = []
-    for name, (task, what) in lines.items():
-        values = [found.get(task, {}).get(what) for found in kept.values()]
-        unit = 1e6 if "bytes" in what and what != "megabytes" else 1
-        rows.append([name, *("-" if value is None else f"{value / unit:,.3g}" for value in values)])
-    for name, ours, bare in (
-        ("DuckDB's tally / counting symbols", "duckdb", "bare duckdb"),
-        ("DuckDB's tally / plain de-duplication", "duckdb", "plain duckdb"),
-        ("Spark's tally / counting symbols", "spark", "bare spark"),
-    ):
-        both = [
-            (each.get(ours, {}).get("seconds"), each.get(bare, {}).get("seconds")) for each in kept.values()
-        ]
-        rows.append([name, *("-" if None in pair else f"{pair[0] / pair[1]:.2f}" for pair in both)])
-    rows.append(["load of the machine before", *(f"{each['load']:.1f}" for each in kept.values())])
-    table("scale_measured", header, rows)
-    figure, axes = plt.subplots(1, 2, figsize=(9, 3.4), layout="constrained")
+    for form, name in ((" cells", "scale_cells"), ("", "scale_measured")):
+        header = ["", *(f"{n:,}" for n in kept)]
+        rows = []
+        for line, (task, what) in LINES.items():
+            values = [found.get(f"{task}{form}", {}).get(what) for found in kept.values()]
+            unit = 1e6 if what.endswith("bytes") and what != "megabytes" else 1
+            if any(value is not None for value in values):
+                rows.append([line, *("-" if value is None else f"{value / unit:,.3g}" for value in values)])
+        for line, (*tasks, what) in RATIOS.items():
+            both = [[found.get(f"{task}{form}", {}).get(what) for task in tasks] for found in kept.values()]
+            if any(None not in pair for pair in both):
+                rows.append([line, *("-" if None in pair else f"{pair[0] / pair[1]:.2f}" for pair in both)])
+        for line, task in LOADS.items():
+            values = [found.get(f"{task}{form}", {}).get("load") for found in kept.values()]
+            rows.append([line, *("-" if value is None else f"{value:.1f}" for value in values)])
+        table(name, header, rows)
+    plot(kept)
+
+
+def plot(kept: dict[int, dict[str, Any]]) -> None:
+    figure, axes = plt.subplots(1, 2, figsize=(10, 4.2), layout="constrained")
     numbers = list(kept)
-    for name, task, color in (
-        ("DuckDB", "duckdb", BLUE),
-        ("Spark", "spark", ORANGE),
-        ("simulating", "simulate", GREEN),
-        ("DuckDB, counting symbols", "bare duckdb", VERMILION),
+    for name, task, color, line in (
+        ("DuckDB, cells", "duckdb cells", BLUE, "o-"),
+        ("bare GROUP BY, cells", "bare duckdb cells", BLUE, "o:"),
+        ("Spark, cells", "spark cells", ORANGE, "o-"),
+        ("bare GROUP BY, cells", "bare spark cells", ORANGE, "o:"),
+        ("DuckDB, one-bit reports", "duckdb", VERMILION, "s--"),
+        ("Spark, one-bit reports", "spark", GREEN, "s--"),
     ):
         there = [n for n in numbers if task in kept[n]]
-        axes[0].loglog(there, [kept[n][task]["seconds"] for n in there], "o-", color=color, label=name)
-        if task in ("duckdb", "simulate"):
-            axes[1].loglog(there, [kept[n][task]["megabytes"] for n in there], "o-", color=color, label=name)
+        axes[0].loglog(there, [kept[n][task]["seconds"] for n in there], line, color=color, label=name)
+    for name, task, color, line in (
+        ("DuckDB, cells", "memory cells", BLUE, "o-"),
+        ("DuckDB and its helpers, one-bit reports", "memory", VERMILION, "s--"),
+        ("simulating and writing cells", "simulate cells", GREEN, "o-"),
+    ):
+        axes[1].loglog(numbers, [kept[n][task]["megabytes"] for n in numbers], line, color=color, label=name)
     axes[1].axhline(1500, color="black", linestyle=":", label="the limit, 1.5 GB")
-    axes[0].set_ylim(0.03, 1000)
-    axes[1].set_ylim(50, 10_000)
+    seconds = [each["seconds"] for found in kept.values() for each in found.values() if _timed(each)]
+    # Room above the lines for what they are.
+    axes[0].set_ylim(min(seconds) / 2, max(seconds) * 50)
+    axes[1].set_ylim(50, 20_000)
     for axis, what in zip(axes, ("seconds", "megabytes at most"), strict=True):
         axis.set_xlabel("reports")
         axis.set_ylabel(what)
         axis.legend(fontsize=8, loc="upper left")
     save(figure, "scale")
+
+
+def _timed(found: Any) -> bool:
+    return isinstance(found, dict) and "seconds" in found
 
 
 def internet(found: dict[str, Any], n: int) -> None:
@@ -168,6 +197,8 @@ def messages() -> list[int]:
 
 if __name__ == "__main__":
     if sys.argv[1:2] == ["measure"]:
-        measure([int(power) for power in sys.argv[2:]])
+        given = sys.argv[2:]
+        powers = [int(power) for power in given if power.isdigit()]
+        measure(powers, [task for task in given if not task.isdigit()])
     else:
         draw()
