@@ -52,7 +52,7 @@ def test_coins_of_people_far_apart_are_those_of_their_neighbours(depth):
     coins = Coins((2**64 - 5, 2**63 + 11))
     indices = np.array([0, 1, 15, 16, 2**32 - 1, 2**40 + 7, 2**53 - 1])
     for purpose in (0, 1):
-        words = tree_cells.words_at(coins, purpose, 1, indices)
+        words = coins.words_at(purpose, 1, indices)
         assert words.tolist() == [coins.words(purpose, 1, index, 1)[0].tolist() for index in indices.tolist()]
     levels = tree_cells.even_levels_at(coins, 1, indices, depth)
     assert levels.tolist() == [even_levels(coins, 1, index, 1, depth)[0] for index in indices.tolist()]

@@ -10,7 +10,6 @@
 from __future__ import annotations
 
 import json
-import math
 import os
 import sys
 import tempfile
@@ -19,23 +18,11 @@ from typing import Any
 
 import matplotlib.pyplot as plt
 from make_figures import save, table
-from make_pairs import SHAPES, session
 
-import dpairs
 from dpairs.experiments.style import BLUE, GREEN, ORANGE, VERMILION
-from dpairs.garbled.choosing import noise
-from dpairs.garbled.function import PairFunction
 
 HERE = Path(__file__).parent
 KEPT = HERE / "scale.json"
-PEOPLE, REPORTS, DAY = 10**9, 10**10, 86_400
-COLLECTOR = 200_000
-"""Reports a second that one collector must take in batches: the limit in benchmarks/collector.py."""
-SINGLE = 600
-"""Bytes of a request with one report and of its answer, with their headers: an assumption."""
-PARTNERS = 4
-"""Pairs of each person: an assumption."""
-HOUR = 3600
 
 
 def measure(powers: list[int], only: list[str]) -> None:
@@ -56,7 +43,6 @@ def measure(powers: list[int], only: list[str]) -> None:
 def draw() -> None:
     kept = {int(n): found for n, found in json.loads(KEPT.read_text()).items()}
     measured(kept)
-    internet(kept[max(kept)], max(kept))
 
 
 LINES = {
@@ -139,60 +125,6 @@ def plot(kept: dict[int, dict[str, Any]]) -> None:
 
 def _timed(found: Any) -> bool:
     return isinstance(found, dict) and "seconds" in found
-
-
-def internet(found: dict[str, Any], n: int) -> None:
-    """10^9 people and 10^10 reports a day, from what was measured at ``n`` reports."""
-    each = found["write"]["bytes"] / n
-    rate = n / found["duckdb"]["seconds"] / found["cores"]
-    spark = n / found["spark"]["seconds"] / found["cores"] if "spark" in found else None
-    study = dpairs.Study.create("auc", protocol="tree", epsilon=1.0, domain=dpairs.Interval(0, 1), seed=1)
-    wire = len(bytes(dpairs.Participant(study, index=1, stratum="positive").report(score=0.5)))
-    sizes = messages()
-    pairs = PEOPLE * PARTNERS // 2
-    second = REPORTS / DAY
-    rows = [
-        ["reports a second, on average", f"{second:,.0f}"],
-        ["a report on the wire", f"{wire} bytes, and about {SINGLE} with HTTP's headers (assumed)"],
-        ["traffic of single reports", f"{second * SINGLE * 8 / 1e9:.2g} Gbit/s"],
-        ["a report in a file", f"{each:.2g} bytes, sorted by index (measured at {n:,})"],
-        [
-            "a day's files",
-            f"{each * REPORTS / 1e9:.3g} GB sorted; {16 * REPORTS / 1e9:,.0f} GB as bare numbers",
-        ],
-        ["a year's files", f"{each * REPORTS * 365 / 1e12:.2g} TB sorted"],
-        ["a day's tally with DuckDB's way", f"{REPORTS / rate / HOUR:.2g} core hours"],
-    ]
-    if spark is not None:
-        hours = REPORTS / spark / HOUR
-        rows.append(
-            ["a day's tally with Spark", f"{hours:.2g} core hours: {math.ceil(hours):,} cores for an hour"]
-        )
-    rows += [
-        [
-            "bits for who has reported",
-            f"{PEOPLE * 16 / 64 / 1e9:.2g} GB of words for 10^9 people, over all machines",
-        ],
-        [
-            "collectors at their limit",
-            f"{math.ceil(second / COLLECTOR)} for batches of {COLLECTOR:,} a second each",
-        ],
-        ["messages of a pair", f"{len(sizes)}, {sum(sizes):,} bytes (AUC, 32 bits)"],
-        [f"pairs, {PARTNERS} a person (assumed)", f"{pairs:,}"],
-        ["relayed in all", f"{pairs * sum(sizes) / 1e12:.3g} TB in {pairs * len(sizes):.2g} messages"],
-        [
-            "the same within a day",
-            f"{pairs * sum(sizes) * 8 / DAY / 1e9:.2g} Gbit/s, {pairs * len(sizes) / DAY:,.0f} messages/s",
-        ],
-    ]
-    table("scale_internet", ["", "10^9 people, 10^10 reports a day"], rows)
-
-
-def messages() -> list[int]:
-    """The bytes of each message of one pair: AUC on 32 bits."""
-    _, kernel, noises = SHAPES[0]
-    name, precision = noises[0]
-    return session(PairFunction(kernel, noise(name, kernel.top, 1.0, precision)))
 
 
 if __name__ == "__main__":

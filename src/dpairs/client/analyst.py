@@ -69,9 +69,11 @@ class Analyst:
         body = self._line.bytes("GET", path, token=self.token)
         return Tally.from_json(body, self._round(study, json.loads(body)["study"]))
 
-    def reports(self, study: str, number: int | None = None) -> bytes:
-        """The reports of a round, by default the current one, as a Parquet file."""
-        query = "" if number is None else f"?round={number}"
+    def reports(self, study: str, number: int | None = None, *, cells: bool = False) -> bytes:
+        """The reports of a round, by default the current one, as a Parquet file: of symbols, or of cells."""
+        query = f"?form={'cells' if cells else 'reports'}"
+        if number is not None:
+            query += f"&round={number}"
         return self._line.bytes("GET", f"{API}/studies/{study}/reports{query}", token=self.token)
 
     def _round(self, study: str, wanted: str) -> Study:

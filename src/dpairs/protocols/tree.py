@@ -233,7 +233,7 @@ class Tree(Protocol):
             return np.empty(0, dtype=np.int64)
         there, place = np.unique(indices, return_inverse=True)
         if tree_cells.scattered(there):
-            words = tree_cells.words_at(coins, ROW, stratum, there)
+            words = coins.words_at(ROW, stratum, there)
             if self.splitting == "users":
                 levels = tree_cells.even_levels_at(coins, stratum, there, self.depth)
             else:

@@ -18,11 +18,6 @@ MAX_DEPTH = 61
 """Deeper trees have codes of 2^63 and more, which the files' numbers do not hold."""
 SCATTERED = 32
 """From so many times as many indices as people on, each person's coins are made alone."""
-MULTIPLIERS = (0xD2E7470EE14C6C93, 0xCA5A826395121157)
-STEPS = (0x9E3779B97F4A7C15, 0xBB67AE8584CAA73B)
-ROUNDS = 10
-"""Of Philox4x64-10: Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011."""
-_HALF, _LOW = np.uint64(32), np.uint64(2**32 - 1)
 Words = NDArray[np.uint64]
 
 
@@ -57,49 +52,11 @@ def scattered(indices: NDArray[np.int64]) -> bool:
     return bool(indices.size and int(indices[-1]) - int(indices[0]) >= SCATTERED * indices.size)
 
 
-def words_at(coins: Coins, purpose: int, stratum: int, indices: NDArray[np.int64]) -> Words:
-    """What `Coins.words` gives for each of these indices: a row of four words.
-
-    >>> coins = Coins.of("00" * 32)
-    >>> bool(
-    ...     (
-    ...         words_at(coins, 1, 2, np.array([7, 2**40]))
-    ...         == [coins.words(1, 2, index, 1)[0] for index in (7, 2**40)]
-    ...     ).all()
-    ... )
-    True
-    """
-    # numpy's generator adds one to its counter before each block.
-    first = indices.astype(np.uint64) + np.uint64(1)
-    counter = [first, np.full_like(first, stratum), np.full_like(first, purpose), np.zeros_like(first)]
-    keys = list(coins.key)
-    for _ in range(ROUNDS):
-        high0, low0 = _product(counter[0], MULTIPLIERS[0])
-        high1, low1 = _product(counter[2], MULTIPLIERS[1])
-        counter = [
-            high1 ^ counter[1] ^ np.uint64(keys[0]),
-            low1,
-            high0 ^ counter[3] ^ np.uint64(keys[1]),
-            low0,
-        ]
-        keys = [(key + step) % 2**64 for key, step in zip(keys, STEPS, strict=True)]
-    return np.stack(counter, axis=1)
-
-
-def _product(words: Words, by: int) -> tuple[Words, Words]:
-    """The upper and the lower 64 bits of each product."""
-    high, low = words >> _HALF, words & _LOW
-    by_high, by_low = np.uint64(by >> 32), np.uint64(by & 2**32 - 1)
-    middle = high * by_low + (low * by_low >> _HALF)
-    other = low * by_high + (middle & _LOW)
-    return high * by_high + (middle >> _HALF) + (other >> _HALF), words * np.uint64(by)
-
-
 def even_levels_at(coins: Coins, stratum: int, indices: NDArray[np.int64], depth: int) -> NDArray[np.int64]:
     """What `even_levels` gives for each of these indices."""
     blocks = -(-depth // WORDS_IN_BLOCK)
     group, place = np.divmod(indices, depth)
     counters = (group[:, None] * blocks + np.arange(blocks)).reshape(-1)
-    words = words_at(coins, LEVEL, stratum, counters).reshape(indices.size, blocks * WORDS_IN_BLOCK)
+    words = coins.words_at(LEVEL, stratum, counters).reshape(indices.size, blocks * WORDS_IN_BLOCK)
     order = np.argsort(words[:, :depth], axis=1, kind="stable")
     return order[np.arange(indices.size), place] + 1
