@@ -191,7 +191,7 @@ def test_a_page_names_the_command_of_each_figure(page):
     for figure in set(FIGURE.findall(text)):
         # The whole name is in the script or in a command, or a name that is put together there begins alike.
         parts = re.findall(r'f"([a-z_-]+)\{', code)
-        whole = f'"{figure}"' in code or f"/{figure}.txt" in code or f"--plot docs/figures/{figure}" in text
+        whole = f'"{figure}"' in code or f"{figure}.txt" in code or f"--plot docs/figures/{figure}" in text
         assert whole or any(figure.startswith(part) for part in parts), (
             f"{page.name} does not say how {figure} is made"
         )

@@ -39,7 +39,9 @@ def tally(
     out: Annotated[
         Path, typer.Option("--out", "-o", help="The tally file to write; compact when it ends in .tally.")
     ],
-    merge: Annotated[bool, typer.Option(help="Add up tallies instead of counting reports; nobody may be in two.")] = False,
+    merge: Annotated[
+        bool, typer.Option(help="Add up tallies instead of counting reports; nobody may be in two.")
+    ] = False,
     engine: Annotated[
         str | None, typer.Option(help="Parquet: duckdb (default), or spark for a cluster.")
     ] = None,
