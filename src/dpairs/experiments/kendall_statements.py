@@ -65,11 +65,11 @@ def checks(results: Results) -> list[Check]:
             found.append(
                 Check(
                     f"One pair for each person ({name}) has about a tenth of the error of randomized "
-                    f"response for epsilon up to {most:g}{source}.",
-                    ", ".join(f"{gain:.1f} times at {each:g}" for each, gain in told.items()),
+                    f"response (nearer to a tenth than to the whole) for epsilon up to {most:g}{source}.",
+                    ", ".join(f"{gain:.1f} times less at {each:g}" for each, gain in told.items()),
                     all(gain >= ORDER for gain in told.values()),
-                    "Asked for is at least the root of 10. Randomized response gains fast from epsilon 1 on, "
-                    "when e^epsilon nears the 36 cells; the noise of a pair falls as 1/epsilon.",
+                    "Asked for is at least the root of 10 times less. Randomized response gains fast from "
+                    "epsilon 1 on, when e^epsilon nears the 36 cells; the noise of a pair falls as 1/epsilon.",
                 )
             )
     found += [_more_pairs(kept, name) for name in NOISES]
