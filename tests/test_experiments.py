@@ -243,6 +243,7 @@ def test_the_report_says_what_holds_and_stands_alone(listed, tmp_path, monkeypat
     text = (tmp_path / "report.md").read_text()
     assert DISAGREE in text
     assert AGREE not in text.replace(DISAGREE, "")
+    assert "Of 1 statements 1 do not agree." in text
     assert "They are <not> small & never were." in text
     assert "dpairs reproduce coin --runs 3" in text
     assert "mean &#124; of runs" in text

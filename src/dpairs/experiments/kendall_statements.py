@@ -69,7 +69,7 @@ def checks(results: Results) -> list[Check]:
                     ", ".join(f"{gain:.1f} times less at {each:g}" for each, gain in told.items()),
                     all(gain >= ORDER for gain in told.values()),
                     "Asked for is at least the root of 10 times less. Randomized response gains fast from "
-                    "epsilon 1 on, when e^epsilon nears the 36 cells; the noise of a pair falls as 1/epsilon.",
+                    "epsilon 1 on, when e^epsilon nears the 36 cells; a pair's noise falls as 1/epsilon.",
                 )
             )
     found += [_more_pairs(kept, name) for name in NOISES]

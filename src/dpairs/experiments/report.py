@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import base64
 import html
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,6 +16,11 @@ from .. import files
 from .experiment import Check, Experiment, Findings, Table
 
 AGREE, DISAGREE, UNJUDGED = "agrees", "does not agree", "not judged by a quick run"
+PLURALS = {
+    AGREE: "agree",
+    DISAGREE: "do not agree",
+    UNJUDGED: "were not judged, since the run was a quick one",
+}
 
 
 @dataclass(frozen=True)
@@ -88,7 +94,11 @@ def parts(sections: Sequence[Section], command: str, version: str) -> list[Part]
         for section in sections
         for check in section.findings.checks
     ]
-    found.append(Table("", ["experiment", "statement", "measured", "verdict"], rows))
+    verdicts = Counter(row[-1] for row in rows)
+    counted = ", ".join(f"{count} {PLURALS[each]}" for each, count in verdicts.most_common())
+    found.append(Paragraph(f"Of {len(rows)} statements {counted}." if rows else "Nothing was run."))
+    if rows:
+        found.append(Table("", ["experiment", "statement", "measured", "verdict"], rows))
     for section in sections:
         found += _section(section)
     return found
