@@ -18,6 +18,7 @@
     ├── NotAsked              a participant whose turn is another round
     ├── LimitExceeded         a study asks for more epsilon than the participant allows
     ├── TapeExhausted         a given tape of random bits is too short
+    ├── WorkerLost            a process that did part of the work was ended from outside
     └── ServiceError          what a collector answers instead of doing it
         ├── NotAllowed        no token, or one that is not known here
         ├── NotYours          a token that is known, for something else
@@ -28,7 +29,7 @@
         ├── TooLarge          more bytes than are read
         ├── TooSlow           the request took too long to arrive
         ├── TooMany           more requests than are answered
-        └── Unavailable       the collector cannot be reached, or cannot answer now
+        └── Unavailable       it cannot be reached, or cannot answer now
 
 The message is one sentence: what was wrong, where, and what is allowed.
 
