@@ -47,6 +47,25 @@ def test_random_files_are_counted_as_one_would_by_hand(tmp_path, form, bad, seed
         assert len(lanes_of(study, tmp_path).straight) == len(files)
 
 
+def test_a_stratum_is_told_apart_only_where_a_file_has_several(tmp_path):
+    rng = np.random.default_rng(1)
+    one, two = SMALL.strata
+    rows = {
+        "alone": [(one, index, 0) for index in range(5)],
+        "both": [(one, 10, 0), (two, 10, 1)],
+        "unknown": [(two, 20, 0), ("neither", 21, 0)],
+    }
+    for name, each in rows.items():
+        write_rows(tmp_path / f"{name}.parquet", SMALL, each, True, rng)
+    found = lanes_of(SMALL, tmp_path)
+    assert len(found.straight) == 3
+    assert {Path(path).stem: stratum for path, stratum in found.only.items()} == {"alone": one}
+    assert tally_with_duckdb(SMALL, [f"{tmp_path}/*.parquet"]).reasons == {
+        "counted": 8,
+        "of an unknown stratum": 1,
+    }
+
+
 def test_the_random_files_take_every_lane(tmp_path):
     seen = set()
     for seed in range(20):

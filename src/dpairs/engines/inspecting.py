@@ -49,6 +49,8 @@ class Inspected:
     """Whether indices are in range and ascend strictly within each stratum: then nobody is there twice."""
     reach: dict[str, tuple[int, int]] = field(default_factory=dict)
     """The first and the last index of each stratum of the study."""
+    only: str | None = None
+    """The stratum of the study that all rows have, if they have one."""
     wrong: str | None = None
     """A sentence on why the file cannot be used."""
 
@@ -75,6 +77,7 @@ def inspect(study: Study, wanted: Wanted) -> Inspected:
             for batch in parquet.iter_batches(batch_size=BATCH, columns=list(COLUMNS), use_threads=False):
                 columns = _arrays(study, batch)
                 _order(study, found, columns[0], columns[1])
+                _alone(study, found, columns[0])
                 if wanted.cells and wanted.recompute:
                     looked, bad = compare(study, *columns)
                     checked, wrong = checked + looked, wrong + bad
@@ -124,8 +127,18 @@ def _placed(places: NDArray[np.int64], spelt: NDArray[Any]) -> NDArray[np.int64]
     return looked
 
 
+def _alike(places: NDArray[np.int64]) -> bool:
+    return bool(places.size and places.strides == (0,))
+
+
+def _alone(study: Study, found: Inspected, places: NDArray[np.int64]) -> None:
+    """Whether all rows so far, and these, have one stratum."""
+    here = study.strata[places[0]] if _alike(places) and places[0] != NONE else None
+    found.only = here if found.rows == 0 or found.only == here else None
+
+
 def _order(study: Study, found: Inspected, places: NDArray[np.int64], indices: NDArray[np.int64]) -> None:
-    alike = places.size and places.strides == (0,)
+    alike = _alike(places)
     for place, stratum in enumerate(study.strata):
         if alike and places[0] != place:
             continue

@@ -6,8 +6,8 @@ de-duplication: they go *straight*. All others are *tangled*, and are de-duplica
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from ..errors import BadFile
 from ..study import Study
@@ -27,6 +27,8 @@ class Lanes:
     """Cells of people who may be there twice."""
     symbols: tuple[str, ...] = ()
     """Symbols, whose people may be there twice and whose coins are recomputed if there are any."""
+    only: Mapping[str, str] = field(default_factory=dict)
+    """The stratum of each straight file whose rows all have the same one: it need not be read again."""
 
     @property
     def paths(self) -> tuple[str, ...]:
@@ -63,15 +65,18 @@ def lanes(study: Study, opened: Opened, inspected: Sequence[Inspected]) -> Lanes
                 "whether a person is in both cannot be told, so write them in one form"
             )
         meeting |= {one, other}
-    straight = [
-        each.path for each in inspected if cells[each.path] and each.ascending and each.path not in meeting
-    ]
-    rest = [each.path for each in inspected if each.path not in set(straight)]
+    straight = {
+        each.path: None
+        for each in inspected
+        if cells[each.path] and each.ascending and each.path not in meeting
+    }
+    rest = [each.path for each in inspected if each.path not in straight]
     return Lanes(
         tuple(straight),
         tuple(path for path in rest if cells[path] and not always),
         # Symbols that are cells are few: packed, their people are told apart in less memory.
         tuple(path for path in rest if always or not cells[path]),
+        {each.path: each.only for each in inspected if each.only is not None and each.path in straight},
     )
 
 
@@ -121,11 +126,11 @@ def whole(
         if not bad:
             raise BadFile(f"{engine} could not count the reports: {str(error).splitlines()[0]}") from None
         leave(list(bad.values()))
-        left = (
+        straight, tangled, symbols = (
             tuple(path for path in paths if path not in bad)
             for paths in (asked.straight, asked.tangled, asked.symbols)
         )
-        found = run(Lanes(*left))
+        found = run(Lanes(straight, tangled, symbols, asked.only))
     return _ended(found, opened, refused)
 
 

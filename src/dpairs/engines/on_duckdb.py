@@ -86,11 +86,9 @@ def _run(study: Study, lanes: Lanes, workers: int, meter: Meter) -> Counted:
                 continue
             # Stages are as long as their files are many: a guess, which the bar can live with.
             start, done = done, done + share * len(paths)
-            connection.execute(
-                "CREATE OR REPLACE TEMP TABLE paths AS SELECT unnest(?) AS path", [list(paths)]
-            )
-            connection.execute("SET VARIABLE paths = (SELECT list(path) FROM paths)")
-            source = "read_parquet(getvariable('paths'), hive_partitioning = false)"
+            source = _source(connection, "paths", paths)
+            if name == "straight":
+                source = _by_stratum(connection, lanes)
             if name:
                 text = grouping.sql(study, source, straight=name == "straight")
                 total.add(grouping.count(study, _answer(connection, text, meter.stage(start, done))))
@@ -105,6 +103,24 @@ def _run(study: Study, lanes: Lanes, workers: int, meter: Meter) -> Counted:
                 total.add(_spread(study, batches, workers, advance))
     meter.stage(0.0, 1.0)(1.0)
     return total
+
+
+def _source(connection: Any, name: str, paths: Sequence[str]) -> str:
+    """The rows of files, whatever their names are."""
+    connection.execute("CREATE OR REPLACE TEMP TABLE paths AS SELECT unnest(?) AS path", [list(paths)])
+    connection.execute(f"SET VARIABLE {name} = (SELECT list(path) FROM paths)")  # noqa: S608 - our own name
+    return f"read_parquet(getvariable('{name}'), hive_partitioning = false)"
+
+
+def _by_stratum(connection: Any, lanes: Lanes) -> str:
+    """The rows of straight files; a stratum that a file has throughout is not read once more."""
+    parts = []
+    for place, stratum in enumerate(dict.fromkeys(lanes.only.get(path) for path in lanes.straight)):
+        paths = [path for path in lanes.straight if lanes.only.get(path) == stratum]
+        named = "stratum" if stratum is None else f"'{stratum}' AS stratum"
+        source = _source(connection, f"straight_{place}", paths)
+        parts.append(f"SELECT {named}, symbol FROM {source}")  # noqa: S608 - `placed` checks the names
+    return f"({' UNION ALL '.join(parts)}) AS straight"
 
 
 def _answer(connection: Any, text: str, tell: Tell) -> Iterator[Any]:
