@@ -16,7 +16,7 @@ from dpairs.engines.lanes import Lanes, lanes, wanted
 from dpairs.engines.meter import Meter, watched
 from dpairs.errors import BadFile, BadParameter
 
-from .reportfiles import FEW, SMALL, TREE, cells_of, in_plain_python, random_files, write, write_rows
+from .reportfiles import FEW, SMALL, TREE, Row, cells_of, in_plain_python, random_files, write, write_rows
 
 pytest.importorskip("duckdb", reason="DuckDB is not installed: the extra 'scale' has it.")
 FORMS = {"symbols": (SMALL, False), "cells": (SMALL, True), "histogram": (FEW, False)}
@@ -50,7 +50,7 @@ def test_random_files_are_counted_as_one_would_by_hand(tmp_path, form, bad, seed
 def test_a_stratum_is_told_apart_only_where_a_file_has_several(tmp_path):
     rng = np.random.default_rng(1)
     one, two = SMALL.strata
-    rows = {
+    rows: dict[str, list[Row]] = {
         "alone": [(one, index, 0) for index in range(5)],
         "both": [(one, 10, 0), (two, 10, 1)],
         "unknown": [(two, 20, 0), ("neither", 21, 0)],
