@@ -133,7 +133,7 @@ def arithmetic() -> None:
             f"{each * REPORTS * 365 / 1e12:.2g} TB; {16 * REPORTS * 365 / 1e12:.2g} TB as bare numbers",
         ],
         ["a day's tally, once, DuckDB's way", f"{duckdb:.2g} core hours"],
-        ["a day's tally, once, with Spark", f"{spark:.2g} core hours: {math.ceil(spark)} cores for an hour"],
+        ["a day's tally, once, with Spark", f"{spark:.2g} core hours"],
         [
             "bits for who has reported",
             f"{PEOPLE * 16 / 64 / 1e9:.2g} GB for a study of one bit, over all machines",
