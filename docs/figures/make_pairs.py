@@ -26,7 +26,9 @@ from numpy.typing import NDArray
 
 import dpairs
 from dpairs import theory
-from dpairs.experiments import sources
+from dpairs.experiments import ratings_population, sources
+from dpairs.experiments.limits import OF_NORMAL
+from dpairs.experiments.results import Spread
 from dpairs.experiments.style import BLACK, BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILION
 from dpairs.experiments.synthetic import people
 from dpairs.garbled.choosing import best_noise, candidates, noise
@@ -39,8 +41,6 @@ from dpairs.garbled.wire import Pair
 from dpairs.protocols.pairwise import Pairwise
 
 RUNS = 20
-OF_NORMAL = math.sqrt(2 / math.pi)
-"""The mean absolute value of a standard normal number."""
 Matrix = NDArray[np.float64]
 
 
@@ -50,7 +50,6 @@ EPSILONS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
 FEW = (0.5, 1.0, 2.0, 10.0)
 NOISES = ("laplace", "response", "kary")
 ROUNDS = (1, 2, 4, 8)
-DELTA = 1e-8
 
 
 @dataclass(frozen=True)
@@ -100,15 +99,15 @@ def chosen(epsilon: float, pairs: int) -> str:
 
 
 def all_pairs(epsilon: float, run: int) -> float:
-    """The baseline's error: the noise of all pairs added up is one normal number; the kernel's range is 2."""
-    variance = 4 * theory.all_pairs_noise(243_837, epsilon, DELTA)
-    return float(people(run).normal(0, math.sqrt(variance)))
+    """The baseline's error: the noise of all pairs added up is one normal number."""
+    spread = ratings_population.population(data_folder(), rated_only=False).all_pairs_error(epsilon)
+    return float(people(run).normal(0, spread))
 
 
 def mean_error(errors: list[float]) -> tuple[float, float]:
     """The mean absolute error and its standard error."""
-    sizes = np.abs(errors)
-    return float(sizes.mean()), float(sizes.std(ddof=1) / math.sqrt(sizes.size))
+    sizes = Spread.of(np.abs(errors))
+    return sizes.mean, sizes.doubt
 
 
 def rating_jobs() -> dict[str, dict[float, list[Rated]]]:

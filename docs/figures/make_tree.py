@@ -25,12 +25,13 @@ import matplotlib.pyplot as plt
 import numpy as np
 from make_figures import at_hand, data_folder, root_mean_square, save, table
 from matplotlib.patches import Patch
-from numpy.typing import NDArray
 from scipy.stats import norm
 
 import dpairs
 from dpairs import theory
 from dpairs.experiments import sources
+from dpairs.experiments.results import Spread
+from dpairs.experiments.splitting import DELTA, WAYS, bound, exponent
 from dpairs.experiments.style import BLACK, BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILION
 from dpairs.experiments.synthetic import HIGH, LOW, WIDE, classes, normals_population, scores, unit_scores
 
@@ -145,8 +146,8 @@ def progress(title: str, number: int, total: int, start: float) -> None:
 
 def mean_error(found: Sequence[dict[str, Outcome]], name: str) -> tuple[float, float]:
     """The mean absolute error against the sample, and its standard error."""
-    errors = np.abs([each[name].error for each in found])
-    return float(errors.mean()), float(errors.std(ddof=1) / math.sqrt(errors.size))
+    errors = Spread.of(np.abs([each[name].error for each in found]))
+    return errors.mean, errors.doubt
 
 
 # ---------------------------------------------------------------- accuracy
@@ -338,17 +339,9 @@ def recursed() -> None:
 
 # ---------------------------------------------------------------- splitting
 
-SPLITTINGS = ("users", "users-independent", "budget", "budget-advanced", "budget-advanced-paper")
 SPLIT_DEPTHS = (8, 12, 16)
 SPLIT_RUNS = 100
 SPLIT_SIZE = 100_000
-ORDERS = {
-    ("users", "sample"): "users, around the sample",
-    ("users", "population"): "users, around the population",
-    ("budget", "sample"): "budget",
-    ("budget-advanced", "sample"): "budget-advanced",
-    ("budget-advanced-paper", "sample"): "budget-advanced",
-}
 
 
 def splitting() -> None:
@@ -361,12 +354,12 @@ def splitting() -> None:
                 run,
                 size=SPLIT_SIZE,
                 splitting=way,
-                delta=1e-8 if "advanced" in way else None,
+                delta=DELTA if "advanced" in way else None,
                 estimators=("paper", "pruned"),
             )
             for run in range(SPLIT_RUNS)
         ]
-        for way in SPLITTINGS
+        for way in WAYS
         for alpha in SPLIT_DEPTHS
     }
     run_all("splitting", [job for group in jobs.values() for job in group])
@@ -374,26 +367,22 @@ def splitting() -> None:
     figure, panels = plt.subplots(1, 2, figsize=(9.2, 3.7), sharey=True)
     colours = (BLUE, SKY, VERMILION, GREEN, ORANGE)
     for panel, (name, *_) in zip(panels, SHOWN, strict=True):
-        for way, colour, mark in zip(SPLITTINGS, colours, "osD^v", strict=True):
+        for way, colour, mark in zip(WAYS, colours, "osD^v", strict=True):
             for target in ("sample", "population") if way.startswith("users") else ("sample",):
                 squares = []
                 for alpha in SPLIT_DEPTHS:
                     population, _ = normals_population(alpha, SPLIT_SIZE)
                     found = [each[name] for each in run_all("splitting", jobs[way, alpha])]
-                    squares.append(
-                        [
-                            (each.value - (each.truth if target == "sample" else population)) ** 2
-                            for each in found
-                        ]
-                    )
-                mean = np.array([np.mean(each) for each in squares])
-                error = np.array([np.std(each, ddof=1) / math.sqrt(SPLIT_RUNS) for each in squares])
-                slope, doubt = exponent(np.array(SPLIT_DEPTHS), mean, error)
-                order = theory.TREE_ORDERS.get(ORDERS.get((way, target), ""), "")
-                cells = [f"{1e6 * a:,.0f} ± {1e6 * b:,.0f}" for a, b in zip(mean, error, strict=True)]
-                words = f"$\\alpha^{order.split('^')[1][0]}$" if order else "-"
+                    aims = [each.truth if target == "sample" else population for each in found]
+                    errors = [each.value - aim for each, aim in zip(found, aims, strict=True)]
+                    squares.append(Spread.of(np.array(errors) ** 2))
+                slope, doubt = exponent(SPLIT_DEPTHS, squares)
+                order = bound(way, target)
+                cells = [f"{1e6 * each.mean:,.0f} ± {1e6 * each.doubt:,.0f}" for each in squares]
+                words = "-" if order is None else f"$\\alpha^{order}$"
                 rows.append([f"`{way}`, `{name}`, {target}", *cells, f"{slope:.1f} ± {doubt:.1f}", words])
                 if target == "sample":
+                    mean, error = [each.mean for each in squares], [each.doubt for each in squares]
                     panel.errorbar(
                         SPLIT_DEPTHS, mean, error, fmt=f"{mark}-", color=colour, ms=4, lw=1.3, label=way
                     )
@@ -407,16 +396,6 @@ def splitting() -> None:
     save(figure, "tree_splitting")
     head = ["splitting, estimator, target", *(f"MSE·10⁶, $\\alpha$ = {alpha}" for alpha in SPLIT_DEPTHS)]
     table("tree_splitting", [*head, "grows as $\\alpha$ to the", "paper's bound"], rows)
-
-
-def exponent(
-    depths: NDArray[Any], mean: NDArray[np.float64], error: NDArray[np.float64]
-) -> tuple[float, float]:
-    """The slope of log(mean) on log(depth) by weighted least squares, and its standard error."""
-    x, y, weight = np.log(depths), np.log(mean), (mean / error) ** 2
-    centre = float(weight @ x / weight.sum())
-    spread = float(weight @ (x - centre) ** 2)
-    return float(weight @ ((x - centre) * y)) / spread, 1 / math.sqrt(spread)
 
 
 # ---------------------------------------------------------------- epsilon

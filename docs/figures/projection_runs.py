@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 import dpairs
 from dpairs.experiments import limits, sources
+from dpairs.experiments.results import Spread
 from dpairs.experiments.synthetic import PAPERS, classes, people, scores, unit_scores
 from dpairs.protocols.projection_bits import BitRound
 from dpairs.randomness import SeededRandomness
@@ -158,8 +159,8 @@ def first_round(study: dpairs.Study, data: Data, seed: int) -> dpairs.Tally:
 
 def mean_error(found: Iterable[Outcome]) -> tuple[float, float]:
     """The mean absolute error against the sample, and its standard error."""
-    errors = np.abs([each.error for each in found])
-    return float(errors.mean()), float(errors.std(ddof=1) / math.sqrt(errors.size))
+    errors = Spread.of(np.abs([each.error for each in found]))
+    return errors.mean, errors.doubt
 
 
 def shown(found: Iterable[Outcome], digits: int = 4) -> str:

@@ -19,6 +19,15 @@ from .people import Population, histogram, pairwise, projection, report_json, ta
 from .servers import STUDIES, Caller, begin, collector, contents, enrol, stored_symbols, unchanged
 
 
+def answered(running, study: dpairs.Study, number: int, seed: int) -> Population:
+    """A study that has begun, and that everybody who is asked in its first round has answered."""
+    begin(running.analyst(), study)
+    crowd = Population(study, number, seed=seed)
+    crowd.enrol(running.transport())
+    crowd.answer(running.transport(), study)
+    return crowd
+
+
 def test_indices_are_given_in_order_and_the_same_request_gets_the_same_one(running):
     study = begin(running.analyst(), tree())
     call = Caller(running.base)
@@ -71,10 +80,7 @@ def test_of_two_different_reports_at_once_one_is_counted(running):
 def test_a_restarted_collector_counts_what_was_stored(database):
     study = tree()
     with collector(database) as first:
-        begin(first.analyst(), study)
-        crowd = Population(study, 60, seed=1)
-        crowd.enrol(first.transport())
-        crowd.answer(first.transport(), study)
+        crowd = answered(first, study, 60, seed=1)
         before = first.analyst().tally(study.id)
     with collector(database, first.token) as second:
         analyst = second.analyst()
@@ -88,11 +94,8 @@ def test_a_restarted_collector_counts_what_was_stored(database):
 def test_exported_reports_give_the_same_tally(running, tmp_path):
     pytest.importorskip("duckdb", reason="DuckDB is not installed: the extra 'scale' has it.")
     study = projection()
+    crowd = answered(running, study, 120, seed=2)
     analyst, line = running.analyst(), running.transport()
-    begin(analyst, study)
-    crowd = Population(study, 120, seed=2)
-    crowd.enrol(line)
-    crowd.answer(line, study)
     analyst.advance(study.id)
     second = study.next(crowd.offline(study))
     crowd.answer(line, second)
@@ -107,15 +110,11 @@ def test_exported_reports_give_the_same_tally(running, tmp_path):
 def test_reports_are_exported_as_cells_where_a_study_has_them(running, tmp_path):
     pytest.importorskip("duckdb", reason="DuckDB is not installed: the extra 'scale' has it.")
     study = tree()
-    analyst, line = running.analyst(), running.transport()
-    begin(analyst, study)
-    crowd = Population(study, 60, seed=2)
-    crowd.enrol(line)
-    crowd.answer(line, study)
+    answered(running, study, 60, seed=2)
+    analyst = running.analyst()
     for form in ("reports", "cells"):
         path = tmp_path / f"{form}.parquet"
-        query = f"{STUDIES}/{study.id}/reports?form={form}"
-        path.write_bytes(line.bytes("GET", query, token=analyst.token))
+        path.write_bytes(analyst.reports(study.id, cells=form == "cells"))
         opened = open_files([str(path)], study)
         assert bool(opened.cells) == (form == "cells")
         found = tally_with_duckdb(study, opened, recompute=True)
@@ -124,7 +123,7 @@ def test_reports_are_exported_as_cells_where_a_study_has_them(running, tmp_path)
     other = projection()
     begin(analyst, other)
     with pytest.raises(BadParameter, match="cannot be told by one cell"):
-        line.bytes("GET", f"{STUDIES}/{other.id}/reports?form=cells", token=analyst.token)
+        analyst.reports(other.id, cells=True)
 
 
 def test_a_gateway_writes_the_reports_that_it_would_send(running, tmp_path):
@@ -188,10 +187,7 @@ def test_two_rounds_ask_everybody_once_and_late_people_in_the_second(running):
 
 def test_a_second_click_takes_no_second_step(running):
     study = projection()
-    begin(running.analyst(), study)
-    crowd = Population(study, 60, seed=3)
-    crowd.enrol(running.transport())
-    crowd.answer(running.transport(), study)
+    answered(running, study, 60, seed=3)
     ask = Caller(running.base, running.token)
     path = f"{STUDIES}/{study.id}/advance"
     with ThreadPoolExecutor(6) as pool:

@@ -9,6 +9,7 @@ import typer
 
 from ..checks import integer
 from ..errors import BadParameter
+from ..machine import cores
 from .show import errors, output, print_json, print_table, progress
 
 
@@ -37,7 +38,6 @@ def reproduce(
     as_json: Annotated[bool, typer.Option("--json", help="Print the checked statements as JSON.")] = False,
 ) -> None:
     """Regenerate every experiment of the paper: data, pictures, and a report in HTML and Markdown."""
-    from ..engines.on_duckdb import cores
     from ..experiments import EXPERIMENTS, Scale, named, sources
     from ..experiments import reproduce as run
     from ..experiments.report import verdict

@@ -14,6 +14,7 @@ from ..checks import integer
 from ..data import whole
 from ..errors import BadParameter
 from ..estimate import Estimate
+from ..machine import cores
 from ..simulate import simulate as run_study
 from ..statistics import NamedKernel, TabulatedKernel, exact
 from ..study import Study
@@ -109,7 +110,6 @@ def _write_reports(
     study: Study, people: _Stream, folder: Path, seed: int | None, cells: bool, as_json: bool
 ) -> None:
     from ..engines import simulate_reports
-    from ..engines.on_duckdb import cores
 
     with progress("reporting", people.rows()) as advance:
         written = simulate_reports(

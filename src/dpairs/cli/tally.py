@@ -12,6 +12,7 @@ import typer
 
 from ..checks import choice
 from ..errors import BadFile, BadParameter, InvalidInput, NotAsked, WrongStudy
+from ..machine import cores
 from ..report import Report
 from ..study import Study
 from ..tally import Tally
@@ -128,7 +129,7 @@ def _columnar(
             spark.stop()
     # Processes help to recompute coins; files of cells need none.
     many = opened.rows >= MANY and len(opened.cells) < len(opened.paths)
-    workers = on_duckdb.cores() if many else 1
+    workers = cores() if many else 1
     with progress("counting", opened.rows) as advance:
         return on_duckdb.tally_with_duckdb(
             study,

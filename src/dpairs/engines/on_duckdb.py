@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
@@ -13,6 +12,7 @@ from typing import Any
 import pyarrow as pa
 
 from ..errors import BadParameter
+from ..machine import cores
 from ..study import Study
 from ..tally import Tally
 from . import grouping, packing
@@ -86,11 +86,10 @@ def _run(study: Study, lanes: Lanes, workers: int, meter: Meter) -> Counted:
                 continue
             # Stages are as long as their files are many: a guess, which the bar can live with.
             start, done = done, done + share * len(paths)
-            source = _source(connection, "paths", paths)
-            if name == "straight":
-                source = _by_stratum(connection, lanes)
+            straight = name == "straight"
+            source = _by_stratum(connection, lanes) if straight else _source(connection, "paths", paths)
             if name:
-                text = grouping.sql(study, source, straight=name == "straight")
+                text = grouping.sql(study, source, straight)
                 total.add(grouping.count(study, _answer(connection, text, meter.stage(start, done))))
                 continue
             middle = start + (done - start) * PACKING
@@ -196,8 +195,3 @@ def counted_part(study: str, task: bytes) -> tuple[bytes, dict[str, int]]:
     with pa.ipc.open_stream(task) as reader:
         part = packing.count(Study.from_json(study), reader)
     return part.tally.to_bytes(), dict(part.reasons)
-
-
-def cores() -> int:
-    """The cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -7,6 +7,7 @@ from typing import Any
 
 from ..domains import Domain
 from ..simulate import simulate_tally
+from ..statistics import exact
 from ..study import Study
 from . import synthetic
 from .experiment import Setting, Table
@@ -20,14 +21,14 @@ MILLION = 10**6
 """People in each class of the paper's made-up data."""
 
 
-def made_up(setting: Setting, seed: int) -> tuple[dict[str, Any], float | None]:
-    """People of one of the paper's three sets, and their AUC before rounding, where it is fixed.
+def made_up(setting: Setting, seed: int) -> tuple[dict[str, Any], float]:
+    """People of one of the paper's three sets, and their AUC before rounding.
 
     Both sets of two points are perfectly separated, so the truth is 1 however the scores are rounded.
     """
-    name, size = str(setting["data"]), int(setting["size"])
-    score = synthetic.scores(name, int(setting["alpha"]), size, seed)
-    return {"score": score, "label": synthetic.classes(size)}, None if name == "ur" else 1.0
+    name = str(setting["data"])
+    people = synthetic.scored(name, int(setting["alpha"]), int(setting["size"]), seed)
+    return people, exact("auc", people) if name == "ur" else 1.0
 
 
 def tree_rows(

@@ -8,7 +8,6 @@ from pathlib import Path
 from statistics import fmean
 
 from ..domains import Integers
-from ..statistics import exact
 from ..theory import oracle_gain
 from .auc import ESTIMATORS, MILLION, error_table, made_up, mean_error, powers, spoken, tree_rows
 from .experiment import Check, Experiment, Findings, Picture, Setting
@@ -42,7 +41,7 @@ def measure(setting: Setting, seed: int, data: Path) -> list[Row]:
     """One study; both estimators read the same reports."""
     people, truth = made_up(setting, seed)
     domain = Integers(0, 2 ** int(setting["alpha"]) - 1)
-    return tree_rows(domain, setting, people, exact("auc", people) if truth is None else truth, seed)
+    return tree_rows(domain, setting, people, truth, seed)
 
 
 def pictures(results: Results) -> Iterator[Picture]:

@@ -21,7 +21,7 @@ from .experiment import Check, Experiment, Findings, Picture, Setting, Table
 from .limits import Data, one_bit
 from .results import Results, Row, Spread
 from .style import BLACK, curve, log_axes, panels
-from .synthetic import PAPERS, classes, people, scores, unit_scores
+from .synthetic import PAPERS, classes, people, scored, unit_scores
 
 EPSILONS = (0.5, 1.0, 2.0, 5.0)
 ALPHA = 16
@@ -74,8 +74,7 @@ def drawn(data: str, size: int, seed: int, folder: Path) -> tuple[str, Any, Data
     """The statistic, its domain and the people."""
     unit = Interval(0, 1)
     if data in PAPERS:
-        score = scores(data, ALPHA, size, seed)
-        return "auc", Integers(0, 2**ALPHA - 1), {"score": score, "label": classes(size)}
+        return "auc", Integers(0, 2**ALPHA - 1), scored(data, ALPHA, size, seed)
     if data == "normals":
         return "auc", unit, {"score": unit_scores(size, seed), "label": classes(size)}
     if data == "hospital":

@@ -19,7 +19,7 @@ from ..simulate import simulate_tally
 from ..statistics import exact
 from ..study import Study
 from .bound_case import Case, Measured, Run, seeds
-from .synthetic import classes, people, scores
+from .synthetic import people, scored
 
 Vector = NDArray[np.float64]
 SIZE, LEVEL, COUNT = 20_000, 6, 330
@@ -78,7 +78,7 @@ def tree(data: str, estimator: str, shape: Trees = SMALL, nodes: bool = False) -
         )
         squares, recursed = [], np.zeros(depth)
         for each in seeds(seed, shape.repeats):
-            table = {"score": scores(data, depth, size, each), "label": classes(size)}
+            table = scored(data, depth, size, each)
             found = simulate_tally(study, table, seed=each).estimate(estimator)
             squares.append((found.value - exact("auc", table)) ** 2)
             counts = found.explain().recursed_nodes[:depth]

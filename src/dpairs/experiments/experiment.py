@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -80,5 +80,5 @@ class Experiment:
     """Names of real data for some of its settings; where they are absent, `measure` returns no rows."""
     more_runs: int = 1
     """How many times as many runs as others have: for means of squares, which spread widely."""
-    quick_checks: bool = field(default=False)
+    quick_checks: bool = False
     """Whether its statements can be judged by a quick run too."""

@@ -47,7 +47,7 @@ def measure(setting: Setting, seed: int, data: Path) -> list[Row]:
     """One study of new people; beside the AUC of these people, that of the population."""
     name, alpha, size = str(setting["data"]), int(setting["alpha"]), int(setting["size"])
     way = str(setting["splitting"])
-    people = {"score": synthetic.scores(name, alpha, size, seed), "label": synthetic.classes(size)}
+    people = synthetic.scored(name, alpha, size, seed)
     population = synthetic.normals_population(alpha, size)[0] if name == "normals" else 1.0
     options = {"delta": DELTA} if "advanced" in way else {}
     rows = tree_rows(

@@ -54,6 +54,11 @@ def classes(size: int) -> NDArray[np.int64]:
     return np.repeat(np.array([1, 0]), size)
 
 
+def scored(name: str, alpha: int, size: int, seed: int) -> dict[str, NDArray[Any]]:
+    """People with these scores: the table that a study of the AUC takes."""
+    return {"score": scores(name, alpha, size, seed), "label": classes(size)}
+
+
 def normals_population(alpha: int, size: int) -> tuple[float, float]:
     """The AUC of the two binned normals, and the standard error of a sample's, both exact."""
     edges = np.linspace(0, 1, 2**alpha + 1)
