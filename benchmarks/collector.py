@@ -25,13 +25,13 @@ from pathlib import Path
 
 import numpy as np
 import psutil
+from load import answers, collector, empty_server, refused, request
+from measure import Row
 
 import dpairs
 from dpairs.client import Analyst
 from dpairs.client.gateway import batch
 from dpairs.randomness import secret_bytes
-from load import answers, collector, empty_server, refused, request
-from measure import Row
 
 SINGLE, BATCHED, PAGE, GROWTH = 0.4, 200_000, 0.2, 20.0
 """What is wanted: a ratio, reports a second, seconds, megabytes."""

@@ -36,9 +36,9 @@ from typing import Any
 
 import numpy as np
 import psutil
+from measure import Row
 
 import dpairs
-from measure import Row
 
 STUDY = dpairs.Study.create(
     "auc", protocol="tree", epsilon=1.0, domain=dpairs.Interval(0, 1), bins=2**16, seed=1
@@ -166,7 +166,7 @@ def crowd(people: int) -> Iterator[dict[str, np.ndarray]]:
 
 def simulate(form: str, people: int, folder: Path) -> dict[str, Any]:
     from dpairs.engines import simulate_reports
-    from dpairs.machine import cores
+    from dpairs.engines.cpu import cores
 
     began = time.perf_counter()
     simulate_reports(STUDY, crowd(people), folder / form, seed=1, cells=FORMS[form], workers=cores())
@@ -227,8 +227,8 @@ def duckdb_query(text: str, folder: Path, form: str) -> float:
     import duckdb
     import pyarrow as pa
 
+    from dpairs.engines.cpu import cores
     from dpairs.engines.on_duckdb import MEMORY
-    from dpairs.machine import cores
 
     began = time.perf_counter()
     with duckdb.connect() as connection:
@@ -241,7 +241,7 @@ def duckdb_query(text: str, folder: Path, form: str) -> float:
 
 def tallied(form: str, people: int, folder: Path) -> tuple[float, dpairs.Tally]:
     from dpairs.engines import tally_with_duckdb
-    from dpairs.machine import cores
+    from dpairs.engines.cpu import cores
 
     began = time.perf_counter()
     found = tally_with_duckdb(STUDY, [f"{folder}/{form}/*/*.parquet"], workers=cores())
@@ -264,8 +264,8 @@ def memory_of_duckdb(form: str, people: int, folder: Path) -> dict[str, Any]:
 
 
 def with_spark(people: int, folder: Path) -> dict[str, Any]:
+    from dpairs.engines.cpu import cores
     from dpairs.engines.on_spark import session, tally_with_spark
-    from dpairs.machine import cores
 
     spark = session(f"local[{cores()}]")
     found: dict[str, Any] = {}

@@ -12,9 +12,9 @@ from __future__ import annotations
 import json
 
 import numpy as np
+from measure import Row, seconds
 
 import dpairs
-from measure import Row, seconds
 
 FEW, MANY = 10**4, 10**8
 SAME = 1 / 1.5

@@ -18,11 +18,11 @@ What the comparisons do not do alike:
 from __future__ import annotations
 
 import numpy as np
+from measure import Row, difference, seconds
 from scipy import stats
 from sklearn.metrics import roc_auc_score
 
 import dpairs
-from measure import Row, difference, seconds
 
 WANTED = 1 / 1.5
 

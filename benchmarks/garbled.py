@@ -23,6 +23,9 @@ import time
 from typing import Any
 
 import numpy as np
+from environment import HERE
+from measure import Row, seconds
+from memory import own_peak
 
 from dpairs.garbled import batch
 from dpairs.garbled.arithmetic import Space
@@ -36,9 +39,6 @@ from dpairs.garbled.noise import BitNoise, Noise
 from dpairs.garbled.session import Collector, Evaluator, Garbler
 from dpairs.garbled.wire import Pair
 from dpairs.randomness import SeededRandomness, SystemRandomness
-from environment import HERE
-from measure import Row, seconds
-from memory import own_peak
 
 LARGEST = 2**32 - 1
 PAIR = Pair("11" * 32, garbler=1, evaluator=2)

@@ -17,8 +17,9 @@ import sys
 import tempfile
 from pathlib import Path
 
-import dpairs
 from measure import Row
+
+import dpairs
 
 LIMIT = 0.3
 REPORT = """

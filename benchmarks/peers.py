@@ -11,11 +11,10 @@ import json
 
 import numba
 import numpy as np
+from measure import seconds
 from multi_freq_ldpy.estimators.Histogram_estimator import MI
 from multi_freq_ldpy.pure_frequency_oracles.GRR import GRR_Aggregator_MI, GRR_Client
 from pure_ldp.frequency_oracles.direct_encoding import DEClient, DEServer
-
-from measure import seconds
 
 
 def pure_ldp(k, epsilon):

@@ -14,8 +14,9 @@ import tempfile
 from functools import partial
 from typing import Any
 
-import dpairs
 from measure import Row, seconds
+
+import dpairs
 
 LIMIT = 1.0
 SEARCHES = {64: 20.0, 256: 120.0}

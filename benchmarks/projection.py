@@ -19,10 +19,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from measure import Row, seconds
 
 import dpairs
 from dpairs.simulate import SLICE
-from measure import Row, seconds
 
 EPSILON, BITS = 1.0, 20
 LIMIT = 3.0
@@ -87,10 +87,10 @@ def bare(data: dict[str, np.ndarray], second: dpairs.Study) -> float:
     """The second round as one writes it in numpy, without a first."""
     rng, value = np.random.default_rng(1), 0.0
     keep = math.exp(EPSILON) / (1 + math.exp(EPSILON))
-    for label, surface in zip((1, 0), second.protocol.surfaces.values(), strict=True):
+    for label, influence in zip((1, 0), second.protocol.influences.values(), strict=True):
         scores = data["score"][data["label"] == label].astype(np.float64)
-        (axis,) = surface.grid.axes
-        edges, heights = np.array(axis.edges[:-1], dtype=np.float64), surface.cells
+        (axis,) = influence.grid.axes
+        edges, heights = np.array(axis.edges[:-1], dtype=np.float64), influence.cells
         ones = 0
         for start in range(0, scores.size, SLICE):
             part = scores[start : start + SLICE]

@@ -36,11 +36,11 @@ import subprocess
 import sys
 
 import numpy as np
+from environment import HERE, peers_python
+from measure import Row, seconds
 
 import dpairs
 from dpairs.simulate import SLICE
-from environment import HERE, peers_python
-from measure import Row, seconds
 
 CELLS, EPSILON = 64, 1.0
 WANTED = {"pure-ldp": 30, "multi-freq-ldpy": 15, "multi-freq-ldpy, compiled by the caller": None}

@@ -58,10 +58,9 @@ def main() -> int:
 
 def measure(modules: dict[str, ModuleType], quick: bool) -> dict[str, Any]:
     """Run the benchmarks and print their tables."""
+    from page import terminal, title
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
-
-    from page import terminal, title
 
     console, errors = Console(), Console(stderr=True)
     if not console.is_terminal:

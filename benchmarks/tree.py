@@ -19,11 +19,11 @@ import sys
 import time
 
 import numpy as np
-
-import dpairs
 from environment import HERE, peers_python
 from measure import Row, seconds
 from memory import own_peak
+
+import dpairs
 
 EPSILON = 1.0
 WANTED = 20

@@ -9,7 +9,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 
 from dpairs import Categories, Integers, Interval, Levels, Tally
-from dpairs.counts import DenseCounts
+from dpairs.protocols.counts import DenseCounts
 
 QUICK = settings(max_examples=60, deadline=None, derandomize=True, database=None)
 """The same examples on every machine; no deadline, since the first call may import scipy."""

@@ -15,7 +15,7 @@ import dpairs
 from dpairs.simulate import simulate_tally
 from tests.strategies import dense
 
-from .populations import Population, populations
+from .statistics.populations import Population, populations
 
 FULL = os.environ.get("DPAIRS_VALIDATE") == "1"
 RUNS = 400 if FULL else 100

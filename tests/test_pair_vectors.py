@@ -11,8 +11,7 @@ import pytest
 import dpairs
 from dpairs import Report, Study, Tally
 from dpairs.garbled.session import Collector
-
-from .make_pair_vectors import (
+from vectors.make_pair_vectors import (
     VECTORS,
     WHOLE_TAPE,
     ideal_symbol,
@@ -160,7 +159,7 @@ def test_every_noise_and_every_matching_has_a_file():
 
 
 def test_the_command_writes_these_files(tmp_path):
-    subprocess.run([sys.executable, ROOT / "tests" / "make_pair_vectors.py", tmp_path], check=True)
+    subprocess.run([sys.executable, ROOT / "vectors" / "make_pair_vectors.py", tmp_path], check=True)
     assert sorted(path.name for path in tmp_path.iterdir()) == [path.name for path in FILES]
     for path in FILES:
         again = (tmp_path / path.name).read_bytes()

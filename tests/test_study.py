@@ -9,18 +9,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from dpairs import (
-    BadFile,
-    BadParameter,
-    Categories,
-    Integers,
-    Interval,
-    Kernel,
-    Levels,
-    Participant,
-    Study,
-)
-from dpairs.canonical import canonical, digest
+from dpairs import BadFile, BadParameter, Categories, Integers, Interval, Kernel, Levels, Participant, Study
+from dpairs.formats.canonical import canonical, digest
 from tests.strategies import QUICK, categories, integer_ranges, intervals, levels
 
 UNIT = Interval(0, 1)
@@ -491,7 +481,7 @@ def test_a_failing_write_leaves_the_old_file_and_no_other(tmp_path, monkeypatch,
     def fail(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(f"dpairs.files.{broken}", fail)
+    monkeypatch.setattr(f"dpairs.formats.files.{broken}", fail)
     with pytest.raises(BadFile, match="No space left"):
         small(seed=2).save(path)
     assert Study.load(path) == small()

@@ -182,7 +182,7 @@ def test_a_failing_write_leaves_the_old_file(tmp_path, monkeypatch):
     def fail(_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("dpairs.files.os.fsync", fail)
+    monkeypatch.setattr("dpairs.formats.files.os.fsync", fail)
     with pytest.raises(BadFile, match="No space left"):
         tally_of(AUC, positive=[2]).save(tmp_path / "tally.json")
     assert Tally.load(tmp_path / "tally.json", AUC) == old

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import dpairs
-from dpairs.coins import GAP, SPAN, windows
 from dpairs.protocols.rounds import asked_first, place_in_first, places_in_first
+from dpairs.randomness.coins import GAP, SPAN, windows
 
 UNIT = dpairs.Interval(0, 1)
 

@@ -132,7 +132,7 @@ def test_there_are_good_and_bad_files():
 
 
 def test_the_command_writes_these_files(tmp_path):
-    subprocess.run([sys.executable, ROOT / "tests" / "make_vectors.py", tmp_path], check=True)
+    subprocess.run([sys.executable, ROOT / "vectors" / "make_vectors.py", tmp_path], check=True)
     assert sorted(path.name for path in tmp_path.iterdir()) == [path.name for path in FILES]
     for path in FILES:
         again = (tmp_path / path.name).read_bytes()
@@ -247,7 +247,7 @@ def test_each_person_is_asked_in_the_round_that_the_coins_say(path):
 
 
 def height(study: dict[str, Any], stratum: str, values: dict[str, Any]) -> float:
-    """The function of one column, read off the JSON: linear between the two corners of a bin."""
+    """The function of one column, read off the JSON: linear between the two vertices of a bin."""
     words = base64.b64decode(study["protocol"]["functions"][stratum]["heights"], validate=True)
     heights = [int.from_bytes(words[start : start + 2], "big") for start in range(0, len(words), 2)]
     ((value,), (edges,), (domain,)) = values.values(), study["protocol"]["edges"], study["domain"]
@@ -255,14 +255,14 @@ def height(study: dict[str, Any], stratum: str, values: dict[str, Any]) -> float
         return heights[domain["values"].index(value)] / 65535
     if domain["kind"] == "integers":
         edges, offset = [int(edge) for edge in edges], int(value) - int(domain["low"])
-        corner = 0
+        vertex = 0
         for low, high in itertools.pairwise(edges):
             if offset < high:
                 if high - low == 1:
-                    return heights[corner] / 65535
+                    return heights[vertex] / 65535
                 through = (offset - low) / (high - low - 1)
-                return (heights[corner] * (1 - through) + heights[corner + 1] * through) / 65535
-            corner += 1 if high - low == 1 else 2
+                return (heights[vertex] * (1 - through) + heights[vertex + 1] * through) / 65535
+            vertex += 1 if high - low == 1 else 2
         raise AssertionError("outside")
     place = max(place for place, edge in enumerate(edges[:-1]) if edge <= value)
     through = (value - edges[place]) / (edges[place + 1] - edges[place])

@@ -21,12 +21,13 @@ from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
 from numpy.typing import NDArray
 
 import dpairs
-from dpairs import mechanisms, theory
-from dpairs.axes import Axis
-from dpairs.experiments import sources
-from dpairs.experiments.style import BLACK, BLUE, GREEN, ORANGE, PURPLE, SETTINGS, SKY, VERMILION
-from dpairs.experiments.synthetic import people
+from dpairs import mechanisms
+from dpairs.data.grids import Axis
+from dpairs.protocols import theory
 from dpairs.statistics.binned import distance
+from experiments import sources
+from experiments.style import BLACK, BLUE, GREEN, ORANGE, PURPLE, SETTINGS, SKY, VERMILION
+from experiments.synthetic import people
 
 HERE = Path(__file__).parent
 

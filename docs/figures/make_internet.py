@@ -26,12 +26,12 @@ from make_figures import BLUE, GREEN, ORANGE, PURPLE, VERMILION, save, table
 from make_pairs import SHAPES, session
 
 import dpairs
-from dpairs.axes import MAX_BINS
 from dpairs.client.peer import LONGEST, MOST
-from dpairs.compact import MAX_BYTES
+from dpairs.data.grids import MAX_BINS
 from dpairs.engines.on_duckdb import MEMORY
-from dpairs.garbled.choosing import noise
+from dpairs.formats.compact import MAX_BYTES
 from dpairs.garbled.function import PairFunction
+from dpairs.garbled.noise_registry import noise
 
 HERE = Path(__file__).parent
 PEOPLE, STUDIES, SECONDS = 10**9, 10, 86_400

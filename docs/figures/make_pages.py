@@ -12,11 +12,10 @@ import numpy as np
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parents[1]))
 
-from tests.browser import Browser  # noqa: E402
-from tests.collecting import Collector, collecting  # noqa: E402
-from tests.collector.servers import until  # noqa: E402
-
 import dpairs  # noqa: E402
+from tests.collecting import Collector, collecting  # noqa: E402
+from tests.collector.browser import Browser  # noqa: E402
+from tests.collector.servers import until  # noqa: E402
 
 PEOPLE = 4000
 STEPS = 12

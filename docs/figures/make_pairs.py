@@ -25,20 +25,20 @@ from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
 from numpy.typing import NDArray
 
 import dpairs
-from dpairs import theory
-from dpairs.experiments import ratings_population, sources
-from dpairs.experiments.limits import OF_NORMAL
-from dpairs.experiments.results import Spread
-from dpairs.experiments.style import BLACK, BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILION
-from dpairs.experiments.synthetic import people
-from dpairs.garbled.choosing import best_noise, candidates, noise
 from dpairs.garbled.custom import Table
 from dpairs.garbled.function import PairFunction
 from dpairs.garbled.kernels import Concordance, Distance, Equal, LessThan, PairKernel, SquaredDistance
 from dpairs.garbled.noise import Noise
+from dpairs.garbled.noise_registry import best_noise, candidates, noise
 from dpairs.garbled.session import Collector, Evaluator, Garbler
 from dpairs.garbled.wire import Pair
-from dpairs.protocols.pairwise import Pairwise
+from dpairs.protocols import theory
+from dpairs.protocols.pairwise.protocol import Pairwise
+from experiments import ratings_population, sources
+from experiments.limits import OF_NORMAL
+from experiments.results import Spread
+from experiments.style import BLACK, BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILION
+from experiments.synthetic import people
 
 RUNS = 20
 Matrix = NDArray[np.float64]
@@ -556,9 +556,9 @@ PLATE: dict[str, Any] = {"bbox": {"fc": "white", "ec": "none", "pad": 0.8}}
 
 def box(axes: Any, x: float, y: float, width: float, height: float, colour: str) -> None:
     """A rounded box around a point."""
-    corner = (x - width / 2, y - height / 2)
+    vertex = (x - width / 2, y - height / 2)
     style = "round,pad=0.2,rounding_size=1.2"
-    axes.add_patch(FancyBboxPatch(corner, width, height, boxstyle=style, ec=colour, fc="white", lw=2))
+    axes.add_patch(FancyBboxPatch(vertex, width, height, boxstyle=style, ec=colour, fc="white", lw=2))
 
 
 TABLES: dict[str, Callable[[], None]] = {

@@ -22,9 +22,9 @@ from matplotlib.patches import Patch
 from plan_grid import Cell, read, summary
 
 import dpairs
-from dpairs.experiments import sources
-from dpairs.experiments.style import BLUE, GREEN, PURPLE, VERMILION
-from dpairs.experiments.synthetic import people
+from experiments import sources
+from experiments.style import BLUE, GREEN, PURPLE, VERMILION
+from experiments.synthetic import people
 
 COLOURS = {"histogram": VERMILION, "tree": GREEN, "projection": BLUE, "pairwise": PURPLE}
 MARKS = {"histogram": "s", "tree": "^", "projection": "o", "pairwise": "D"}

@@ -38,13 +38,13 @@ from projection_runs import (
 
 import dpairs
 from dpairs import mechanisms
-from dpairs.experiments import sources
-from dpairs.experiments.limits import below
-from dpairs.experiments.style import BLACK, BLUE, GREEN, ORANGE, SKY, VERMILION
-from dpairs.experiments.synthetic import classes, people, unit_scores
 from dpairs.mechanisms import BitResponse
 from dpairs.mechanisms.scalar import scalar_response
-from dpairs.protocols.pilot import Pilot, PublicNoise
+from dpairs.protocols.projection.pilot import Pilot, PublicNoise
+from experiments import sources
+from experiments.limits import below
+from experiments.style import BLACK, BLUE, GREEN, ORANGE, SKY, VERMILION
+from experiments.synthetic import classes, people, unit_scores
 
 # ---------------------------------------------------------------- auc
 
@@ -354,12 +354,12 @@ def files() -> None:
             statistic, protocol="projection", epsilon=1.0, domain=domain, n=number, seed=1
         )
         last = dpairs.simulate_tally(study, data, seed=1).study
-        surface = next(iter(last.protocol.surfaces.values()))
+        influence = next(iter(last.protocol.influences.values()))
         rows.append(
             [
                 name,
                 f"{len(study.to_json().encode()):,}",
-                f"{surface.grid.cells:,}",
+                f"{influence.grid.cells:,}",
                 f"{len(last.to_json().encode()):,}",
             ]
         )
@@ -528,14 +528,14 @@ def _steps(
     first.set(xlabel=unit, ylabel=f"share of {words}", xlim=(0, 1), ylim=(0, 1.04))
     first.legend(fontsize=8.5, loc="lower right")
 
-    surface, name = last.surfaces[mine], last.statistic.private_columns
-    extent = surface.high - surface.low
-    here = float(surface((np.array([value]),), name)[0])
-    at = surface.low + extent * here
-    second.plot(grid, surface.low + extent * surface((grid,), name), color=BLUE, lw=1.6)
-    _mark(second, value, at, surface.low - 0.05 * extent)
+    influence, name = last.influences[mine], last.statistic.private_columns
+    extent = influence.high - influence.low
+    here = float(influence((np.array([value]),), name)[0])
+    at = influence.low + extent * here
+    second.plot(grid, influence.low + extent * influence((grid,), name), color=BLUE, lw=1.6)
+    _mark(second, value, at, influence.low - 0.05 * extent)
     second.set(xlabel=unit, ylabel="$\\psi$", xlim=(0, 1))
-    second.set_ylim(surface.low - 0.05 * extent, surface.high + 0.05 * extent)
+    second.set_ylim(influence.low - 0.05 * extent, influence.high + 0.05 * extent)
     second.text(0.03, 1.0, f"$\\psi$({value:.2f}) = {at:.3f}", transform=second.transAxes, va="bottom")
 
     floor, boost = last.mechanism.floor / 2**64, last.mechanism.boost / 2**64
@@ -543,7 +543,7 @@ def _steps(
     third.plot([0, 1], [floor, floor + boost], color=BLUE, lw=1.6)
     _mark(third, here, chance, 0.0)
     third.set(xlim=(0, 1), ylim=(0, 1), ylabel="probability of the bit 1")
-    third.set_xlabel(f"$v = (\\psi - {surface.low:.2f}) / {extent:.2f}$")
+    third.set_xlabel(f"$v = (\\psi - {influence.low:.2f}) / {extent:.2f}$")
     third.text(0.03, 1.0, f"$v$ = {here:.3f}", transform=third.transAxes, va="bottom")
 
     fourth.bar([0, 1], [1 - chance, chance], color=[SKY, ORANGE], width=0.7)
@@ -578,8 +578,8 @@ def plane() -> None:
     pilot, last = pilot_of(tally), study.next(tally).protocol
     x = np.linspace(-4, 4, 241)
     across, up = (each.reshape(-1) for each in np.meshgrid(x, x))
-    surface = last.surfaces["everybody"]
-    heights = surface.low + (surface.high - surface.low) * surface((across, up), ("x", "y"))
+    influence = last.influences["everybody"]
+    heights = influence.low + (influence.high - influence.low) * influence((across, up), ("x", "y"))
     places = np.sort(data["x"]), np.sort(data["y"])
     both, *_ = np.histogram2d(data["x"], data["y"], bins=[np.append(-np.inf, x), np.append(-np.inf, x)])
     joint = both.cumsum(axis=0).cumsum(axis=1) / number

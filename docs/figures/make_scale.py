@@ -19,7 +19,7 @@ from typing import Any
 import matplotlib.pyplot as plt
 from make_figures import save, table
 
-from dpairs.experiments.style import BLUE, GREEN, ORANGE, VERMILION
+from experiments.style import BLUE, GREEN, ORANGE, VERMILION
 
 HERE = Path(__file__).parent
 KEPT = HERE / "scale.json"

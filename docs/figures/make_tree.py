@@ -28,12 +28,12 @@ from matplotlib.patches import Patch
 from scipy.stats import norm
 
 import dpairs
-from dpairs import theory
-from dpairs.experiments import sources
-from dpairs.experiments.results import Spread
-from dpairs.experiments.splitting import DELTA, WAYS, bound, exponent
-from dpairs.experiments.style import BLACK, BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILION
-from dpairs.experiments.synthetic import HIGH, LOW, WIDE, classes, normals_population, scores, unit_scores
+from dpairs.protocols import theory
+from experiments import sources
+from experiments.results import Spread
+from experiments.splitting import DELTA, WAYS, bound, exponent
+from experiments.style import BLACK, BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILION
+from experiments.synthetic import HIGH, LOW, WIDE, classes, normals_population, scores, unit_scores
 
 MILLION = 10**6
 ESTIMATORS = ("paper", "paper-zero", "pruned")

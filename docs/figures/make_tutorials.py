@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 import dpairs
 from dpairs.garbled.session import Collector
-from dpairs.protocols.pilot import PublicNoise, from_histogram
+from dpairs.protocols.projection.pilot import PublicNoise, from_histogram
 from dpairs.randomness import SeededRandomness
 
 BLOCK = re.compile(r"^```(python|console)[^\n]*\n(.*?)^```\n", re.DOTALL | re.MULTILINE)
@@ -98,10 +98,10 @@ def salary() -> None:
     pilot = from_histogram(first.protocol.pilot, counts, PublicNoise(first.coins))
     found = pilot.masses["everybody"].reshape(6, 5)
     pairs = tuple(each.reshape(-1) for each in np.meshgrid(bands, smileys, indexing="ij"))
-    surface = last.surfaces["everybody"]
-    scaled = surface(pairs, ("x", "y")).reshape(6, 5)
+    influence = last.influences["everybody"]
+    scaled = influence(pairs, ("x", "y")).reshape(6, 5)
     heights = (
-        surface.low + (surface.high - surface.low) * scaled
+        influence.low + (influence.high - influence.low) * scaled
     ) / 2  # a pair counts for both of its people
     top = np.abs(heights).max()
     for panel, values, style, title in (

@@ -17,11 +17,11 @@ from make_tree import run_all
 from numpy.typing import NDArray
 
 import dpairs
-from dpairs.experiments import limits, sources
-from dpairs.experiments.results import Spread
-from dpairs.experiments.synthetic import PAPERS, classes, people, scores, unit_scores
-from dpairs.protocols.projection_bits import BitRound
+from dpairs.protocols.projection.second_round import SecondRound
 from dpairs.randomness import SeededRandomness
+from experiments import limits, sources
+from experiments.results import Spread
+from experiments.synthetic import PAPERS, classes, people, scores, unit_scores
 
 RUNS = 20
 UNIT = dpairs.Interval(0, 1)
@@ -132,7 +132,7 @@ def simulated(case: Case) -> Outcome:
     found = tally.estimate()
     last = tally.study.protocol
     told = found.value, truth, found.standard_error, found.sample_standard_error
-    if not isinstance(last, BitRound):
+    if not isinstance(last, SecondRound):
         return Outcome(*told)
     rest = last.rest.mean, math.sqrt(last.rest.variance)
     return Outcome(*told, last.earlier_round.share, last.symbols, rest)

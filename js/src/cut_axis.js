@@ -36,7 +36,7 @@ export class CutAxis {
     return this.domain instanceof Interval ? Infinity : Number(this.edges[bin + 1]) - Number(this.edges[bin]);
   }
 
-  /** Whether a bin has a corner at each end: it holds several values. @returns {boolean[]} */
+  /** Whether a bin has a vertex at each end: it holds several values. @returns {boolean[]} */
   get wide() {
     return Array.from({ length: this.bins }, (_, bin) => this.#points(bin) > 1);
   }

@@ -1,4 +1,4 @@
-"""Statistics over pairs of people, from people who hand nothing over.
+"""Pairwise statistics (AUC, Kendall's tau, Gini, ...) of people who keep their data.
 
 >>> import numpy as np, dpairs
 >>> rng = np.random.default_rng(1)
@@ -10,7 +10,7 @@
 True
 """
 
-from .domains import Categories, Integers, Interval, Levels
+from .data.domains import Categories, Integers, Interval, Levels
 from .errors import (
     AlreadyAnswered,
     BadFile,
@@ -43,12 +43,12 @@ from .errors import (
     WrongPartner,
     WrongStudy,
 )
-from .estimate import Estimate, Quantization
-from .explanation import Explanation
-from .ledger import Ledger
+from .estimate import Estimate, Explanation, Quantization
 from .participant import Participant
 from .planning import Plan, plan
 from .privacy import PrivacyClaim
+from .privacy.ledger import Ledger
+from .protocols import theory
 from .report import Report
 from .simulate import simulate, simulate_tally
 from .statistics import Kernel, Statistic, exact, exact_details
@@ -110,4 +110,5 @@ __all__ = [
     "plan",
     "simulate",
     "simulate_tally",
+    "theory",
 ]

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .checks import choice, integer, positive
 from .errors import AlreadyAnswered, BadParameter, BadValue, LimitExceeded
+from .formats.checks import choice, integer, positive
 from .randomness import Randomness, SystemRandomness
 from .report import MAX_INDEX, Report, check_asked
 from .statistics.labels import positives
@@ -56,7 +56,6 @@ class Participant:
         self._answered = False
 
     def __repr__(self) -> str:
-        """Without anything secret."""
         return f"Participant(study={self._study.id[:16]!r}, index={self._index}, stratum={self._stratum!r})"
 
     def report(self, **values: Any) -> Report:

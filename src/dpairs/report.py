@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from .checks import choice, fields, integer, required
 from .errors import BadValue, NotAsked, WrongStudy
+from .formats.checks import choice, fields, integer, required
 from .study import Study
 
 WIRE_VERSION = 1

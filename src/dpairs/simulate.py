@@ -12,13 +12,13 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from .checks import choice
-from .data import Table, tables
+from .data.tables import Table, tables
 from .errors import BadParameter, BadValue
 from .estimate import Estimate
+from .formats.checks import choice
 from .garbled.function import PairFunction
-from .protocols.pair_counts import PairCounts
-from .protocols.pairwise import PAIRS, Pairwise
+from .protocols.pairwise.counts import PairCounts
+from .protocols.pairwise.protocol import PAIRS, Pairwise
 from .randomness import Randomness, SystemRandomness, source
 from .study import Study
 from .tally import Tally
@@ -91,7 +91,6 @@ def _round(
     first: Mapping[str, int],
     progress: Callable[[int], None] | None,
 ) -> Tally:
-    """One round's tally."""
     tally, indices = Tally(study), dict(first)
     for number, table in enumerate(tables(data, study.statistic.columns)):
         try:

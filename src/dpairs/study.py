@@ -12,16 +12,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from . import files
-from .canonical import canonical, digest, parse
-from .checks import choice, fields, integer, positive, required
-from .coins import Coins, windows
-from .counts import Counts
-from .domains import Domain, as_domains, domain_from_json
+from .data.domains import Domain, as_domains, domain_from_json
 from .errors import BadFile, BadParameter, InvalidInput, WrongStudy
+from .formats import files
+from .formats.canonical import canonical, digest, parse
+from .formats.checks import choice, fields, integer, positive, required
 from .privacy import PrivacyClaim
 from .protocols import PROTOCOLS, Protocol
+from .protocols.counts import Counts
 from .randomness import public_seed
+from .randomness.coins import Coins, windows
 from .statistics import STATISTICS, Kernel, Statistic, statistic_from_json
 from .statistics import statistic as statistic_named
 
@@ -39,9 +39,7 @@ class Counted(typing.Protocol):
         """The study that was counted."""
         ...
 
-    def counts(self, stratum: str) -> Counts:
-        """One stratum's counts."""
-        ...
+    def counts(self, stratum: str) -> Counts: ...
 
 
 @dataclass(frozen=True)
@@ -221,12 +219,10 @@ class Study:
         return cls(statistic, domains, protocol, loss, protocol.delta, seed)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the study's file."""
         files.write(path, self.to_json().encode() + b"\n", "the study")
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Study:
-        """Read a study's file."""
         return cls.from_json(files.read(path, "the study"))
 
     def __eq__(self, other: object) -> bool:
@@ -234,5 +230,4 @@ class Study:
         return isinstance(other, Study) and other.id == self.id
 
     def __hash__(self) -> int:
-        """By id."""
         return hash(self.id)

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from . import files
-from .canonical import canonical, parse
-from .checks import choice, fields, required
-from .compact import compress, expand
-from .counts import Counts
 from .errors import BadFile, BadParameter, BadValue, WrongStudy
 from .estimate import Estimate
+from .formats import files
+from .formats.canonical import canonical, parse
+from .formats.checks import choice, fields, required
+from .formats.compact import compress, expand
+from .protocols.counts import Counts
 from .report import MAX_INDEX, Report, check_asked
 from .study import Study
 
@@ -61,7 +61,6 @@ class Tally:
         return {stratum: counts.people for stratum, counts in self._counts.items()}
 
     def counts(self, stratum: str) -> Counts:
-        """One stratum's counts."""
         return self._counts[choice("stratum", stratum, self._study.strata)]
 
     def __repr__(self) -> str:
@@ -157,7 +156,6 @@ class Tally:
         )
 
     def to_json(self) -> str:
-        """The tally's file."""
         return canonical(
             {
                 "format": FORMAT,

@@ -9,7 +9,7 @@ import { Interval, Listed } from "../domains.js";
 import { BadFile } from "../errors.js";
 import { readScalar } from "../mechanisms/index.js";
 import { cellDomains, checkDomains, checkForms } from "../statistics.js";
-import { Surface } from "../surface.js";
+import { Influence } from "../influence.js";
 import { short } from "../wording.js";
 import { BLOCK, askedFirst } from "./rounds.js";
 
@@ -102,7 +102,7 @@ export class SecondRound {
     this.grid = readGrid(cellDomains(statistic, domains), spec.get("edges"));
     this.first = readFirst(strata, spec.get("first"));
     this.mechanism = readScalar(spec.get("mechanism"));
-    this.functions = byStratum(strata, "functions", spec.get("functions"), (each) => new Surface(this.grid, each));
+    this.functions = byStratum(strata, "functions", spec.get("functions"), (each) => new Influence(this.grid, each));
     const forms = spec.get("forms");
     if (!Array.isArray(forms) || !forms.length) throw new BadFile("a second round needs the forms at the pilot");
     const rest = spec.get("rest");
@@ -150,7 +150,7 @@ export class SecondRound {
         ? axis.edges.map((edge) => (typeof edge === "bigint" ? bigInteger(edge) : edge))
         : null,
     );
-    const functions = Object.entries(this.functions).map(([name, surface]) => [name, surface.toSpec()]);
+    const functions = Object.entries(this.functions).map(([name, influence]) => [name, influence.toSpec()]);
     return {
       name: this.name,
       round: 2,

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 
-from ..domains import Domain, Integers
+from ..data.domains import Domain, Integers
 from ..errors import BadFile, BadParameter
 from ..statistics import Statistic
 
@@ -22,14 +22,10 @@ class Asks(Protocol):
     """What says which columns a file must have: a study, or a plan for one."""
 
     @property
-    def statistic(self) -> Statistic:
-        """Whose columns."""
-        ...
+    def statistic(self) -> Statistic: ...
 
     @property
-    def domains(self) -> tuple[Domain, ...]:
-        """Where their values lie."""
-        ...
+    def domains(self) -> tuple[Domain, ...]: ...
 
 
 def column_names(study: Asks, renames: Sequence[str]) -> dict[str, str]:

@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 import typer
 
-from ..checks import integer
-from ..domains import Interval, Levels
+from ..data.domains import Interval, Levels
 from ..errors import BadParameter, Unavailable
+from ..formats.checks import integer
 from ..planning import plan
 from ..statistics import exact
 from ..study import Study

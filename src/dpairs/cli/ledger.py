@@ -7,9 +7,9 @@ from typing import Annotated, Any
 
 import typer
 
-from .. import files
 from ..errors import BadFile
-from ..ledger import Ledger, composed
+from ..formats import files
+from ..privacy.ledger import Ledger, composed
 from ..study import Study
 from .show import output, print_json, print_table
 

@@ -14,11 +14,11 @@ from typing import Annotated, Any
 
 import typer
 
-from ..canonical import canonical
-from ..checks import integer
 from ..errors import BadFile, BadMessage, BadParameter, DpairsError
+from ..formats.canonical import canonical
+from ..formats.checks import integer
 from ..garbled.wire import Pair
-from ..protocols.pairwise import PAIRS, Pairwise
+from ..protocols.pairwise.protocol import PAIRS, Pairwise
 from ..randomness import SystemRandomness
 from ..report import MAX_INDEX, Report
 from ..study import Study

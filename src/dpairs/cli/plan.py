@@ -11,14 +11,14 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from ..checks import integer
-from ..data import whole
-from ..domains import Domain
+from ..data.domains import Domain
+from ..data.tables import whole
 from ..errors import BadParameter
+from ..formats.checks import integer
 from ..planning import Option, Plan
 from ..planning import plan as make_plan
 from ..planning.shapes import draw
-from ..shuffling import shuffled_epsilon
+from ..privacy.shuffling import shuffled_epsilon
 from ..simulate import simulate
 from ..statistics import STATISTICS, Statistic, exact
 from ..statistics import statistic as statistic_named

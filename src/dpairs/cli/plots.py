@@ -12,8 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from ..errors import BadFile
-from ..estimate import Estimate
-from ..explanation import Explanation
+from ..estimate import Estimate, Explanation
 from ..planning import Plan
 
 BLUE, ORANGE, GREY = "#0072B2", "#D55E00", "#666666"

@@ -8,11 +8,11 @@ from typing import Annotated, Any
 
 import typer
 
-from ..canonical import canonical
-from ..domains import Domain
+from ..data.domains import Domain
 from ..errors import BadFile, BadValue
-from ..ledger import Ledger
+from ..formats.canonical import canonical
 from ..participant import Participant
+from ..privacy.ledger import Ledger
 from ..study import Study
 from .show import output
 from .study import as_number

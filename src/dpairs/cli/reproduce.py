@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
-from ..checks import integer
+from ..engines.cpu import cores
 from ..errors import BadParameter
-from ..machine import cores
+from ..formats.checks import integer
 from .show import errors, output, print_json, print_table, progress
 
 
@@ -38,10 +38,10 @@ def reproduce(
     as_json: Annotated[bool, typer.Option("--json", help="Print the checked statements as JSON.")] = False,
 ) -> None:
     """Regenerate every experiment of the paper: data, pictures, and a report in HTML and Markdown."""
-    from ..experiments import EXPERIMENTS, Scale, named, sources
-    from ..experiments import reproduce as run
-    from ..experiments.report import verdict
-    from ..experiments.runner import QUICK_RUNS, RUNS
+    from experiments import EXPERIMENTS, Scale, named, sources
+    from experiments.reproduce import reproduce as run
+    from experiments.report import verdict
+    from experiments.runner import QUICK_RUNS, RUNS
 
     if show_list:
         if as_json:

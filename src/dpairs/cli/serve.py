@@ -9,8 +9,8 @@ from typing import Annotated
 
 import typer
 
-from ..checks import choice
 from ..errors import BadParameter
+from ..formats.checks import choice
 from .show import output
 
 LEVELS = ("debug", "info", "warning", "error")

@@ -10,11 +10,11 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from ..checks import integer
-from ..data import whole
+from ..data.tables import whole
+from ..engines.cpu import cores
 from ..errors import BadParameter
 from ..estimate import Estimate
-from ..machine import cores
+from ..formats.checks import integer
 from ..simulate import simulate as run_study
 from ..statistics import NamedKernel, TabulatedKernel, exact
 from ..study import Study

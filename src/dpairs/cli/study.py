@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from ..domains import Categories, Domain, Integers, Interval, Levels
+from ..data.domains import Categories, Domain, Integers, Interval, Levels
 from ..errors import BadParameter
 from ..mechanisms import OPTIMIZED
 from ..mechanisms.optimize import STEPS

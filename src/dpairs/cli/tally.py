@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..checks import choice
+from ..engines.cpu import cores
 from ..errors import BadFile, BadParameter, InvalidInput, NotAsked, WrongStudy
-from ..machine import cores
+from ..formats.checks import choice
 from ..report import Report
 from ..study import Study
 from ..tally import Tally

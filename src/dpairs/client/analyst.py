@@ -48,12 +48,10 @@ class Analyst:
         return f"{self._line.base}/take-part/{study.id}"
 
     def studies(self) -> list[dict[str, Any]]:
-        """All studies."""
         found: list[dict[str, Any]] = self._ask("GET", "/studies")
         return found
 
     def progress(self, study: str) -> dict[str, Any]:
-        """How a study stands."""
         found: dict[str, Any] = self._ask("GET", f"/studies/{study}/progress")
         return found
 
@@ -89,15 +87,12 @@ class Analyst:
         return str(self._ask("POST", f"/studies/{study}/advance", {"seen": seen})["step"])
 
     def close(self, study: str) -> None:
-        """Take no more reports."""
         self._ask("POST", f"/studies/{study}/close")
 
     def delete(self, study: str) -> None:
-        """Forget a study."""
         self._ask("DELETE", f"/studies/{study}")
 
     def invite(self, study: str, count: int, stratum: str | None = None) -> list[str]:
-        """New single-use codes."""
         wish: dict[str, Any] = {"count": count}
         if stratum is not None:
             wish["stratum"] = stratum

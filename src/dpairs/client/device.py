@@ -13,10 +13,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from .. import files
-from ..canonical import canonical, parse
 from ..errors import BadFile, Conflict
-from ..ledger import Ledger
+from ..formats import files
+from ..formats.canonical import canonical, parse
+from ..privacy.ledger import Ledger
 from ..randomness import secret_bytes
 from ..study import Study
 

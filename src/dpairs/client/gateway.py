@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ..data import tables
+from ..data.tables import tables
 from ..engines.files import STUDY, ReportWriter
 from ..errors import BadParameter, BadValue
 from ..randomness import SecretStream

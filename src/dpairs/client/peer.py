@@ -16,12 +16,12 @@ from typing import Any
 
 import numpy as np
 
-from ..checks import integer
 from ..errors import BadMessage, DpairsError, NotYet, WrongPartner
+from ..formats.checks import integer
 from ..garbled.session import Evaluator, Garbler
 from ..garbled.wire import Pair
-from ..protocols.matching import Pairs
-from ..protocols.pairwise import Pairwise
+from ..protocols.pairwise.matching import Pairs
+from ..protocols.pairwise.protocol import Pairwise
 from ..randomness import SecretStream
 from ..study import Study
 from .device import Membership

@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ..canonical import canonical
 from ..errors import BadFile, BadParameter, DpairsError, LimitExceeded, Unavailable
+from ..formats.canonical import canonical
 from ..participant import Participant
-from ..protocols.pairwise import Pairwise
+from ..protocols.pairwise.protocol import Pairwise
 from ..report import Report
 from ..study import Study
 from .device import Device, Membership

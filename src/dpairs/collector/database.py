@@ -29,7 +29,6 @@ class Database:
     """
 
     def __init__(self, address: str) -> None:
-        """Connect, lock, migrate."""
         try:
             url = make_url(address)
             if url.get_backend_name() not in ("sqlite", "postgresql"):
@@ -98,7 +97,6 @@ class Database:
             yield connection
 
     def close(self) -> None:
-        """Let go of everything."""
         if self._lock_line is not None:
             self._lock_line.close()
         self.engine.dispose()

@@ -11,19 +11,19 @@ from sqlalchemy import Connection, bindparam, insert, select, update
 from ..errors import BadValue, Closed, Conflict, DpairsError, NotAllowed
 from ..report import MAX_INDEX
 from . import schema
-from .running import OPEN, Running
+from .live_study import OPEN, LiveStudy
 from .tokens import Holder, hashed
-from .writer import After
+from .writer import OnCommit
 
 INVITED = "invited"
 ENROLMENTS = ("open", INVITED)
 
 
 @dataclass(frozen=True)
-class Wish:
+class EnrolRequest:
     """Somebody wants to take part: a person, or a gateway for ``count`` people."""
 
-    running: Running
+    live: LiveStudy
     request: str
     """A name that the asking side made up at random: it makes a lost answer harmless."""
     stratum: str | None = None
@@ -32,48 +32,48 @@ class Wish:
     count: int = 1
 
 
-def enrol(connection: Connection, wishes: Sequence[Wish]) -> list[Any]:
-    """Give each wish its index."""
-    known = _known(connection, wishes)
+def enrol(connection: Connection, requests: Sequence[EnrolRequest]) -> list[Any]:
+    """Give each request its index."""
+    known = _known(connection, requests)
     free: dict[tuple[str, int], int] = {}
     rows: list[dict[str, Any]] = []
     used: list[dict[str, Any]] = []
     found: list[Any] = []
-    for wish in wishes:
-        running = wish.running
-        named = (running.id, wish.request, wish.stratum if wish.count > 1 else None)
+    for request in requests:
+        live = request.live
+        named = (live.id, request.request, request.stratum if request.count > 1 else None)
         try:
             if named in known:
                 found.append(known[named])
                 continue
-            others = running.strata if wish.count == 1 else (None,)
-            if any((running.id, wish.request, other) in known for other in others):
+            others = live.strata if request.count == 1 else (None,)
+            if any((live.id, request.request, other) in known for other in others):
                 raise Conflict("this request was made before, by a gateway or by a person")
-            code = _invitation(connection, wish, used)
-            stratum = _stratum(running, wish, code)
-            place = (running.id, stratum)
-            first = _next(running, stratum, free.get(place, running.next_index[stratum]))
-            if first + wish.count > MAX_INDEX:
+            code = _invitation(connection, request, used)
+            stratum = _stratum(live, request, code)
+            place = (live.id, stratum)
+            first = _next(live, stratum, free.get(place, live.next_index[stratum]))
+            if first + request.count > MAX_INDEX:
                 raise Closed("this study has no more indices to give")
         except DpairsError as error:
             found.append(error)
             continue
-        free[place] = first + wish.count
-        kind = "person" if wish.count == 1 else "gateway"
-        known[named] = Holder(kind, stratum, first, wish.count)
+        free[place] = first + request.count
+        kind = "person" if request.count == 1 else "gateway"
+        known[named] = Holder(kind, stratum, first, request.count)
         rows.append(
             {
-                "study": running.id,
+                "study": live.id,
                 "stratum": stratum,
                 "index": first,
-                "count": wish.count,
-                "request": wish.request,
-                "key": wish.key,
+                "count": request.count,
+                "request": request.request,
+                "key": request.key,
             }
         )
         if code is not None:
-            used.append({"this_study": running.id, "this_code": code.code, "request": wish.request})
-        found.append(After(known[named], _Given(running, stratum, first + wish.count)))
+            used.append({"this_study": live.id, "this_code": code.code, "request": request.request})
+        found.append(OnCommit(known[named], _Given(live, stratum, first + request.count)))
     if rows:
         connection.execute(insert(schema.people), rows)
     if used:
@@ -85,36 +85,38 @@ def enrol(connection: Connection, wishes: Sequence[Wish]) -> list[Any]:
 
 @dataclass(frozen=True)
 class _Given:
-    running: Running
+    live: LiveStudy
     stratum: int
     end: int
 
     def __call__(self) -> None:
-        self.running.next_index[self.stratum] = max(self.running.next_index[self.stratum], self.end)
+        self.live.next_index[self.stratum] = max(self.live.next_index[self.stratum], self.end)
 
 
-def _known(connection: Connection, wishes: Sequence[Wish]) -> dict[tuple[str, str, str | None], Holder]:
+def _known(
+    connection: Connection, requests: Sequence[EnrolRequest]
+) -> dict[tuple[str, str, str | None], Holder]:
     table, found = schema.people, {}
-    for running in {wish.running for wish in wishes}:
-        requests = [wish.request for wish in wishes if wish.running is running]
+    for live in {request.live for request in requests}:
+        names = [request.request for request in requests if request.live is live]
         columns = (table.c.request, table.c.stratum, table.c.index, table.c.count)
-        wanted = select(*columns).where(table.c.study == running.id, table.c.request.in_(requests))
+        wanted = select(*columns).where(table.c.study == live.id, table.c.request.in_(names))
         for request, stratum, index, count in connection.execute(wanted):
-            kind, name = ("person", None) if count == 1 else ("gateway", running.strata[stratum])
-            found[running.id, request, name] = Holder(kind, stratum, index, count)
+            kind, name = ("person", None) if count == 1 else ("gateway", live.strata[stratum])
+            found[live.id, request, name] = Holder(kind, stratum, index, count)
     return found
 
 
-def _invitation(connection: Connection, wish: Wish, used: list[dict[str, Any]]) -> Any:
-    if wish.running.state != OPEN:
+def _invitation(connection: Connection, request: EnrolRequest, used: list[dict[str, Any]]) -> Any:
+    if request.live.state != OPEN:
         raise Closed("nobody can enrol in this study any more")
-    if wish.running.enrolment != INVITED or wish.count > 1:
+    if request.live.enrolment != INVITED or request.count > 1:
         return None
-    if wish.code is None:
+    if request.code is None:
         raise NotAllowed("this study takes invited people only: a code is needed")
     table = schema.invitations
-    secret = hashed(wish.code.strip().lower())
-    wanted = select(table).where(table.c.study == wish.running.id, table.c.code == secret)
+    secret = hashed(request.code.strip().lower())
+    wanted = select(table).where(table.c.study == request.live.id, table.c.code == secret)
     row = connection.execute(wanted).one_or_none()
     if row is None:
         raise NotAllowed("this code does not belong to this study")
@@ -123,9 +125,9 @@ def _invitation(connection: Connection, wish: Wish, used: list[dict[str, Any]]) 
     return row
 
 
-def _stratum(running: Running, wish: Wish, invitation: Any) -> int:
-    strata = running.strata
-    given = wish.stratum
+def _stratum(live: LiveStudy, request: EnrolRequest, invitation: Any) -> int:
+    strata = live.strata
+    given = request.stratum
     if invitation is not None and invitation.stratum is not None:
         if given is not None and given != strata[invitation.stratum]:
             raise BadValue(f"this code is for somebody of {strata[invitation.stratum]!r}")
@@ -139,10 +141,10 @@ def _stratum(running: Running, wish: Wish, invitation: Any) -> int:
     return strata.index(given)
 
 
-def _next(running: Running, stratum: int, index: int) -> int:
+def _next(live: LiveStudy, stratum: int, index: int) -> int:
     """The next index: in a second round, of somebody who is asked in it."""
-    if running.study.protocol.round > 1:
-        name = running.strata[stratum]
-        while not running.study.asks(name, index):
+    if live.study.protocol.round > 1:
+        name = live.strata[stratum]
+        while not live.study.asks(name, index):
             index += 1
     return index

@@ -7,7 +7,7 @@ import os
 from sqlalchemy import Connection
 
 from ..engines.files import ROW_GROUP, ReportWriter
-from .running import Round, committed
+from .live_study import Round, committed
 
 
 def write_reports(

@@ -11,8 +11,8 @@ from sqlalchemy import Connection, insert, select
 
 from ..errors import BadValue, Closed, Conflict
 from . import schema
-from .running import OPEN, Column, Round, Running, stored, two_columns
-from .writer import After
+from .live_study import OPEN, Column, LiveStudy, Round, stored, two_columns
+from .writer import OnCommit
 
 AGAIN, COUNTED = "again", "counted"
 
@@ -21,7 +21,7 @@ AGAIN, COUNTED = "again", "counted"
 class Sent:
     """One report that has passed all checks of its own."""
 
-    running: Running
+    live: LiveStudy
     round: Round
     stratum: int
     index: int
@@ -32,20 +32,19 @@ class Sent:
 class Batch:
     """Many reports of one stratum, in ascending order of their indices, that have passed all checks."""
 
-    running: Running
+    live: LiveStudy
     round: Round
     stratum: int
     indices: Column
     symbols: Column
 
 
-def is_open(running: Running, asked: Round) -> bool:
+def is_open(live: LiveStudy, asked: Round) -> bool:
     """Whether a round takes reports."""
-    return running.state == OPEN and running.now is asked
+    return live.state == OPEN and live.now is asked
 
 
 def take(connection: Connection, reports: Sequence[Sent]) -> list[Any]:
-    """Store single reports."""
     found: list[Any] = []
     known = _known(connection, reports)
     rows: list[dict[str, int]] = []
@@ -54,17 +53,17 @@ def take(connection: Connection, reports: Sequence[Sent]) -> list[Any]:
         if where in known:
             same = known[where] == symbol
             found.append(AGAIN if same else Conflict("another report of this participant was counted before"))
-        elif not is_open(each.running, each.round):
+        elif not is_open(each.live, each.round):
             found.append(Closed("this round takes no more reports"))
         else:
             known[where] = symbol
             rows.append(dict(zip(("round", "stratum", "index", "symbol"), (*where, symbol), strict=True)))
-            found.append(After(COUNTED, _nothing))
+            found.append(OnCommit(COUNTED, _nothing))
     if rows:
         connection.execute(insert(schema.reports), rows)
         # All that was stored is counted at once, after the last.
-        place = max(place for place, outcome in enumerate(found) if isinstance(outcome, After))
-        found[place] = After(COUNTED, _count({each.round.serial: each.round for each in reports}, rows))
+        place = max(place for place, outcome in enumerate(found) if isinstance(outcome, OnCommit))
+        found[place] = OnCommit(COUNTED, _count({each.round.serial: each.round for each in reports}, rows))
     return found
 
 
@@ -118,11 +117,11 @@ def _take_batch(connection: Connection, batch: Batch) -> Any:
     indices, symbols = batch.indices[fresh], batch.symbols[fresh]
     if indices.size == 0:
         return outcome
-    if not is_open(batch.running, batch.round):
+    if not is_open(batch.live, batch.round):
         raise Closed("this round takes no more reports")
     _insert(connection, batch.round.serial, batch.stratum, indices, symbols)
     outcome[COUNTED] = indices.size
-    return After(outcome, lambda: batch.round.count(batch.stratum, indices, symbols))
+    return OnCommit(outcome, lambda: batch.round.count(batch.stratum, indices, symbols))
 
 
 def _insert(connection: Connection, serial: int, stratum: int, indices: Column, symbols: Column) -> None:
@@ -140,9 +139,9 @@ def _insert(connection: Connection, serial: int, stratum: int, indices: Column, 
                 copy.write_row((serial, stratum, index, symbol))
 
 
-def checked_batch(running: Running, asked: Round, stratum: int, indices: Column, symbols: Column) -> Batch:
+def checked_batch(live: LiveStudy, asked: Round, stratum: int, indices: Column, symbols: Column) -> Batch:
     """A batch in order, or one sentence about the first row that cannot be."""
-    study, name = asked.study, running.strata[stratum]
+    study, name = asked.study, live.strata[stratum]
     order = np.argsort(indices, kind="stable")
     indices, symbols = indices[order], symbols[order]
     last = study.protocol.symbols - 1
@@ -157,4 +156,4 @@ def checked_batch(running: Running, asked: Round, stratum: int, indices: Column,
     if others.size:
         row, index = int(order[others[0]]), int(indices[others[0]])
         raise BadValue(f"row {row} is of participant {index} of {name!r}, who is asked in another round")
-    return Batch(running, asked, stratum, indices, symbols.view(np.int64))
+    return Batch(live, asked, stratum, indices, symbols.view(np.int64))

@@ -13,8 +13,6 @@ BUCKETS = (0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0)
 
 
 class Metrics:
-    """One collector's numbers."""
-
     def __init__(self, service: Service) -> None:
         self._registry = registry = CollectorRegistry()
         self.requests = Counter(
@@ -37,7 +35,6 @@ class Metrics:
         self._known: dict[tuple[str, str, int], tuple[Counter, Histogram]] = {}
 
     def answered(self, route: str, method: str, status: int, seconds: float) -> None:
-        """One request more."""
         known = self._known.get((route, method, status))
         if known is None:
             known = self.requests.labels(route, method, str(status)), self.seconds.labels(route)

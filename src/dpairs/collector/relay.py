@@ -18,11 +18,11 @@ from sqlalchemy import Connection, delete, insert, select
 from ..errors import Closed, Conflict, DpairsError, NotFound, NotYours, TooLarge
 from ..garbled.session import Collector, message_sizes
 from ..garbled.wire import Kind
-from ..protocols.pairwise import Pairwise
+from ..protocols.pairwise.protocol import Pairwise
 from . import schema
-from .running import CLOSED, PAIRING, Running
+from .live_study import CLOSED, PAIRING, LiveStudy
 from .tokens import Holder
-from .writer import After
+from .writer import OnCommit
 
 SEALED = 64
 """Bytes that sealing may add."""
@@ -37,27 +37,27 @@ WAITING, DONE = "waiting", "done"
 class Message:
     """A message of a pair, from whom it must be from."""
 
-    running: Running
+    live: LiveStudy
     pair: int
     kind: Kind
     body: bytes
 
 
-def addressed(running: Running, holder: Holder, number: int, kind: Kind, sends: bool) -> None:
+def addressed(live: LiveStudy, holder: Holder, number: int, kind: Kind, sends: bool) -> None:
     """Refuse a message that is not this person's to send, or to fetch."""
-    if running.state not in (PAIRING, CLOSED):
+    if live.state not in (PAIRING, CLOSED):
         raise NotFound("the pairs of this study are not formed yet")
-    garbler, evaluator, _ = running.pairs.people(number)
+    garbler, evaluator, _ = live.pairs.people(number)
     role = SENDER[kind] if sends else {"garbler": "evaluator", "evaluator": "garbler"}[SENDER[kind]]
-    strata = len(running.strata)
+    strata = len(live.strata)
     person = (strata - 1, garbler) if role == "garbler" else (0, evaluator)
     if (holder.stratum, holder.index) != person or not (sends or kind in TO_PARTNER):
         raise NotYours(f"this message of pair {number} is not yours to {'send' if sends else 'fetch'}")
 
 
-def size_limit(running: Running, kind: Kind) -> int:
+def size_limit(live: LiveStudy, kind: Kind) -> int:
     """The most bytes that a message of this kind can have."""
-    protocol = running.study.protocol
+    protocol = live.study.protocol
     if not isinstance(protocol, Pairwise):
         raise NotFound("nobody has a partner in this study")
     return message_sizes(protocol.function)[kind] + (SEALED if kind in TO_PARTNER else 0)
@@ -76,70 +76,66 @@ def _safely(connection: Connection, message: Message) -> Any:
 
 
 def _deliver(connection: Connection, message: Message) -> Any:
-    running, number = message.running, message.pair
-    if len(message.body) > size_limit(running, message.kind):
+    live, number = message.live, message.pair
+    if len(message.body) > size_limit(live, message.kind):
         raise TooLarge(
             f"a message of kind {message.kind.name.lower()} has at most "
-            f"{size_limit(running, message.kind)} bytes here, not {len(message.body)}"
+            f"{size_limit(live, message.kind)} bytes here, not {len(message.body)}"
         )
-    state = state_of(connection, running, number)
+    state = state_of(connection, live, number)
     if state == DONE:
         return DONE
-    if state != WAITING or running.state != PAIRING:
+    if state != WAITING or live.state != PAIRING:
         raise Closed(f"pair {number} takes no more messages: {state if state != WAITING else 'it is closed'}")
     table = schema.messages
-    mine = (table.c.study == running.id, table.c.pair == number)
+    mine = (table.c.study == live.id, table.c.pair == number)
     there = {row.kind: row.body for row in connection.execute(select(table).where(*mine))}
     before = there.get(message.kind)
     if before is not None:
         if before == message.body:
             return WAITING
         raise Conflict(f"another message of this kind was sent for pair {number} before")
-    row = {"study": running.id, "pair": number, "kind": int(message.kind), "body": message.body}
+    row = {"study": live.id, "pair": number, "kind": int(message.kind), "body": message.body}
     connection.execute(insert(table), {**row, "at": int(time.time())})
     there[message.kind] = message.body
     if Kind.TABLE not in there or Kind.LABELS not in there:
         return WAITING
     connection.execute(delete(table).where(*mine))
     try:
-        symbol = _decode(running, number, there[Kind.TABLE], there[Kind.LABELS])
+        symbol = _decode(live, number, there[Kind.TABLE], there[Kind.LABELS])
     except DpairsError:
-        connection.execute(
-            insert(schema.failures), {"study": running.id, "pair": number, "reason": "refused"}
-        )
+        connection.execute(insert(schema.failures), {"study": live.id, "pair": number, "reason": "refused"})
         return "refused"
-    report = {"round": running.now.serial, "stratum": 0, "index": number, "symbol": symbol}
+    report = {"round": live.now.serial, "stratum": 0, "index": number, "symbol": symbol}
     connection.execute(insert(schema.reports), report)
     one = np.array([number]), np.array([symbol])
-    return After(DONE, lambda: running.now.count(0, *one))
+    return OnCommit(DONE, lambda: live.now.count(0, *one))
 
 
-def _decode(running: Running, number: int, table: bytes, labels: bytes) -> int:
-    protocol = running.study.protocol
+def _decode(live: LiveStudy, number: int, table: bytes, labels: bytes) -> int:
+    protocol = live.study.protocol
     if not isinstance(protocol, Pairwise):
         raise NotFound("nobody has a partner in this study")
-    pair = running.pairs.pairs.pair(running.study.id, number, len(running.strata))
+    pair = live.pairs.pairs.pair(live.study.id, number, len(live.strata))
     return Collector(protocol.function, pair).decode(table, labels)
 
 
-def state_of(connection: Connection, running: Running, number: int) -> str:
+def state_of(connection: Connection, live: LiveStudy, number: int) -> str:
     """Whether a pair is waiting, done, refused or expired."""
     reports, failures = schema.reports.c, schema.failures.c
     done = select(reports.index).where(
-        reports.round == running.now.serial, reports.stratum == 0, reports.index == number
+        reports.round == live.now.serial, reports.stratum == 0, reports.index == number
     )
     if connection.execute(done).first() is not None:
         return DONE
-    failed = select(failures.reason).where(failures.study == running.id, failures.pair == number)
+    failed = select(failures.reason).where(failures.study == live.id, failures.pair == number)
     return connection.execute(failed).scalar() or WAITING
 
 
-def fetch(connection: Connection, running: Running, number: int, kind: Kind) -> bytes | None:
+def fetch(connection: Connection, live: LiveStudy, number: int, kind: Kind) -> bytes | None:
     """A message, if it is there."""
     table = schema.messages.c
-    wanted = select(table.body).where(
-        table.study == running.id, table.pair == number, table.kind == int(kind)
-    )
+    wanted = select(table.body).where(table.study == live.id, table.pair == number, table.kind == int(kind))
     body: bytes | None = connection.execute(wanted).scalar()
     return body
 
@@ -157,15 +153,15 @@ def expire(connection: Connection, cutoffs: Sequence[int]) -> list[Any]:
     return found
 
 
-def drop_outs(connection: Connection, running: Running) -> dict[str, int]:
+def drop_outs(connection: Connection, live: LiveStudy) -> dict[str, int]:
     """How the pairs stand: done, refused, expired, and for the others whose turn it is."""
-    counts: dict[str, int] = {"pairs": len(running.pairs), "done": running.now.reports[0]}
+    counts: dict[str, int] = {"pairs": len(live.pairs), "done": live.now.reports[0]}
     failures = schema.failures.c
-    for (reason,) in connection.execute(select(failures.reason).where(failures.study == running.id)):
+    for (reason,) in connection.execute(select(failures.reason).where(failures.study == live.id)):
         counts[reason] = counts.get(reason, 0) + 1
     table = schema.messages.c
     kinds: dict[int, set[int]] = {}
-    for pair, kind in connection.execute(select(table.pair, table.kind).where(table.study == running.id)):
+    for pair, kind in connection.execute(select(table.pair, table.kind).where(table.study == live.id)):
         kinds.setdefault(pair, set()).add(kind)
     begun = {"garbler": 0, "evaluator": 0}
     for seen in kinds.values():

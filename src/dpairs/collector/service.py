@@ -13,10 +13,10 @@ from sqlalchemy import delete, insert, select
 
 from ..errors import NotAllowed, NotFound
 from ..randomness import secret_bytes
-from . import growth, relay, schema
+from . import estimate_history, relay, schema
 from .database import Database
+from .live_study import CLOSED, LiveStudy, load
 from .metrics import Metrics
-from .running import CLOSED, Running, load
 from .settings import Settings
 from .tokens import Secrets, hashed, new_token
 from .writer import Writer
@@ -43,7 +43,7 @@ class Service:
             key, self._analyst = self._keys(new_analyst)
             self.secrets = Secrets(key)
             with self.database.reading() as connection:
-                self.studies: dict[str, Running] = load(connection)
+                self.studies: dict[str, LiveStudy] = load(connection)
         except BaseException:
             self.database.close()
             raise
@@ -68,12 +68,12 @@ class Service:
                 connection.execute(insert(schema.meta), {"name": "analyst", "value": known["analyst"]})
         return known["key"], known["analyst"]
 
-    def find(self, study: str) -> Running:
+    def find(self, study: str) -> LiveStudy:
         """A study by its id."""
-        running = self.studies.get(study)
-        if running is None:
+        live = self.studies.get(study)
+        if live is None:
             raise NotFound("there is no such study here")
-        return running
+        return live
 
     def check_analyst(self, token: str | None) -> None:
         """Refuse whoever is not the analyst."""
@@ -108,14 +108,14 @@ class Service:
     async def _grow(self) -> None:
         last: dict[int, int] = {}
         while True:
-            for running in list(self.studies.values()):
-                asked = running.now
-                if running.state == CLOSED and asked.serial in last:
+            for live in list(self.studies.values()):
+                asked = live.now
+                if live.state == CLOSED and asked.serial in last:
                     continue
-                if growth.due(asked, last.get(asked.serial, 0)):
+                if estimate_history.due(asked, last.get(asked.serial, 0)):
                     with contextlib.suppress(Exception):
-                        point = await to_thread.run_sync(growth.measure, asked)
-                        await self.writer.do(growth.keep, point)
+                        point = await to_thread.run_sync(estimate_history.measure, asked)
+                        await self.writer.do(estimate_history.keep, point)
                         last[asked.serial] = point.reports
             await asyncio.sleep(LOOK)
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..checks import real
 from ..errors import BadParameter
+from ..formats.checks import real
 
 SQLITE = "sqlite:///dpairs.sqlite"
 

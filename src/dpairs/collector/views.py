@@ -11,26 +11,25 @@ from sqlalchemy import Connection
 
 from ..errors import DpairsError, NotFound
 from ..privacy import PrivacyClaim
-from . import growth, models, relay
-from .running import OPEN, Running
-from .steering import next_step, step_of
+from . import estimate_history, models, relay
+from .lifecycle import next_step, step_of
+from .live_study import OPEN, LiveStudy
 
 
-def public(running: Running) -> models.PublicStudy:
-    """What anybody may know."""
-    study = running.study
+def public(live: LiveStudy) -> models.PublicStudy:
+    study = live.study
     return models.PublicStudy(
-        id=running.id,
-        title=running.title,
-        question=running.question,
-        state=running.state,
-        step=step_of(running),
-        enrolment=running.enrolment,
+        id=live.id,
+        title=live.title,
+        question=live.question,
+        state=live.state,
+        step=step_of(live),
+        enrolment=live.enrolment,
         round=study.protocol.round,
         rounds=study.protocol.rounds,
         protocol=study.protocol.name,
         statistic=study.statistic.name,
-        strata=list(running.strata),
+        strata=list(live.strata),
         columns=list(study.statistic.private_columns),
         study=json.loads(study.to_json()),
         claim=study.privacy.to_json(),
@@ -49,67 +48,67 @@ def promise(claim: PrivacyClaim) -> str:
     )
 
 
-def summary(running: Running) -> models.Summary:
+def summary(live: LiveStudy) -> models.Summary:
     """A line of the analyst's list."""
-    study = running.study
+    study = live.study
     return models.Summary(
-        id=running.id,
-        title=running.title,
-        state=running.state,
-        step=step_of(running),
+        id=live.id,
+        title=live.title,
+        state=live.state,
+        step=step_of(live),
         statistic=study.statistic.name,
         protocol=study.protocol.name,
         epsilon=study.epsilon,
         rounds=study.protocol.rounds,
-        enrolled=sum(running.next_index),
-        reports=sum(sum(each.reports) for each in running.rounds),
-        created=running.created,
+        enrolled=sum(live.next_index),
+        reports=sum(sum(each.reports) for each in live.rounds),
+        created=live.created,
     )
 
 
-def progress(connection: Connection, running: Running) -> models.Progress:
+def progress(connection: Connection, live: LiveStudy) -> models.Progress:
     """All that an analyst watches."""
     estimate: dict[str, Any] | None = None
     why_not: str | None = None
     try:
-        estimate = running.now.estimate().to_json()
+        estimate = live.now.estimate().to_json()
     except DpairsError as error:
         why_not = str(error)
     stages = []
-    for each in running.rounds:
-        points = growth.points(connection, each.serial)
+    for each in live.rounds:
+        points = estimate_history.points(connection, each.serial)
         stages.append(
             models.Stage(
                 number=each.study.protocol.round,
                 study=each.study.id,
                 reports=dict(zip(each.study.strata, each.reports, strict=True)),
-                asked=_asked(running, each.study),
+                asked=_asked(live, each.study),
                 growth=[(point.reports, point.at, point.value, point.standard_error) for point in points],
             )
         )
     pairs: dict[str, int] | None = None
-    if running.of_pairs and running.state != OPEN:
+    if live.of_pairs and live.state != OPEN:
         with contextlib.suppress(NotFound):  # closed before there were two
-            pairs = relay.drop_outs(connection, running)
+            pairs = relay.drop_outs(connection, live)
     return models.Progress(
-        study=public(running),
-        expected=running.expected,
-        enrolled=dict(zip(running.strata, running.next_index, strict=True)),
+        study=public(live),
+        expected=live.expected,
+        enrolled=dict(zip(live.strata, live.next_index, strict=True)),
         stages=stages,
         pairs=pairs,
         estimate=estimate,
         why_not=why_not,
-        next_step=next_step(running),
-        learns=learns(running),
+        next_step=next_step(live),
+        learns=learns(live),
     )
 
 
-def _asked(running: Running, study: Any) -> dict[str, int]:
+def _asked(live: LiveStudy, study: Any) -> dict[str, int]:
     """Of those enrolled, how many a round asks; in a study of rounds, by the share of each block of 64."""
     found = {}
-    for place, name in enumerate(running.strata):
-        enrolled = running.next_index[place]
-        if running.of_pairs or study.protocol.rounds == 1 or enrolled == 0:
+    for place, name in enumerate(live.strata):
+        enrolled = live.next_index[place]
+        if live.of_pairs or study.protocol.rounds == 1 or enrolled == 0:
             found[name] = enrolled
             continue
         sample = min(enrolled, 2**16)
@@ -118,9 +117,9 @@ def _asked(running: Running, study: Any) -> dict[str, int]:
     return found
 
 
-def learns(running: Running) -> list[tuple[str, str]]:
+def learns(live: LiveStudy) -> list[tuple[str, str]]:
     """Who learns what, in words for the page."""
-    if running.of_pairs:
+    if live.of_pairs:
         return [
             ("the partner", "nothing: the result can be read by the collector alone"),
             ("the collector", "one noisy symbol for each pair, and who was paired with whom"),
@@ -132,6 +131,6 @@ def learns(running: Running) -> list[tuple[str, str]]:
         (
             "other participants",
             "nothing but the study"
-            + (", and the rough picture of its first round" if running.study.protocol.rounds > 1 else ""),
+            + (", and the rough picture of its first round" if live.study.protocol.rounds > 1 else ""),
         ),
     ]

@@ -25,12 +25,12 @@ Handler = Callable[[Connection, Sequence[Any]], list[Any]]
 """Applies changes of one kind, in order, and says what came of each: a result, or a `DpairsError`.
 
 It may raise a `DpairsError` when it is given one change. What follows from a commit, such as counting, it
-returns in an `After`: a handler itself changes nothing but the database.
+returns in an `OnCommit`: a handler itself changes nothing but the database.
 """
 log = structlog.get_logger()
 
 
-class After:
+class OnCommit:
     """A result, and what is to be done once it is on the disk, in the writer's thread."""
 
     def __init__(self, result: Any, then: Callable[[], None]) -> None:
@@ -90,7 +90,7 @@ class Writer:
                 outcomes = handler(connection, items)
             self.commits += 1
             for outcome in outcomes:
-                if isinstance(outcome, After):
+                if isinstance(outcome, OnCommit):
                     outcome.then()
             return outcomes
         except Exception as error:
@@ -106,7 +106,7 @@ def _settle(settled: list[tuple[asyncio.Future[Any], Any]]) -> None:
     for future, outcome in settled:
         if future.done():  # the request went away
             continue
-        result = outcome.result if isinstance(outcome, After) else outcome
+        result = outcome.result if isinstance(outcome, OnCommit) else outcome
         if isinstance(result, DpairsError):
             future.set_exception(result)
         else:

@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from ..counts import Cells
 from ..errors import BadParameter
+from ..protocols.counts import Cells
 from ..study import Study
 from ..tally import NO_CELLS, Tally
 from .counted import CONTRADICTORY, COUNTED, REPEATED, SYMBOL, Counted
-from .placing import REFUSED, placed
+from .row_sql import REFUSED, placed
 
 GROUPS = 2**18
 """Groups that are added to a tally at once."""

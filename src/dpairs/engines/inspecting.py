@@ -60,14 +60,12 @@ class Inspected:
 
     @classmethod
     def from_json(cls, text: str) -> Inspected:
-        """From the text."""
         found = cls(**json.loads(text))
         found.reach = {stratum: (first, last) for stratum, (first, last) in found.reach.items()}
         return found
 
 
 def inspect(study: Study, wanted: Wanted) -> Inspected:
-    """Read the file through."""
     found = Inspected(wanted.path)
     checked = wrong = 0
     try:

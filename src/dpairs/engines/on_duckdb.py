@@ -12,14 +12,14 @@ from typing import Any
 import pyarrow as pa
 
 from ..errors import BadParameter
-from ..machine import cores
 from ..study import Study
 from ..tally import Tally
 from . import grouping, packing
 from .counted import Counted
+from .cpu import cores
+from .deduplication import Deduplication, whole
 from .files import Opened, open_files
 from .inspecting import Inspected, Wanted, inspect
-from .lanes import Lanes, whole
 from .meter import Meter, Tell, watched
 
 MEMORY = "700MB"
@@ -75,7 +75,7 @@ def _inspected(study: Study, asked: list[Wanted], tell: Tell) -> list[Inspected]
     return found
 
 
-def _run(study: Study, lanes: Lanes, workers: int, meter: Meter) -> Counted:
+def _run(study: Study, lanes: Deduplication, workers: int, meter: Meter) -> Counted:
     total = Counted(Tally(study))
     if not lanes.paths:
         return total
@@ -111,7 +111,7 @@ def _source(connection: Any, name: str, paths: Sequence[str]) -> str:
     return f"read_parquet(getvariable('{name}'), hive_partitioning = false)"
 
 
-def _by_stratum(connection: Any, lanes: Lanes) -> str:
+def _by_stratum(connection: Any, lanes: Deduplication) -> str:
     """The rows of straight files; a stratum that a file has throughout is not read once more."""
     parts = []
     for place, stratum in enumerate(dict.fromkeys(lanes.only.get(path) for path in lanes.straight)):

@@ -21,9 +21,9 @@ from ..study import Study
 from ..tally import Tally
 from . import grouping, packing
 from .counted import Counted
+from .deduplication import Deduplication, whole
 from .files import Opened, open_files
 from .inspecting import Inspected, Wanted, inspect
-from .lanes import Lanes, whole
 
 VIEW = "dpairs_reports"
 CHUNK = 12
@@ -127,7 +127,7 @@ def inspected_part(study: str, batches: Iterator[Any]) -> Iterator[Any]:
 
 def _run(
     study: Study,
-    lanes: Lanes,
+    lanes: Deduplication,
     spark: Any,
     partitions: int | None,
     before: Callable[[Iterator[Any]], Iterator[Any]] | None,

@@ -23,7 +23,7 @@ from ..errors import BadParameter, BadValue
 from ..study import Study
 from ..tally import Tally
 from .counted import CONTRADICTORY, COUNTED, REPEATED, ROUND, Counted
-from .placing import REFUSED, placed
+from .row_sql import REFUSED, placed
 
 BLOCK = 64
 BLOCKS = 2**12

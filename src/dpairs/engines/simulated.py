@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..data import tables
+from ..data.tables import tables
 from ..errors import BadFile, BadParameter
-from ..protocols.pairwise import Pairwise
+from ..protocols.pairwise.protocol import Pairwise
 from ..randomness import Randomness, SeededRandomness, SystemRandomness
 from ..simulate import SLICE, randomize_asked
 from ..study import Study

@@ -16,8 +16,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..checks import integer
 from ..errors import BadParameter
+from ..formats.checks import integer
 from .circuit import EVALUATOR, FALSE, GARBLER, TRUE, Builder, Circuit, Literal
 
 MAX_BITS = 64
@@ -197,7 +197,6 @@ class Number:
         return Number(self.space, [builder.xor(bit, sign) for bit in shifted.bits], 0, high)
 
     def sign(self) -> Number:
-        """-1, 0 or 1."""
         return Number(self.space, [(self != 0).literal, self.negative.literal], -1, 1)
 
     def __mul__(self, value: Number | int) -> Number:

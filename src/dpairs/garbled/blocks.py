@@ -64,10 +64,8 @@ def expand(seed: bytes, blocks: int) -> Labels:
 
 
 def to_bytes(labels: Labels) -> bytes:
-    """Blocks as bytes, little-endian."""
     return labels.astype("<u8", copy=False).tobytes()
 
 
 def from_bytes(data: bytes, *shape: int) -> Labels:
-    """Blocks from bytes."""
     return np.frombuffer(data, dtype="<u8").astype(np.uint64, copy=False).reshape(*shape, 2)

@@ -49,7 +49,6 @@ class Gates:
 
     @property
     def size(self) -> int:
-        """How many gates."""
         return self.left.size
 
 
@@ -119,7 +118,6 @@ class Builder:
         return self._made[key]
 
     def xor(self, left: Literal, right: Literal) -> Literal:
-        """Exclusive or; free."""
         flip = (left ^ right) & 1
         low, high = sorted((left & ~1, right & ~1))
         if low == high:

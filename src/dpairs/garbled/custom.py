@@ -10,8 +10,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from ..checks import integer
 from ..errors import BadParameter
+from ..formats.checks import integer
 from .arithmetic import MAX_BITS, Bit, Number, Space
 from .bits import Bits, Words, bits_of, from_bits
 from .circuit import EVALUATOR, GARBLER, Circuit
@@ -52,23 +52,19 @@ class Table(PairKernel):
 
     @property
     def largest(self) -> int:  # type: ignore[override]
-        """The last row."""
         return len(self.table) - 1
 
     @cached_property
     def top(self) -> int:
-        """The largest entry."""
         return max(max(row) for row in self.table)
 
     def build(self, x: Sequence[Number], y: Sequence[Number], coins: Sequence[Bit]) -> Number:
-        """A tree of choices."""
         width = len(y[0].bits)
         place = Number(x[0].space, y[0].bits + x[0].bits, 0, 2 ** (2 * width) - 1)
         padded = [entry for row in self.table for entry in (*row, *[0] * (2**width - len(row)))]
         return place.lookup(padded + [0] * (2 ** (2 * width) - len(padded)))
 
     def plain(self, x: Words, y: Words, coins: Bits) -> Words:
-        """As the circuit does."""
         levels = np.array(self.table, dtype=np.uint64)
         found: Words = levels[x[:, 0].astype(np.intp), y[:, 0].astype(np.intp)]
         return found
@@ -116,11 +112,9 @@ class Expression(PairKernel):
 
     @property
     def top(self) -> int:
-        """From the formula's range."""
         return self._circuit[2]
 
     def build(self, x: Sequence[Number], y: Sequence[Number], coins: Sequence[Bit]) -> Number:
-        """The formula."""
         found = self._result(x, y)
         return found - found.low
 

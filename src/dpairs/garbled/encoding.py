@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..checks import integer
-from ..domains import Domain, Integers, Interval
+from ..data.domains import Domain, Integers, Interval
 from ..errors import BadParameter
+from ..formats.checks import integer
 from .arithmetic import MAX_BITS
 
 _MANTISSA = 53

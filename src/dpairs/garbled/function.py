@@ -10,8 +10,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from ..checks import integer
 from ..errors import BadParameter, BadValue
+from ..formats.checks import integer
 from ..randomness import Randomness
 from .arithmetic import Space
 from .bits import Bits, Words, bits_of, tape_bits, tape_words
@@ -43,7 +43,6 @@ class PairFunction:
 
     @cached_property
     def circuit(self) -> Circuit:
-        """The compiled circuit."""
         space, kernel = Space(), self.kernel
         x = [space.number(GARBLER, kernel.largest) for _ in range(kernel.columns)]
         y = [space.number(EVALUATOR, kernel.largest) for _ in range(kernel.columns)]
@@ -70,7 +69,6 @@ class PairFunction:
 
     @property
     def width(self) -> int:
-        """Bits of one value."""
         return self.kernel.largest.bit_length()
 
     @property

@@ -113,7 +113,6 @@ class State:
         return f"State(wires={len(self._rows)})"
 
     def xor(self, gates: Gates) -> None:
-        """The free gates."""
         if self._few and gates.size > NARROW:
             self.labels[gates.out] = self.labels[gates.left] ^ self.labels[gates.right]
             return

@@ -12,8 +12,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..checks import integer
 from ..errors import BadParameter
+from ..formats.checks import integer
 from ..mechanisms.thresholds import exp_below, largest_ratio, log_above
 from .arithmetic import Bit, Number
 from .bits import Bits, Words, from_bits
@@ -72,12 +72,10 @@ class KaryNoise(Noise):
 
     @property
     def symbols(self) -> int:
-        """As many as levels."""
         return self.top + 1
 
     @cached_property
     def epsilon(self) -> float:
-        """ln(P(truth) / P(other))."""
         return log_above(largest_ratio([self.pmf(level) for level in range(self.top + 1)]))
 
     def build(self, level: Number, coins: Sequence[Bit]) -> Number:
@@ -94,7 +92,6 @@ class KaryNoise(Noise):
         return Number(space, wrapped.bits, 0, self.top)
 
     def ideal(self, levels: Words, coins: Bits) -> NDArray[np.int64]:
-        """As the circuit does."""
         r = from_bits(coins[: self.precision])
         chosen = from_bits(coins[self.precision :]) if self.fair else np.zeros_like(r)
         other = (r // np.uint64(self.floor) << np.uint64(self.fair)) + chosen + np.uint64(1)
@@ -102,7 +99,6 @@ class KaryNoise(Noise):
         return ((levels + shift) % np.uint64(self.symbols)).astype(np.int64)
 
     def pmf(self, level: int) -> list[Fraction]:
-        """Exact probabilities."""
         other = Fraction(self.floor, 2 ** (self.precision + self.fair))
         truth = 1 - self.top * other
         return [truth if symbol == level else other for symbol in range(self.symbols)]
@@ -113,7 +109,6 @@ class KaryNoise(Noise):
         return (symbol - other * self.top * self.symbols / 2) / (truth - other)
 
     def to_json(self) -> dict[str, Any]:
-        """The JSON form."""
         return {
             "name": self.name,
             "top": str(self.top),

@@ -24,7 +24,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from ..checks import choice, integer
+from ..formats.checks import choice, integer
 from .arithmetic import MAX_BITS, Bit, Number
 from .bits import Bits, Words
 
@@ -40,8 +40,7 @@ class PairKernel(ABC):
 
     @property
     @abstractmethod
-    def top(self) -> int:
-        """The largest level."""
+    def top(self) -> int: ...
 
     @abstractmethod
     def build(self, x: Sequence[Number], y: Sequence[Number], coins: Sequence[Bit]) -> Number:
@@ -68,13 +67,11 @@ class LessThan(PairKernel):
     ties: str = "half"
 
     def __post_init__(self) -> None:
-        """Refuse other ties."""
         choice("ties", self.ties, ("half", "zero"))
         integer("largest", self.largest, 1, 2**MAX_BITS - 1)
 
     @property
     def top(self) -> int:
-        """1."""
         return 1
 
     @property
@@ -83,11 +80,9 @@ class LessThan(PairKernel):
         return int(self.ties == "half")
 
     def build(self, x: Sequence[Number], y: Sequence[Number], coins: Sequence[Bit]) -> Number:
-        """One AND per bit."""
         return x[0].less(y[0], tie=coins[0] if coins else None).number()
 
     def plain(self, x: Words, y: Words, coins: Bits) -> Words:
-        """As the circuit does."""
         won = x[:, 0] < y[:, 0]
         if self.coins:
             won |= (x[:, 0] == y[:, 0]) & (coins[0] == 1)
@@ -102,7 +97,6 @@ class Equal(PairKernel):
 
     @property
     def top(self) -> int:
-        """1."""
         return 1
 
     def build(self, x: Sequence[Number], y: Sequence[Number], coins: Sequence[Bit]) -> Number:
@@ -110,7 +104,6 @@ class Equal(PairKernel):
         return (x[0] == y[0]).number()
 
     def plain(self, x: Words, y: Words, coins: Bits) -> Words:
-        """As the circuit does."""
         same: Words = (x[:, 0] == y[:, 0]).astype(np.uint64)
         return same
 
@@ -132,7 +125,6 @@ class Distance(PairKernel):
         return abs(x[0] - y[0])
 
     def plain(self, x: Words, y: Words, coins: Bits) -> Words:
-        """As the circuit does."""
         return np.maximum(x[:, 0], y[:, 0]) - np.minimum(x[:, 0], y[:, 0])
 
 
@@ -149,16 +141,13 @@ class SquaredDistance(PairKernel):
 
     @property
     def top(self) -> int:
-        """The largest square."""
         return self.largest**2
 
     def build(self, x: Sequence[Number], y: Sequence[Number], coins: Sequence[Bit]) -> Number:
-        """A distance times itself."""
         distance = abs(x[0] - y[0])
         return distance * distance
 
     def plain(self, x: Words, y: Words, coins: Bits) -> Words:
-        """As the circuit does."""
         distance: Words = np.maximum(x[:, 0], y[:, 0]) - np.minimum(x[:, 0], y[:, 0])
         squared: Words = distance * distance
         return squared
@@ -184,7 +173,6 @@ class Concordance(PairKernel):
         return Number(differ.space, [differ.literal, opposed.literal], -1, 1) + 1
 
     def plain(self, x: Words, y: Words, coins: Bits) -> Words:
-        """As the circuit does."""
         above, below = (x > y).astype(np.int64), (x < y).astype(np.int64)
         levels: Words = (1 + (above - below).prod(axis=1)).astype(np.uint64)
         return levels

@@ -25,8 +25,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..checks import integer, positive
 from ..errors import BadParameter
+from ..formats.checks import integer, positive
 from ..mechanisms.thresholds import MAX_EPSILON, exp_below, log_above
 from .arithmetic import Bit, Number
 from .bits import Bits, Words, from_bits
@@ -100,7 +100,6 @@ class LaplaceNoise(Noise):
 
     @property
     def symbols(self) -> int:
-        """M + 2."""
         return self.steps + 2
 
     @cached_property
@@ -156,7 +155,6 @@ class LaplaceNoise(Noise):
         return biased[-1].choose(far, noisy.clamp(0, self.steps + 1))
 
     def ideal(self, levels: Words, coins: Bits) -> NDArray[np.int64]:
-        """As the circuit does."""
         t, d = self.precision, self.digits
         biased = [
             from_bits(coins[place * t : (place + 1) * t]) < np.uint64(threshold)
@@ -215,7 +213,6 @@ class LaplaceNoise(Noise):
         return centre * (1 << self.shift)
 
     def to_json(self) -> dict[str, Any]:
-        """The JSON form."""
         return {
             "name": self.name,
             "top": str(self.top),

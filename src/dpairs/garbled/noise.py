@@ -22,8 +22,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..checks import integer
 from ..errors import BadParameter
+from ..formats.checks import integer
 from ..mechanisms.thresholds import exp_below, largest_ratio, log_above
 from .arithmetic import MAX_BITS, Bit, Number
 from .bits import Bits, Words, from_bits
@@ -76,7 +76,6 @@ class Noise(ABC):
 
     @cached_property
     def decode(self) -> NDArray[np.float64]:
-        """`worth` of every symbol."""
         return np.array([float(self.worth(symbol)) for symbol in range(self.symbols)])
 
     def bias(self, level: int) -> Fraction:
@@ -140,7 +139,6 @@ class BitNoise(Noise):
 
     @property
     def symbols(self) -> int:
-        """Two."""
         return 2
 
     @cached_property
@@ -157,7 +155,6 @@ class BitNoise(Noise):
         return (rounded ^ flipped).number()
 
     def ideal(self, levels: Words, coins: Bits) -> NDArray[np.int64]:
-        """As the circuit does."""
         flipped = from_bits(coins[: self.precision]) < np.uint64(self.floor)
         rounded = levels == 1 if self.top == 1 else from_bits(coins[self.precision :]) < levels
         return (rounded ^ flipped).astype(np.int64)
@@ -174,7 +171,6 @@ class BitNoise(Noise):
         return (symbol - flip) * (1 << self.rounding) / (1 - 2 * flip)
 
     def to_json(self) -> dict[str, Any]:
-        """The JSON form."""
         return {
             "name": self.name,
             "top": str(self.top),

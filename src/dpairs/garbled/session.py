@@ -31,7 +31,7 @@ from .blocks import BLOCK, Labels, expand, to_bytes
 from .extension import Receiver, receiver, sender, sizes
 from .function import PairFunction
 from .single import evaluate_one, garble_one
-from .wire import HEAD, Kind, Pair, derive, follow, seal, unseal
+from .wire import HEAD, Kind, Pair, derive, follow, frame, unframe
 
 HASH = 16
 """Bytes of an output label's hash in the decoding table."""
@@ -74,7 +74,7 @@ class _Party:
         return View(self._role, self._inputs, tuple(self._sent), tuple(self._received))
 
     def _send(self, kind: Kind, payload: bytes) -> bytes:
-        wire = seal(kind, self.pair, self._link, payload)
+        wire = frame(kind, self.pair, self._link, payload)
         self._link = follow(self._link, payload)
         self._done.add(kind)
         self._sent.append(wire)
@@ -82,12 +82,12 @@ class _Party:
 
     def _open(self, kind: Kind, wire: bytes, size: int, after: Kind | None) -> bytes:
         """Check a message that must come after we sent ``after`` and not come twice."""
-        unseal(wire, kind, self.pair, None, size, self._done)
+        unframe(wire, kind, self.pair, None, size, self._done)
         if kind in self._done:
             raise Replayed(f"a message of kind {kind.name} was used before")
         if after is not None and after not in self._done:
             raise OutOfOrder(f"a message of kind {kind.name} comes before {after.name} was sent")
-        return unseal(wire, kind, self.pair, self._link, size)[0]
+        return unframe(wire, kind, self.pair, self._link, size)[0]
 
     def _accept(self, kind: Kind, wire: bytes, payload: bytes) -> None:
         """Only now is the message part of the exchange: a bad one leaves everything as it was."""
@@ -193,8 +193,8 @@ class Collector:
         if self._received:
             raise Replayed("this pair was decoded before")
         count = self.function.circuit.outputs.size
-        hashes, link = unseal(table, Kind.TABLE, self.pair, None, 2 * HASH * count)
-        payload, other = unseal(labels, Kind.LABELS, self.pair, None, HASH + BLOCK * count)
+        hashes, link = unframe(table, Kind.TABLE, self.pair, None, 2 * HASH * count)
+        payload, other = unframe(labels, Kind.LABELS, self.pair, None, HASH + BLOCK * count)
         if not hmac.compare_digest(link, other):
             raise Replayed("the two messages of this pair belong to different exchanges")
         if not hmac.compare_digest(commitment(hashes), payload[:HASH]):

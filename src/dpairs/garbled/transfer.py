@@ -172,8 +172,6 @@ class DirectSender:
 
 
 class DirectReceiver:
-    """The evaluator's side."""
-
     def __init__(self, context: bytes, choices: NDArray[np.uint8], offer: bytes, bits: Randomness) -> None:
         self._context, self._offer, self._count = context, checked(offer), choices.size
         self._choices = choice_pairs(choices)

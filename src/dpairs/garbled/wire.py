@@ -16,8 +16,8 @@ from collections.abc import Container
 from dataclasses import dataclass
 from enum import IntEnum
 
-from ..checks import integer
 from ..errors import BadMessage, BadParameter, OutOfOrder, Replayed, TrailingBytes, WrongPartner, WrongStudy
+from ..formats.checks import integer
 
 VERSION = 1
 LINK = 16
@@ -79,12 +79,11 @@ def follow(link: bytes, payload: bytes) -> bytes:
     return derive(b"link", link + hashlib.sha256(payload).digest())
 
 
-def seal(kind: Kind, pair: Pair, link: bytes, payload: bytes) -> bytes:
-    """A message."""
+def frame(kind: Kind, pair: Pair, link: bytes, payload: bytes) -> bytes:
     return HEAD.pack(VERSION, kind, bytes.fromhex(pair.study)[:8], pair.name, link[:LINK]) + payload
 
 
-def unseal(
+def unframe(
     wire: bytes, kind: Kind, pair: Pair, link: bytes | None, size: int, seen: Container[Kind] = ()
 ) -> tuple[bytes, bytes]:
     """The payload and the link of a message, or the error that says why it cannot be used.

@@ -6,8 +6,8 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
-from ..checks import choice, fields, required
 from ..errors import BadFile
+from ..formats.checks import choice, fields, required
 from .base import Mechanism, count_variance, decoder
 from .bit import BitResponse
 from .krr import KaryResponse

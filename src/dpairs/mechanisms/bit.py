@@ -10,8 +10,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..checks import integer
 from ..errors import BadValue
+from ..formats.checks import integer
 from ..randomness import WORDS, Randomness
 from .thresholds import floor_and_boost, log_above
 
@@ -87,5 +87,4 @@ class BitResponse:
         return float(chance * (1 - chance) * (one - zero) ** 2)
 
     def to_json(self) -> dict[str, Any]:
-        """The JSON form."""
         return {"name": self.name, "floor": str(self.floor)}

@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import files
-from ..canonical import canonical, parse
 from ..errors import DpairsError
+from ..formats import files
+from ..formats.canonical import canonical, parse
 from . import mechanism_from_json
 from .base import Mechanism
 from .optimize import Progress, optimize

@@ -10,8 +10,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..axes import MAX_BINS
-from ..checks import integer
+from ..data.grids import MAX_BINS
+from ..formats.checks import integer
 from ..randomness import WORDS, Randomness
 from .base import Mechanism
 from .thresholds import floor_and_boost, log_above
@@ -44,7 +44,6 @@ class KaryResponse(Mechanism):
 
     @property
     def symbols(self) -> int:  # type: ignore[override]
-        """As many as inputs."""
         return self.inputs
 
     @property
@@ -58,7 +57,6 @@ class KaryResponse(Mechanism):
         return log_above(Fraction(self.floor + self.boost, self.floor))
 
     def pmf(self, bin: int) -> list[Fraction]:
-        """Exact probabilities."""
         return [Fraction(self.floor + self.boost * (symbol == bin), WORDS) for symbol in range(self.inputs)]
 
     def randomize(self, bins: NDArray[np.int64], bits: Randomness) -> NDArray[np.int64]:
@@ -72,7 +70,6 @@ class KaryResponse(Mechanism):
 
     @cached_property
     def channel(self) -> NDArray[np.float64]:
-        """The probabilities as floats."""
         return np.full((self.inputs, self.inputs), self.floor / WORDS) + np.eye(self.inputs) * (
             self.boost / WORDS
         )
@@ -83,5 +80,4 @@ class KaryResponse(Mechanism):
         return (np.eye(self.inputs) - self.floor / WORDS) / (self.boost / WORDS)
 
     def to_json(self) -> dict[str, Any]:
-        """The JSON form."""
         return {"name": self.name, "inputs": self.inputs, "floor": str(self.floor)}

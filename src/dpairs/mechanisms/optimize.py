@@ -18,8 +18,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..coins import Coins
 from ..errors import BadParameter
+from ..randomness.coins import Coins
 from .base import Mechanism
 from .krr import KaryResponse
 from .projective import ProjectiveResponse

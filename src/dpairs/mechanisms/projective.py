@@ -22,9 +22,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..axes import MAX_BINS
-from ..checks import integer, positive
+from ..data.grids import MAX_BINS
 from ..errors import BadParameter
+from ..formats.checks import integer, positive
 from ..randomness import WORDS, Randomness
 from .base import Mechanism
 from .thresholds import floor_and_boost, log_above
@@ -173,12 +173,10 @@ class ProjectiveResponse(Mechanism):
         return weights
 
     def pmf(self, bin: int) -> list[Fraction]:
-        """Exact probabilities."""
         return [Fraction(weight, WORDS) for weight in self._weights(bin)]
 
     @cached_property
     def channel(self) -> NDArray[np.float64]:
-        """The probabilities as floats."""
         favours = np.zeros((self.inputs, self.symbols))
         np.put_along_axis(favours, self._hyperplanes, 1.0, axis=1)
         common = self.floor + (np.arange(self.symbols) < self.leftover)
@@ -203,7 +201,6 @@ class ProjectiveResponse(Mechanism):
         return symbols
 
     def to_json(self) -> dict[str, Any]:
-        """The JSON form."""
         return {
             "name": self.name,
             "inputs": self.inputs,

@@ -11,8 +11,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..checks import fields, integer, required
 from ..errors import BadFile, BadParameter
+from ..formats.checks import fields, integer, required
 from ..randomness import Randomness
 from .base import Mechanism, decoder
 from .thresholds import exp_below, log_above
@@ -76,12 +76,10 @@ class TableResponse(Mechanism):
         return log_above(max(Fraction(most, least) for most, least in zip(high, low, strict=True)))
 
     def pmf(self, bin: int) -> list[Fraction]:
-        """Exact probabilities."""
         return [Fraction(weight, TOTAL) for weight in self.weights[bin].tolist()]
 
     @cached_property
     def channel(self) -> NDArray[np.float64]:
-        """The probabilities as floats."""
         return self.weights / TOTAL
 
     @cached_property
@@ -101,7 +99,6 @@ class TableResponse(Mechanism):
         return np.searchsorted(self._ends, place, side="right") - bins * self.symbols
 
     def to_json(self) -> dict[str, Any]:
-        """The JSON form."""
         return {
             "name": self.name,
             "symbols": self.symbols,
@@ -111,7 +108,6 @@ class TableResponse(Mechanism):
 
     @classmethod
     def from_json(cls, spec: Mapping[str, Any]) -> TableResponse:
-        """Read a table back."""
         names = ("symbols", "weights", "prior")
         fields(f"mechanism {cls.name!r}", spec, ("name", *names))
         required(f"mechanism {cls.name!r}", spec, names)

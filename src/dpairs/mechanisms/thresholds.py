@@ -11,8 +11,8 @@ from collections.abc import Iterable
 from decimal import Context, Decimal
 from fractions import Fraction
 
-from ..checks import positive
 from ..errors import BadParameter
+from ..formats.checks import positive
 from ..randomness import WORDS
 
 _DIGITS = Context(prec=60)

@@ -16,8 +16,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..checks import integer
 from ..errors import BadParameter, BadValue
+from ..formats.checks import integer
 from ..randomness import WORDS, Randomness
 from .thresholds import floor_and_boost, log_above
 
@@ -132,7 +132,6 @@ class WindowResponse:
         return np.asarray(second - values**2, dtype=np.float64)
 
     def to_json(self) -> dict[str, Any]:
-        """The JSON form."""
         return {
             "name": self.name,
             "symbols": self.symbols,

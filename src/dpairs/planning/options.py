@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..domains import Domain, Integers, Interval
+from ..data.domains import Domain, Integers, Interval
 from ..errors import BadParameter, NotEstimable
 from ..mechanisms import OPTIMIZED
 from ..protocols import Histogram, Projection
@@ -47,7 +47,6 @@ class Option:
 
     @property
     def error(self) -> float:
-        """The predicted standard error."""
         return self.prediction.total
 
     def begin(self) -> Study:
@@ -59,7 +58,6 @@ class Option:
 
     @property
     def bits(self) -> int:
-        """What a person sends."""
         return max(1, (self.study.protocol.symbols - 1).bit_length())
 
     @property
@@ -81,7 +79,6 @@ class Option:
         return max(least, 2)
 
     def to_json(self) -> dict[str, Any]:
-        """As plain values."""
         return {
             "protocol": self.protocol,
             "parameters": self.parameters,

@@ -7,14 +7,14 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from ..checks import choice, integer, positive
-from ..domains import Domain, as_domains
+from ..data.domains import Domain, as_domains
 from ..errors import BadParameter
+from ..formats.checks import choice, integer, positive
 from ..protocols import PROTOCOLS
+from ..protocols.theory import MAX_PEOPLE
 from ..statistics import STATISTICS, Kernel, Statistic
 from ..statistics import statistic as statistic_named
 from ..study import Study
-from ..theory import MAX_PEOPLE
 from . import shapes
 from .options import Option, Question
 from .shapes import Shape
@@ -40,7 +40,6 @@ class Plan:
 
     @property
     def domains(self) -> tuple[Domain, ...]:
-        """Where the values lie."""
         return self.shapes[0].domains
 
     @cached_property
@@ -50,7 +49,6 @@ class Plan:
 
     @property
     def why(self) -> str:
-        """One sentence."""
         first, *others = self.options
         what = {
             "error": f"has the smallest predicted standard error, {first.error:.3g}",
@@ -68,7 +66,6 @@ class Plan:
         return f"{first.protocol} {what}; {than}."
 
     def to_json(self) -> dict[str, Any]:
-        """As plain values."""
         return {
             "statistic": self.statistic.name,
             "solved_for": self.solved,

@@ -10,17 +10,17 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from ..axes import Axis, Grid
+from ..data.grids import Axis, Grid
 from ..errors import BadParameter
 from ..garbled.noise import Noise
 from ..mechanisms import scalar_response
 from ..mechanisms.base import Mechanism
 from ..protocols import Histogram, Pairwise, Projection, Protocol, Tree
-from ..protocols.pilot_tree import PilotTree
-from ..protocols.projection_bits import nominal
+from ..protocols.projection.pilot_tree import PilotTree
+from ..protocols.projection.second_round import nominal
 from ..protocols.rounds import BLOCK
 from ..randomness import WORDS
-from .halves import above_zero, descended, linear_variance, plain, rest
+from .haar import above_zero, descended, linear_variance, plain, rest
 from .shapes import Shape
 
 DOUBT = 0.25
@@ -43,11 +43,9 @@ class Prediction:
 
     @property
     def total(self) -> float:
-        """All of it."""
         return math.sqrt(self.privacy**2 + self.sampling**2 + self.second_order**2 + self.quantization**2)
 
     def to_json(self) -> dict[str, float]:
-        """As plain values."""
         return {
             "standard_error": self.total,
             "privacy": self.privacy,

@@ -12,18 +12,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..axes import Axis, CutAxis, Grid
-from ..checks import real
-from ..data import whole
-from ..domains import Domain, Integers, Interval
+from ..data.domains import Domain, Integers, Interval
+from ..data.grids import Axis, CutAxis, Grid
+from ..data.tables import whole
 from ..errors import BadParameter, BadValue
-from ..protocols.projection_bits import nominal
+from ..formats.checks import real
+from ..protocols.projection.second_round import nominal
 from ..randomness import SeededRandomness, SystemRandomness
 from ..statistics import Statistic
-from ..statistics.corners import cell_means
 from ..statistics.labels import NEGATIVE, POSITIVE
 from ..statistics.linear import Linear, Linearizer
-from .halves import CUT_BITS, Halves
+from ..statistics.vertices import cell_means
+from .haar import CUT_BITS, Halves
 
 FINE_BITS = 6
 FINE, FINE_PAIR = 2**FINE_BITS, 16

@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 from functools import partial
 
 from ..errors import BadParameter
+from ..protocols.theory import MAX_PEOPLE
 from ..statistics import Statistic
-from ..theory import MAX_PEOPLE
 from .options import Option, Question
 
 MOST_EPSILON, LEAST_EPSILON = 32.0, 1e-3
@@ -89,7 +89,6 @@ def without_privacy(ask: Question, sizes: Mapping[str, int]) -> float:
 
 
 def equal_parts(statistic: Statistic, total: int) -> dict[str, int]:
-    """People by stratum."""
     strata = statistic.strata
     return {name: total // len(strata) + (place < total % len(strata)) for place, name in enumerate(strata)}
 

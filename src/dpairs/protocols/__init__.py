@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from .base import Answer, Protocol
 from .histogram import Histogram
-from .pairwise import Pairwise
-from .projection import Projection
-from .projection_bits import BitRound
-from .tree import Tree
+from .pairwise.protocol import Pairwise
+from .projection.first_round import Projection
+from .projection.second_round import SecondRound
+from .tree.protocol import Tree
 
-__all__ = ["PROTOCOLS", "Answer", "BitRound", "Histogram", "Pairwise", "Projection", "Protocol", "Tree"]
+__all__ = ["PROTOCOLS", "Answer", "Histogram", "Pairwise", "Projection", "Protocol", "SecondRound", "Tree"]
 
 PROTOCOLS: dict[str, type[Protocol]] = {each.name: each for each in (Histogram, Tree, Projection, Pairwise)}
 """Every protocol, by name."""

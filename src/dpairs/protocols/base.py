@@ -10,15 +10,14 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..coins import Coins
-from ..counts import Cells, Counts
-from ..domains import Domain
+from ..data.domains import Domain
 from ..errors import BadParameter
-from ..estimate import Quantization
-from ..explanation import Explanation
+from ..estimate import Explanation, Quantization
 from ..privacy import PrivacyClaim
 from ..randomness import Randomness
+from ..randomness.coins import Coins
 from ..statistics import Statistic
+from .counts import Cells, Counts
 
 
 @dataclass(frozen=True)
@@ -60,8 +59,7 @@ class Protocol(ABC):
     @abstractmethod
     def from_json(
         cls, statistic: Statistic, domains: tuple[Domain, ...], spec: Mapping[str, Any]
-    ) -> Protocol:
-        """Read the parameters back."""
+    ) -> Protocol: ...
 
     @abstractmethod
     def to_json(self) -> dict[str, Any]:

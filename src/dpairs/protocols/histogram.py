@@ -18,23 +18,24 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import mechanisms, theory
-from ..axes import MAX_BINS, ROUNDINGS, Axis, Grid
-from ..checks import choice, fields, integer, required
-from ..coins import Coins
-from ..counts import DenseCounts
-from ..domains import Domain, Integers, Interval
+from .. import mechanisms
+from ..data.domains import Domain, Integers, Interval
+from ..data.grids import MAX_BINS, ROUNDINGS, Axis, Grid
 from ..errors import BadFile, BadParameter
 from ..estimate import Quantization
+from ..formats.checks import choice, fields, integer, required
 from ..mechanisms import Mechanism, mechanism_from_json
 from ..mechanisms.cache import optimized
 from ..privacy import PrivacyClaim, local_claim
 from ..randomness import Randomness
+from ..randomness.coins import Coins
 from ..statistics import KERNELS, Form, Kernel, Statistic
 from ..statistics.base import need_two
 from ..statistics.labels import need_both
-from ..ustatistics import OneSample, Spread, TwoSamples
+from ..statistics.ustatistics import OneSample, Spread, TwoSamples
+from . import theory
 from .base import Answer, Protocol
+from .counts import DenseCounts
 
 
 @dataclass(frozen=True)
@@ -105,7 +106,6 @@ class Histogram(Protocol):
     def from_json(
         cls, statistic: Statistic, domains: tuple[Domain, ...], spec: Mapping[str, Any]
     ) -> Histogram:
-        """Read the parameters back."""
         names = ("bins", "rounding", "kernel", "mechanism")
         fields(f"protocol {cls.name!r}", spec, ("name", *names))
         required(f"protocol {cls.name!r}", spec, names)
@@ -117,7 +117,6 @@ class Histogram(Protocol):
         )
 
     def to_json(self) -> dict[str, Any]:
-        """The parameters."""
         return {
             "name": self.name,
             "bins": list(self.bins),
@@ -128,17 +127,14 @@ class Histogram(Protocol):
 
     @cached_property
     def grid(self) -> Grid:
-        """The cells."""
         return self.statistic.grid(_axes(self.domains, self.bins, self.rounding))
 
     @property
     def symbols(self) -> int:
-        """The mechanism's."""
         return self.mechanism.symbols
 
     @property
     def epsilon(self) -> float:
-        """The mechanism's."""
         return self.mechanism.epsilon
 
     def randomize(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ..coins import WORDS_IN_BLOCK, Coins, windows
+from ..randomness.coins import WORDS_IN_BLOCK, Coins, windows
 
 ROUND = 4
 """The purpose of these coins; the tree's are 0 to 3."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..checks import choice, fields
-from ..data import whole
-from ..domains import Domain, as_domains, comparable, finite
+from ..data.domains import Domain, as_domains, comparable, finite
+from ..data.tables import whole
 from ..errors import BadFile, BadParameter
+from ..formats.checks import choice, fields
 from .auc import AUC
 from .base import EVERYBODY, KERNELS, ErrorOf, Finished, Form, Statistic
 from .entropy import CollisionEntropy

@@ -9,15 +9,15 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..axes import Axis, Grid
-from ..checks import choice
-from ..data import Table
-from ..domains import Domain, Levels
+from ..data.domains import Domain, Levels
+from ..data.grids import Axis, Grid
+from ..data.tables import Table
 from ..errors import NotEstimable
+from ..formats.checks import choice
 from .base import EVERYBODY, Finished, Form, Statistic
 from .binned import greater, product
-from .corners import Corners
 from .labels import NEGATIVE, POSITIVE, need_both, positives
+from .vertices import Vertices
 
 TIES = {"half": 0.5, "zero": 0.0}
 LABELS = Levels((0, 1))
@@ -49,7 +49,6 @@ class AUC(Statistic):
     needs: ClassVar[str] = "ordered"
 
     def __post_init__(self) -> None:
-        """Refuse unknown options."""
         choice("ties", self.ties, TIES)
         choice("labels", self.labels, ("public", "private"))
 
@@ -74,7 +73,6 @@ class AUC(Statistic):
         return (POSITIVE, NEGATIVE) if self.labels == "public" else (EVERYBODY,)
 
     def options(self) -> dict[str, Any]:
-        """The JSON options."""
         return {"ties": self.ties, "labels": self.labels}
 
     def grid(self, axes: tuple[Axis, ...]) -> Grid:
@@ -121,13 +119,13 @@ class AUC(Statistic):
 
     def against(self, grid: Grid) -> dict[str, tuple[NDArray[np.float64], ...]]:
         """A positive wins against what lies below it, a negative loses against what lies above."""
-        corners, tie = Corners(grid.axes[0]), TIES[self.ties]
+        vertices, tie = Vertices(grid.axes[0]), TIES[self.ties]
         if self.labels == "public":
-            return {POSITIVE: (corners.greater(tie),), NEGATIVE: (corners.less(tie),)}
-        # Rows by label of the person at the corner, columns by the other's: half of each order.
+            return {POSITIVE: (vertices.greater(tie),), NEGATIVE: (vertices.less(tie),)}
+        # Rows by label of the person at the vertex, columns by the other's: half of each order.
         positive = np.array([[0.0, 0.0], [0.5, 0.0]])
-        won = product(corners.greater(tie), positive) + product(corners.less(tie), positive.T)
-        there_are = product(np.ones_like(corners.below), positive + positive.T)
+        won = product(vertices.greater(tie), positive) + product(vertices.less(tie), positive.T)
+        there_are = product(np.ones_like(vertices.below), positive + positive.T)
         return {EVERYBODY: (won, there_are)}
 
     def finish(self, forms: NDArray[np.float64], sizes: Mapping[str, int]) -> Finished:

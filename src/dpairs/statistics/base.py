@@ -18,9 +18,9 @@ from typing import Any, ClassVar, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ..axes import Axis, Grid
-from ..data import Table
-from ..domains import Categories, Domain, Levels
+from ..data.domains import Categories, Domain, Levels
+from ..data.grids import Axis, Grid
+from ..data.tables import Table
 from ..errors import BadParameter, NotEnoughData
 from .linear import Linearizer
 
@@ -79,7 +79,6 @@ class Statistic(ABC):
         return {}
 
     def to_json(self) -> dict[str, Any]:
-        """The JSON form."""
         return {"name": self.name, **self.options()}
 
     def check_domains(self, domains: tuple[Domain, ...]) -> None:
@@ -133,9 +132,9 @@ class Statistic(ABC):
 
     @abstractmethod
     def against(self, grid: Grid) -> dict[str, tuple[NDArray[np.float64], ...]]:
-        """For each stratum, each form's average kernel between a person at a corner and one in a cell.
+        """For each stratum, each form's average kernel between a person at a vertex and one in a cell.
 
-        Rows are the corners of ``grid`` (see `corners`), columns the cells of the other stratum, or of
+        Rows are the vertices of ``grid`` (see `vertices`), columns the cells of the other stratum, or of
         the same where there is only one.
         """
 

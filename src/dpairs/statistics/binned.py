@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..axes import Axis
+from ..data.grids import Axis
 from .base import Form
 
 Matrix = NDArray[np.float64]
@@ -49,13 +49,11 @@ def greater(axis: Axis, tie: float, kernel: str) -> Form:
 
 
 def equal(axis: Axis, kernel: str) -> Form:
-    """[x = y]."""
     same = 1 / axis.geometry[2] if kernel == "average" else np.where(several(axis), 0.5, 1.0)
     return Form(np.diag(same), np.diag(np.where(several(axis), 0.5, 0.0)))
 
 
 def distance(axis: Axis, kernel: str) -> Form:
-    """|x - y|."""
     low, high, points = axis.geometry
     width = high - low
     matrix = np.abs(axis.centres[:, None] - axis.centres[None, :])

@@ -10,13 +10,13 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..axes import Grid
-from ..data import Table
+from ..data.grids import Grid
+from ..data.tables import Table
 from ..errors import NotEstimable
 from .base import EVERYBODY, ErrorOf, Finished, Form, Statistic, need_two
 from .binned import equal
-from .corners import Corners
 from .kendall import tied_pairs
+from .vertices import Vertices
 
 
 @dataclass(frozen=True)
@@ -33,18 +33,16 @@ class CollisionEntropy(Statistic):
         return -math.log(chance) if chance > 0 else math.inf
 
     def exact_details(self, table: Table) -> dict[str, float]:
-        """The collision probability."""
         n = table["value"].size
         need_two(n)
         return {"collision_probability": tied_pairs(table["value"]) / (n * (n - 1) // 2)}
 
     def forms(self, grid: Grid, kernel: str) -> tuple[Form, ...]:
-        """Whether two people agree."""
         return (equal(grid.axes[0], kernel),)
 
     def against(self, grid: Grid) -> dict[str, tuple[NDArray[np.float64], ...]]:
         """Whether somebody agrees with a person's value."""
-        return {EVERYBODY: (Corners(grid.axes[0]).same,)}
+        return {EVERYBODY: (Vertices(grid.axes[0]).same,)}
 
     def finish(self, forms: NDArray[np.float64], sizes: Mapping[str, int]) -> Finished:
         """Minus the logarithm of the collision probability."""
@@ -59,5 +57,4 @@ class CollisionEntropy(Statistic):
     def details(
         self, forms: NDArray[np.float64], sizes: Mapping[str, int], error: ErrorOf
     ) -> dict[str, float]:
-        """The collision probability."""
         return {"collision_probability": float(forms[0])}

@@ -9,13 +9,13 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..axes import Grid
-from ..data import Table
-from ..domains import Domain
+from ..data.domains import Domain
+from ..data.grids import Grid
+from ..data.tables import Table
 from ..errors import BadParameter, BadValue, NotEnoughData, NotEstimable
 from .base import EVERYBODY, ErrorOf, Finished, Form, Statistic, ends, extent, need_two
 from .binned import distance, mean
-from .corners import Corners
+from .vertices import Vertices
 
 
 def mean_difference(values: NDArray[Any]) -> float:
@@ -46,14 +46,13 @@ class GiniMeanDifference(Statistic):
 
     def against(self, grid: Grid) -> dict[str, tuple[NDArray[np.float64], ...]]:
         """The distance from a person's value."""
-        return {EVERYBODY: (Corners(grid.axes[0]).distance(),)}
+        return {EVERYBODY: (Vertices(grid.axes[0]).distance(),)}
 
     def range(self, domains: tuple[Domain, ...]) -> tuple[float, float]:
         """0 to the domain's extent."""
         return (0.0, extent(domains[0]))
 
     def lipschitz(self, domains: tuple[Domain, ...]) -> float | None:
-        """1."""
         return 1.0
 
 
@@ -91,8 +90,8 @@ class GiniCoefficient(GiniMeanDifference):
 
     def against(self, grid: Grid) -> dict[str, tuple[NDArray[np.float64], ...]]:
         """The distance from a person's value, and the mean."""
-        corners = Corners(grid.axes[0])
-        return {EVERYBODY: (corners.distance(), corners.mean())}
+        vertices = Vertices(grid.axes[0])
+        return {EVERYBODY: (vertices.distance(), vertices.mean())}
 
     def finish(self, forms: NDArray[np.float64], sizes: Mapping[str, int]) -> Finished:
         """Half the relative mean difference."""
@@ -117,7 +116,6 @@ class GiniCoefficient(GiniMeanDifference):
         return {"gini_mean_difference": mean_difference(values), "mean": float(values.mean(dtype=np.float64))}
 
     def range(self, domains: tuple[Domain, ...]) -> tuple[float, float]:
-        """0 to 1."""
         return (0.0, 1.0)
 
     def lipschitz(self, domains: tuple[Domain, ...]) -> float | None:

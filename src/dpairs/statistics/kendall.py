@@ -10,14 +10,14 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..axes import Grid
-from ..checks import choice
-from ..data import Table
-from ..domains import Domain
+from ..data.domains import Domain
+from ..data.grids import Grid
+from ..data.tables import Table
 from ..errors import NotEnoughData, NotEstimable
+from ..formats.checks import choice
 from .base import EVERYBODY, ErrorOf, Finished, Form, Statistic, need_two
 from .binned import equal, order, product, several
-from .corners import Corners
+from .vertices import Vertices
 
 
 def tied_pairs(values: NDArray[Any]) -> int:
@@ -42,7 +42,6 @@ class KendallTau(Statistic):
     needs: ClassVar[str] = "ordered"
 
     def __post_init__(self) -> None:
-        """Refuse unknown variants."""
         choice("variant", self.variant, ("a", "b"))
 
     @property
@@ -51,7 +50,6 @@ class KendallTau(Statistic):
         return 1 if self.variant == "a" else 3
 
     def options(self) -> dict[str, Any]:
-        """The JSON options."""
         return {"variant": self.variant}
 
     def exact(self, table: Table) -> float:
@@ -93,7 +91,7 @@ class KendallTau(Statistic):
 
     def against(self, grid: Grid) -> dict[str, tuple[NDArray[np.float64], ...]]:
         """Concordance; for tau-b also the two shares of tied pairs."""
-        x, y = map(Corners, grid.axes)
+        x, y = map(Vertices, grid.axes)
         matrices = [product(x.order(), y.order())]
         if self.variant == "b":
             matrices.append(product(x.same, np.ones_like(y.same)))
@@ -124,5 +122,4 @@ class KendallTau(Statistic):
         return {"tau_a": float(forms[0]), "ties_x": float(forms[1]), "ties_y": float(forms[2])}
 
     def range(self, domains: tuple[Domain, ...]) -> tuple[float, float]:
-        """-1 to 1."""
         return (-1.0, 1.0)

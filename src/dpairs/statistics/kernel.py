@@ -14,11 +14,11 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..axes import Grid
-from ..checks import real, text
-from ..data import Table
-from ..domains import Domain, as_domains
+from ..data.domains import Domain, as_domains
+from ..data.grids import Grid
+from ..data.tables import Table
 from ..errors import BadParameter
+from ..formats.checks import real, text
 from .base import Form, Statistic, need_two
 from .named import COLUMNS, kernel_range
 from .quadrature import average_nodes, cell_nodes, extreme_nodes, orders
@@ -85,11 +85,9 @@ class Kernel(Statistic):
         raise BadParameter("a Kernel has no JSON form of its own; create a Study, which carries its table")
 
     def range(self, domains: tuple[Domain, ...]) -> tuple[float, float]:
-        """As given."""
         return self.range_
 
     def lipschitz(self, domains: tuple[Domain, ...]) -> float | None:
-        """As given."""
         return self.lipschitz_
 
     def exact(self, table: Table) -> float:

@@ -43,7 +43,6 @@ def positives(labels: NDArray[Any], column: str = "label") -> NDArray[np.bool_]:
 
 
 def need_both(positive: int, negative: int) -> None:
-    """Refuse an empty class."""
     if positive == 0 or negative == 0:
         empty = POSITIVE if positive == 0 else NEGATIVE
         raise NotEnoughData(f"the {empty} class is empty, and the statistic needs people of both classes")

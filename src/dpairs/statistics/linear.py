@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from ..axes import Grid
+from ..data.grids import Grid
 
 if TYPE_CHECKING:
     from .base import Statistic
@@ -31,7 +31,7 @@ Masses = Mapping[str, Vector]
 
 @dataclass(frozen=True, eq=False)
 class Linear:
-    """The forms at g, the value in the unit of psi, and psi at the corners of the cells by stratum.
+    """The forms at g, the value in the unit of psi, and psi at the vertices of the cells by stratum.
 
     With one form the unit is that form's, and `Statistic.finish` comes after; with several it is the
     finished statistic's.

@@ -10,9 +10,9 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..checks import choice
-from ..data import Table
-from ..domains import Domain
+from ..data.domains import Domain
+from ..data.tables import Table
+from ..formats.checks import choice
 from .auc import AUC
 from .base import ErrorOf, Finished
 from .labels import NEGATIVE, POSITIVE, positives

@@ -9,11 +9,11 @@ from typing import Any, ClassVar, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from ..axes import Grid
-from ..checks import fields, real, required, text
-from ..data import Table
-from ..domains import Domain
+from ..data.domains import Domain
+from ..data.grids import Grid
+from ..data.tables import Table
 from ..errors import BadFile, BadParameter
+from ..formats.checks import fields, real, required, text
 from .base import Form, Statistic
 
 COLUMNS = {1: ("value",), 2: ("x", "y")}
@@ -52,12 +52,10 @@ class NamedKernel(Statistic):
         _refuse()
 
     def range(self, domains: tuple[Domain, ...]) -> tuple[float, float]:
-        """As given."""
         return self.range_
 
     @classmethod
     def from_json(cls, spec: Mapping[str, Any]) -> NamedKernel:
-        """Read it back."""
         names = ("name", "label", "columns", "range")
         fields(f"statistic {cls.name!r}", spec, names)
         required(f"statistic {cls.name!r}", spec, names)

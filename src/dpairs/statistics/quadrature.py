@@ -7,8 +7,8 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from ..axes import Axis, Grid
-from ..domains import Integers
+from ..data.domains import Integers
+from ..data.grids import Axis, Grid
 
 MAX_NODES = 2**14
 MAX_VALUES = 32

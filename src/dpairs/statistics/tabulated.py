@@ -10,14 +10,14 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..axes import Grid
-from ..checks import choice, fields, real, required, text
-from ..data import Table
-from ..domains import Domain
+from ..data.domains import Domain
+from ..data.grids import Grid
+from ..data.tables import Table
 from ..errors import BadFile, BadParameter
+from ..formats.checks import choice, fields, real, required, text
 from .base import EVERYBODY, KERNELS, Form, Statistic
-from .corners import Corners
 from .named import COLUMNS, NamedKernel, dimensions, kernel_range
+from .vertices import Vertices
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,14 +67,13 @@ class TabulatedKernel(Statistic):
         )
 
     def forms(self, grid: Grid, kernel: str) -> tuple[Form, ...]:
-        """The table."""
         return (Form(self.matrix, self.spread),)
 
     def against(self, grid: Grid) -> dict[str, tuple[NDArray[np.float64], ...]]:
-        """The row of the corner's cell: a table knows nothing finer."""
+        """The row of the vertex's cell: a table knows nothing finer."""
         cells = np.zeros(1, dtype=np.int64)
         for axis in grid.axes:
-            cells = (cells[:, None] * axis.bins + Corners(axis).bins[None, :]).reshape(-1)
+            cells = (cells[:, None] * axis.bins + Vertices(axis).bins[None, :]).reshape(-1)
         return {EVERYBODY: (self.matrix[cells],)}
 
     def described(self) -> NamedKernel:
@@ -82,16 +81,13 @@ class TabulatedKernel(Statistic):
         return NamedKernel(self.label, self.dimensions, self.range_)
 
     def range(self, domains: tuple[Domain, ...]) -> tuple[float, float]:
-        """As given."""
         return self.range_
 
     def lipschitz(self, domains: tuple[Domain, ...]) -> float | None:
-        """As given."""
         return self.lipschitz_
 
     @classmethod
     def from_json(cls, spec: Mapping[str, Any]) -> TabulatedKernel:
-        """Read a table back."""
         names = ("name", "label", "kernel", "columns", "range", "lipschitz", "matrix", "spread")
         fields("statistic 'kernel'", spec, names)
         required("statistic 'kernel'", spec, names)

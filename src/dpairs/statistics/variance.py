@@ -8,12 +8,12 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..axes import Grid
-from ..data import Table
-from ..domains import Domain
+from ..data.domains import Domain
+from ..data.grids import Grid
+from ..data.tables import Table
 from .base import EVERYBODY, Form, Statistic, extent, need_two
 from .binned import half_square
-from .corners import Corners
+from .vertices import Vertices
 
 
 @dataclass(frozen=True)
@@ -29,12 +29,11 @@ class Variance(Statistic):
         return float(np.var(table["value"].astype(np.float64), ddof=1))
 
     def forms(self, grid: Grid, kernel: str) -> tuple[Form, ...]:
-        """Half the squared distance."""
         return (half_square(grid.axes[0], kernel),)
 
     def against(self, grid: Grid) -> dict[str, tuple[NDArray[np.float64], ...]]:
         """Half the squared distance from a person's value."""
-        return {EVERYBODY: (Corners(grid.axes[0]).half_square(),)}
+        return {EVERYBODY: (Vertices(grid.axes[0]).half_square(),)}
 
     def range(self, domains: tuple[Domain, ...]) -> tuple[float, float]:
         """0 to half the squared extent."""

@@ -15,14 +15,14 @@ from typing import Any, ClassVar, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from ..axes import Axis, Grid
-from ..checks import choice
-from ..data import Table
+from ..data.grids import Axis, Grid
+from ..data.tables import Table
 from ..errors import BadParameter, BadValue, NotEnoughData
+from ..formats.checks import choice
 from .base import Form, Statistic
 from .binned import equal, greater
-from .corners import Corners
 from .linear import Linear, Masses
+from .vertices import Vertices
 
 LOW, MIDDLE, HIGH = "low", "middle", "high"
 CLASSES = (LOW, MIDDLE, HIGH)
@@ -64,7 +64,6 @@ class VUS(Statistic):
     needs: ClassVar[str] = "ordered"
 
     def __post_init__(self) -> None:
-        """Refuse unknown options."""
         choice("ties", self.ties, TIES)
 
     @property
@@ -74,15 +73,12 @@ class VUS(Statistic):
 
     @property
     def strata(self) -> tuple[str, ...]:
-        """The three classes."""
         return CLASSES
 
     def options(self) -> dict[str, Any]:
-        """The JSON options."""
         return {"ties": self.ties}
 
     def split(self, table: Table) -> Iterator[tuple[str, tuple[NDArray[Any], ...]]]:
-        """People by class."""
         codes = classes(table["label"])
         for code, name in enumerate(CLASSES):
             yield name, (table["score"][codes == code],)
@@ -116,7 +112,6 @@ class VUS(Statistic):
         _no_pairs()
 
     def linearizer(self, grid: Grid) -> VolumeLinearizer:  # type: ignore[override]
-        """Derivatives at three distributions."""
         return VolumeLinearizer(grid.axes[0], *TIES[self.ties])
 
 
@@ -134,8 +129,8 @@ class VolumeLinearizer:
 
     @cached_property
     def _corners(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        corners = Corners(self.axis)
-        return corners.below, corners.same
+        vertices = Vertices(self.axis)
+        return vertices.below, vertices.same
 
     @cached_property
     def _bins(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

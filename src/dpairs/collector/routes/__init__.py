@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import Depends, Path, Request
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
-from ..running import Running
+from ..live_study import LiveStudy
 from ..service import Service
 
 API = "/api/v1"
@@ -45,9 +45,9 @@ Analyst = Annotated[Service, Depends(analyst)]
 StudyPath = Annotated[str, Path(pattern="^[0-9a-f]{64}$", description="The study's id.")]
 
 
-def study_of(service: Collector, study: StudyPath) -> Running:
+def study_of(service: Collector, study: StudyPath) -> LiveStudy:
     """The study that a path names."""
     return service.find(study)
 
 
-OfStudy = Annotated[Running, Depends(study_of)]
+OfStudy = Annotated[LiveStudy, Depends(study_of)]

@@ -15,17 +15,17 @@ from fastapi import APIRouter, Query
 from fastapi.responses import FileResponse, Response
 from starlette.background import BackgroundTask
 
-from ...canonical import canonical
-from ...domains import domain_from_json
+from ...data.domains import domain_from_json
 from ...errors import BadParameter, DpairsError
 from ...estimate import Estimate
+from ...formats.canonical import canonical
 from ...planning import Plan, plan
 from ...study import Study
-from .. import models, steering, views
-from ..enrolment import Wish, enrol
+from .. import lifecycle, models, views
+from ..enrolment import EnrolRequest, enrol
 from ..export import write_reports
+from ..live_study import LiveStudy, Round
 from ..problems import declared
-from ..running import Round, Running
 from ..tokens import Holder, new_code
 from . import API, Analyst, OfStudy
 
@@ -40,44 +40,44 @@ async def list_studies(service: Analyst) -> list[models.Summary]:
 
 
 @router.post("/plan", responses=declared(401, 422))
-async def make_plan(service: Analyst, wish: models.PlanRequest) -> models.Planned:
+async def make_plan(service: Analyst, request: models.PlanRequest) -> models.Planned:
     """Compare all protocols for a study before anybody is asked."""
     async with service.planning:
-        return await to_thread.run_sync(_plan, wish)
+        return await to_thread.run_sync(_plan, request)
 
 
-def _plan(wish: models.PlanRequest) -> models.Planned:
+def _plan(request: models.PlanRequest) -> models.Planned:
     try:
-        return _planned(wish)
+        return _planned(request)
     except DpairsError:
         raise
     except (ArithmeticError, ValueError, RecursionError):  # numbers that no study has, such as 1e308
         raise BadParameter("the planner cannot compute with numbers as large or as small as these") from None
 
 
-def _planned(wish: models.PlanRequest) -> models.Planned:
-    domains = tuple(domain_from_json(each) for each in wish.domain)
+def _planned(request: models.PlanRequest) -> models.Planned:
+    domains = tuple(domain_from_json(each) for each in request.domain)
 
-    options: dict[str, Any] = {str(name): value for name, value in wish.options.items()}
+    options: dict[str, Any] = {str(name): value for name, value in request.options.items()}
 
     def ask(epsilon: float | None, people: Any, error: float | None) -> Plan:
         return plan(
-            wish.statistic,
+            request.statistic,
             domain=domains,
             epsilon=epsilon,
             n=people,
             error=error,
-            rounds=wish.rounds,
-            peers=wish.peers,
-            like=wish.guess,
+            rounds=request.rounds,
+            peers=request.peers,
+            like=request.guess,
             **options,
         )
 
-    found = ask(wish.epsilon, wish.people, wish.error)
+    found = ask(request.epsilon, request.people, request.error)
     return models.Planned(
         **found.to_json(),
         studies={each.protocol: json.loads(each.begin().to_json()) for each in found.options},
-        curves=_curves(found, ask) if wish.curves else None,
+        curves=_curves(found, ask) if request.curves else None,
     )
 
 
@@ -100,8 +100,8 @@ def _curves(found: Plan, ask: Any) -> dict[str, Any]:
 async def begin_study(service: Analyst, new: models.NewStudy) -> models.PublicStudy:
     """Begin a study."""
     study = _read(new.study)
-    item = steering.Begin(service.studies, study, new.title, new.question, new.enrolment, new.people)
-    return views.public(await service.writer.do(steering.begin, item))
+    item = lifecycle.Begin(service.studies, study, new.title, new.question, new.enrolment, new.people)
+    return views.public(await service.writer.do(lifecycle.begin, item))
 
 
 def _read(spec: dict[str, Any]) -> Study:
@@ -116,60 +116,60 @@ def _read(spec: dict[str, Any]) -> Study:
 
 
 @router.get("/studies/{study}/progress", responses=declared(401, 404, 422))
-async def watch_study(service: Analyst, running: OfStudy) -> models.Progress:
+async def watch_study(service: Analyst, live: OfStudy) -> models.Progress:
     """How a study stands: enrolled, reports, pairs, the estimate and how it grew."""
 
     def look() -> models.Progress:
         with service.database.reading() as connection:
-            return views.progress(connection, running)
+            return views.progress(connection, live)
 
     return await to_thread.run_sync(look)
 
 
 @router.post("/studies/{study}/advance", responses=declared(401, 404, 409, 422))
-async def advance_study(service: Analyst, running: OfStudy, step: models.Advance) -> models.PublicStudy:
+async def advance_study(service: Analyst, live: OfStudy, step: models.Advance) -> models.PublicStudy:
     """Close the round and publish the next, or form the pairs."""
-    await service.writer.do(steering.advance, steering.Step(running, step.seen))
-    return views.public(running)
+    await service.writer.do(lifecycle.advance, lifecycle.Step(live, step.seen))
+    return views.public(live)
 
 
 @router.post("/studies/{study}/close", responses=declared(401, 404, 422))
-async def close_study(service: Analyst, running: OfStudy) -> models.PublicStudy:
+async def close_study(service: Analyst, live: OfStudy) -> models.PublicStudy:
     """Take no more reports. Closing again changes nothing."""
-    await service.writer.do(steering.end, steering.End(service.studies, running, False))
-    return views.public(running)
+    await service.writer.do(lifecycle.end, lifecycle.End(service.studies, live, False))
+    return views.public(live)
 
 
 @router.delete("/studies/{study}", status_code=204, responses=declared(401, 404, 422))
-async def delete_study(service: Analyst, running: OfStudy) -> None:
+async def delete_study(service: Analyst, live: OfStudy) -> None:
     """Forget a study with everything that belongs to it."""
-    await service.writer.do(steering.end, steering.End(service.studies, running, True))
+    await service.writer.do(lifecycle.end, lifecycle.End(service.studies, live, True))
 
 
 @router.post("/studies/{study}/invitations", status_code=201, responses=declared(401, 404, 409, 422))
-async def invite_people(service: Analyst, running: OfStudy, new: models.NewInvitations) -> models.Invitations:
+async def invite_people(service: Analyst, live: OfStudy, new: models.NewInvitations) -> models.Invitations:
     """Make single-use codes; they are shown this once."""
-    if new.stratum is not None and new.stratum not in running.strata:
-        raise BadParameter(f"stratum must be {' or '.join(running.strata)}, not {new.stratum!r}")
-    stratum = None if new.stratum is None else running.strata.index(new.stratum)
+    if new.stratum is not None and new.stratum not in live.strata:
+        raise BadParameter(f"stratum must be {' or '.join(live.strata)}, not {new.stratum!r}")
+    stratum = None if new.stratum is None else live.strata.index(new.stratum)
     codes = tuple(new_code() for _ in range(new.count))
-    made = await service.writer.do(steering.invite, steering.Invite(running, codes, stratum))
+    made = await service.writer.do(lifecycle.invite, lifecycle.Invite(live, codes, stratum))
     return models.Invitations(codes=made)
 
 
 @router.post("/studies/{study}/gateways", status_code=201, responses=declared(401, 404, 409, 422))
-async def add_gateway(service: Analyst, running: OfStudy, new: models.NewGateway) -> models.Gateway:
+async def add_gateway(service: Analyst, live: OfStudy, new: models.NewGateway) -> models.Gateway:
     """Give a gateway its stretch of indices in each stratum, and a secret for each."""
-    if running.of_pairs:
+    if live.of_pairs:
         raise BadParameter("people compute in pairs themselves: no gateway can do it for them")
     found: dict[str, dict[str, Any]] = {}
     for stratum in new.people:
-        if stratum not in running.strata:
-            raise BadParameter(f"stratum must be {' or '.join(running.strata)}, not {stratum!r}")
+        if stratum not in live.strata:
+            raise BadParameter(f"stratum must be {' or '.join(live.strata)}, not {stratum!r}")
     for stratum, count in new.people.items():
-        wish = Wish(running, new.request, stratum, count=count)
-        holder: Holder = await service.writer.do(enrol, wish)
-        secret = service.secrets.make(running.id, holder)
+        request = EnrolRequest(live, new.request, stratum, count=count)
+        holder: Holder = await service.writer.do(enrol, request)
+        secret = service.secrets.make(live.id, holder)
         found[stratum] = {"first": holder.index, "count": holder.count, "secret": secret}
     return models.Gateway(people=found)
 
@@ -184,15 +184,15 @@ async def add_gateway(service: Analyst, running: OfStudy, new: models.NewGateway
 )
 async def download_estimate(
     _: Analyst,
-    running: OfStudy,
+    live: OfStudy,
     style: Annotated[Literal["json", "csv"], Query(alias="format")] = "json",
 ) -> Response:
     """The estimate, with its interval and its privacy claim."""
-    estimate = await to_thread.run_sync(running.now.estimate)
+    estimate = await to_thread.run_sync(live.now.estimate)
     if style == "csv":
-        return Response(_csv(estimate), media_type="text/csv", headers=_name(running, "estimate.csv"))
+        return Response(_csv(estimate), media_type="text/csv", headers=_name(live, "estimate.csv"))
     body = json.dumps(estimate.to_json())
-    return Response(body, media_type="application/json", headers=_name(running, "estimate.json"))
+    return Response(body, media_type="application/json", headers=_name(live, "estimate.json"))
 
 
 @router.get(
@@ -205,18 +205,18 @@ async def download_estimate(
 )
 async def download_tally(
     _: Analyst,
-    running: OfStudy,
+    live: OfStudy,
     number: Annotated[int | None, Query(alias="round", ge=1, le=2)] = None,
     style: Annotated[Literal["json", "csv"], Query(alias="format")] = "json",
 ) -> Response:
     """The tally of a round (by default the current one): `dpairs estimate` reads it."""
-    asked = _asked(running, number)
+    asked = _asked(live, number)
     tally = await to_thread.run_sync(lambda: asked.tally)
     if style == "csv":
         rows = [("stratum", "reports"), *tally.sizes.items()]
-        return Response(_table(rows), media_type="text/csv", headers=_name(running, "tally.csv"))
+        return Response(_table(rows), media_type="text/csv", headers=_name(live, "tally.csv"))
     body = await to_thread.run_sync(tally.to_json)
-    return Response(body, media_type="application/json", headers=_name(running, "tally.json"))
+    return Response(body, media_type="application/json", headers=_name(live, "tally.json"))
 
 
 @router.get(
@@ -226,7 +226,7 @@ async def download_tally(
 )
 async def download_reports(
     service: Analyst,
-    running: OfStudy,
+    live: OfStudy,
     number: Annotated[int | None, Query(alias="round", ge=1, le=2)] = None,
     form: Annotated[Literal["reports", "cells"], Query()] = "reports",
 ) -> FileResponse:
@@ -234,7 +234,7 @@ async def download_reports(
 
     In the form `cells`, where the study has it, it holds what each report counts in, and is counted faster.
     """
-    asked = _asked(running, number)
+    asked = _asked(live, number)
 
     def write() -> str:
         folder = tempfile.mkdtemp(prefix="dpairs-")
@@ -249,19 +249,19 @@ async def download_reports(
 
     path = await to_thread.run_sync(write)
     gone = BackgroundTask(shutil.rmtree, os.path.dirname(path))
-    return FileResponse(path, media_type=PARQUET, headers=_name(running, "reports.parquet"), background=gone)
+    return FileResponse(path, media_type=PARQUET, headers=_name(live, "reports.parquet"), background=gone)
 
 
-def _asked(running: Running, number: int | None) -> Round:
+def _asked(live: LiveStudy, number: int | None) -> Round:
     """The round of that number, or the current one."""
-    asked = running.now if number is None else running.round(number)
+    asked = live.now if number is None else live.round(number)
     if asked is None:
         raise BadParameter(f"round {number} has not begun")
     return asked
 
 
-def _name(running: Running, what: str) -> dict[str, str]:
-    return {"Content-Disposition": f'attachment; filename="{running.id[:16]}-{what}"'}
+def _name(live: LiveStudy, what: str) -> dict[str, str]:
+    return {"Content-Disposition": f'attachment; filename="{live.id[:16]}-{what}"'}
 
 
 def _csv(estimate: Estimate) -> str:

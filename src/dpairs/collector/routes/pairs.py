@@ -14,8 +14,8 @@ from ...errors import NotFound, NotYet
 from ...garbled.wire import Kind
 from ...report import MAX_INDEX
 from .. import models, relay, schema
+from ..live_study import OPEN, LiveStudy
 from ..problems import declared
-from ..running import OPEN, Running
 from ..service import Service
 from ..tokens import Holder
 from . import API, Bearer, Collector, OfStudy, token_of
@@ -33,26 +33,26 @@ BODY = {
 
 
 @router.get("", responses=declared(401, 403, 404, 422))
-async def my_pairs(request: Request, service: Collector, running: OfStudy, _: Bearer) -> models.MyPairs:
+async def my_pairs(request: Request, service: Collector, live: OfStudy, _: Bearer) -> models.MyPairs:
     """The pairs that this participant is in, and the partners' public keys."""
-    holder = service.secrets.participant(running.id, token_of(request))
-    if not running.of_pairs:
+    holder = service.secrets.participant(live.id, token_of(request))
+    if not live.of_pairs:
         raise NotFound("nobody has a partner in this study")
-    if running.state == OPEN:
+    if live.state == OPEN:
         raise NotYet("the pairs of this study are not formed yet")
-    return await to_thread.run_sync(_pairs, service, running, holder)
+    return await to_thread.run_sync(_pairs, service, live, holder)
 
 
-def _pairs(service: Service, running: Running, holder: Holder) -> models.MyPairs:
-    strata = len(running.strata)
+def _pairs(service: Service, live: LiveStudy, holder: Holder) -> models.MyPairs:
+    strata = len(live.strata)
     found = []
-    people, sizes = schema.people.c, dict(zip(running.strata, running.next_index, strict=True))
+    people, sizes = schema.people.c, dict(zip(live.strata, live.next_index, strict=True))
     with service.database.reading() as connection:
-        for number, role in running.pairs.of(holder.stratum, holder.index, strata):
-            garbler, evaluator, turn = running.pairs.people(number)
+        for number, role in live.pairs.of(holder.stratum, holder.index, strata):
+            garbler, evaluator, turn = live.pairs.people(number)
             stratum, partner = (0, evaluator) if role == "garbler" else (strata - 1, garbler)
             wanted = select(people.key).where(
-                people.study == running.id, tuple_(people.stratum, people.index) == (stratum, partner)
+                people.study == live.id, tuple_(people.stratum, people.index) == (stratum, partner)
             )
             key = connection.execute(wanted).scalar() or b""
             found.append(
@@ -62,7 +62,7 @@ def _pairs(service: Service, running: Running, holder: Holder) -> models.MyPairs
                     role="garbler" if role == "garbler" else "evaluator",
                     partner=partner,
                     key=key.hex(),
-                    state=relay.state_of(connection, running, number),
+                    state=relay.state_of(connection, live, number),
                     people=sizes,
                 )
             )
@@ -71,13 +71,13 @@ def _pairs(service: Service, running: Running, holder: Holder) -> models.MyPairs
 
 @router.put("/{number}/{kind}", openapi_extra=BODY, responses=declared(401, 403, 404, 409, 422))
 async def send_message(
-    request: Request, service: Collector, running: OfStudy, number: Number, kind: Sent, _: Bearer
+    request: Request, service: Collector, live: OfStudy, number: Number, kind: Sent, _: Bearer
 ) -> models.Delivered:
     """Leave a message. The same one again changes nothing; another one is refused."""
-    holder = service.secrets.participant(running.id, token_of(request))
+    holder = service.secrets.participant(live.id, token_of(request))
     which = relay.KINDS[kind]
-    await to_thread.run_sync(relay.addressed, running, holder, number, which, True)
-    message = relay.Message(running, number, which, await request.body())
+    await to_thread.run_sync(relay.addressed, live, holder, number, which, True)
+    message = relay.Message(live, number, which, await request.body())
     state = await service.writer.do(relay.deliver, message)
     service.announce()
     return models.Delivered(state=state)
@@ -94,20 +94,20 @@ async def send_message(
 async def fetch_message(
     request: Request,
     service: Collector,
-    running: OfStudy,
+    live: OfStudy,
     number: Number,
     kind: Fetched,
     _: Bearer,
     wait: Annotated[int, Query(ge=0, le=25, description="Seconds to wait for it.")] = 0,
 ) -> Response:
     """Fetch the partner's message, sealed as it was sent; wait for it if asked to."""
-    holder = service.secrets.participant(running.id, token_of(request))
+    holder = service.secrets.participant(live.id, token_of(request))
     which = relay.KINDS[kind]
-    await to_thread.run_sync(relay.addressed, running, holder, number, which, False)
+    await to_thread.run_sync(relay.addressed, live, holder, number, which, False)
     deadline = asyncio.get_running_loop().time() + wait
     while True:
         arrived = service.arrived
-        body = await to_thread.run_sync(_fetch, service, running, number, which)
+        body = await to_thread.run_sync(_fetch, service, live, number, which)
         left = deadline - asyncio.get_running_loop().time()
         if body is not None:
             return Response(body, media_type="application/octet-stream")
@@ -119,6 +119,6 @@ async def fetch_message(
             continue
 
 
-def _fetch(service: Service, running: Running, number: int, kind: Kind) -> bytes | None:
+def _fetch(service: Service, live: LiveStudy, number: int, kind: Kind) -> bytes | None:
     with service.database.reading() as connection:
-        return relay.fetch(connection, running, number, kind)
+        return relay.fetch(connection, live, number, kind)

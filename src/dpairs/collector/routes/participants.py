@@ -11,14 +11,14 @@ from anyio import to_thread
 from fastapi import APIRouter, Path, Request
 from fastapi.responses import Response
 
-from ...canonical import parse
 from ...errors import BadParameter, BadValue, NotYet, NotYours, WrongStudy
+from ...formats.canonical import parse
 from ...report import Report
 from .. import intake, models, views
 from ..batches import read_batch
-from ..enrolment import Wish, enrol
+from ..enrolment import EnrolRequest, enrol
+from ..live_study import OPEN, PAIRING, LiveStudy, Round
 from ..problems import declared
-from ..running import OPEN, PAIRING, Round, Running
 from ..service import Service
 from ..tokens import Holder
 from . import API, Bearer, Collector, OfStudy, token_of
@@ -62,42 +62,42 @@ RECEIPTS = {outcome: f'{{"outcome":"{outcome}"}}'.encode() for outcome in (intak
 
 
 @router.get("", responses=declared(404, 422))
-async def read_study(running: OfStudy) -> models.PublicStudy:
+async def read_study(live: OfStudy) -> models.PublicStudy:
     """The study, its question, and what it promises."""
-    return views.public(running)
+    return views.public(live)
 
 
 @router.get("/rounds/{number}", responses=declared(404, 422))
-async def read_round(running: OfStudy, number: Annotated[int, Path(ge=1, le=2)]) -> dict[str, Any]:
+async def read_round(live: OfStudy, number: Annotated[int, Path(ge=1, le=2)]) -> dict[str, Any]:
     """The study of one round: all that a device, or whoever checks an estimate, needs."""
-    asked = running.round(number)
+    asked = live.round(number)
     if asked is None:
         raise NotYet(f"round {number} has not begun")
     return dict(json.loads(asked.study.to_json()))
 
 
 @router.post("/people", status_code=201, responses=declared(401, 404, 409, 422))
-async def enrol_person(service: Collector, running: OfStudy, wish: models.Enrol) -> models.Enrolled:
+async def enrol_person(service: Collector, live: OfStudy, request: models.Enrol) -> models.Enrolled:
     """Become a participant; the same request again gets the same answer."""
-    if running.of_pairs and wish.key is None:
+    if live.of_pairs and request.key is None:
         raise BadParameter("in a study of pairs a participant enrols with a public key")
-    if not running.of_pairs and wish.key is not None:
+    if not live.of_pairs and request.key is not None:
         raise BadParameter("this study has no pairs, so a public key is of no use")
-    key = None if wish.key is None else bytes.fromhex(wish.key)
-    given = Wish(running, wish.request, wish.stratum, wish.code, key)
+    key = None if request.key is None else bytes.fromhex(request.key)
+    given = EnrolRequest(live, request.request, request.stratum, request.code, key)
     holder: Holder = await service.writer.do(enrol, given)
     return models.Enrolled(
         index=holder.index,
-        stratum=running.strata[holder.stratum],
-        secret=service.secrets.make(running.id, holder),
-        asked_now=_asked_now(running, holder),
+        stratum=live.strata[holder.stratum],
+        secret=service.secrets.make(live.id, holder),
+        asked_now=_asked_now(live, holder),
     )
 
 
-def _asked_now(running: Running, holder: Holder) -> bool:
-    if running.of_pairs:
-        return running.state == PAIRING
-    return running.state == OPEN and running.study.asks(running.strata[holder.stratum], holder.index)
+def _asked_now(live: LiveStudy, holder: Holder) -> bool:
+    if live.of_pairs:
+        return live.state == PAIRING
+    return live.state == OPEN and live.study.asks(live.strata[holder.stratum], holder.index)
 
 
 @router.post(
@@ -106,40 +106,40 @@ def _asked_now(running: Running, holder: Holder) -> bool:
     openapi_extra=REPORT,
     responses=declared(401, 403, 404, 409, 422),
 )
-async def send_report(request: Request, service: Collector, running: OfStudy, _: Bearer) -> Response:
+async def send_report(request: Request, service: Collector, live: OfStudy, _: Bearer) -> Response:
     """Send a report. The same one again is accepted and counted once; another one is refused."""
     kind = request.headers.get("content-type", "")
-    return await take_report(service, running.id, token_of(request), kind, await request.body())
+    return await take_report(service, live.id, token_of(request), kind, await request.body())
 
 
 async def take_report(service: Service, study: str, token: str | None, kind: str, body: bytes) -> Response:
     """Count one report. `Limits` calls this by itself: on the way through routes most of the time is lost."""
-    running = service.find(study)
-    holder = service.secrets.participant(running.id, token)
-    asked, report = _read(running, kind, body)
-    stratum = running.strata.index(report.stratum)
+    live = service.find(study)
+    holder = service.secrets.participant(live.id, token)
+    asked, report = _read(live, kind, body)
+    stratum = live.strata.index(report.stratum)
     if (stratum, report.index) != (holder.stratum, holder.index):
         raise NotYours("this secret belongs to another participant than the report")
-    sent = intake.Sent(running, asked, stratum, report.index, report.symbol)
+    sent = intake.Sent(live, asked, stratum, report.index, report.symbol)
     outcome = await service.writer.do(intake.take, sent)
     service.metrics.received[outcome].inc()
     return Response(RECEIPTS[outcome], media_type="application/json")
 
 
-def _read(running: Running, kind: str, body: bytes) -> tuple[Round, Report]:
+def _read(live: LiveStudy, kind: str, body: bytes) -> tuple[Round, Report]:
     """The report and its round: that of the study it names."""
-    if running.of_pairs:
+    if live.of_pairs:
         raise BadValue("nobody answers a study of pairs alone: pairs send messages")
     if kind.partition(";")[0].strip() == OCTETS:
-        for asked in reversed(running.rounds):
+        for asked in reversed(live.rounds):
             if body[1:9] == bytes.fromhex(asked.study.id)[:8]:
                 return asked, Report.from_bytes(body, asked.study)
-        return running.now, Report.from_bytes(body, running.study)
+        return live.now, Report.from_bytes(body, live.study)
     spec = parse(body, "the report", 4096)
-    for asked in reversed(running.rounds):
+    for asked in reversed(live.rounds):
         if spec.get("study") == asked.study.id:
             return asked, Report.from_json(spec, asked.study)
-    return running.now, Report.from_json(spec, running.study)
+    return live.now, Report.from_json(spec, live.study)
 
 
 @router.post(
@@ -148,26 +148,26 @@ def _read(running: Running, kind: str, body: bytes) -> tuple[Round, Report]:
     openapi_extra=BATCH,
     responses=declared(401, 403, 404, 409, 422),
 )
-async def send_batch(request: Request, service: Collector, running: OfStudy, _: Bearer) -> dict[str, int]:
+async def send_batch(request: Request, service: Collector, live: OfStudy, _: Bearer) -> dict[str, int]:
     """Send many reports of a gateway's participants. What was counted before is not counted again."""
-    holder = service.secrets.read(running.id, token_of(request))
-    if running.of_pairs:
+    holder = service.secrets.read(live.id, token_of(request))
+    if live.of_pairs:
         raise BadValue("nobody answers a study of pairs alone: pairs send messages")
-    stratum = running.strata[holder.stratum]
+    stratum = live.strata[holder.stratum]
     kind = request.headers.get("content-type", "").partition(";")[0].strip()
     body = await request.body()
     # In another thread: reading 64 MB must not hold everybody else up.
     named, indices, symbols = await to_thread.run_sync(read_batch, kind, body, stratum)
-    asked = next((each for each in running.rounds if each.study.id == named), None)
+    asked = next((each for each in live.rounds if each.study.id == named), None)
     if asked is None:
-        raise WrongStudy(f"this batch belongs to study {named[:16]}..., not to {running.study.id[:16]}...")
+        raise WrongStudy(f"this batch belongs to study {named[:16]}..., not to {live.study.id[:16]}...")
     outside = np.flatnonzero((indices < holder.index) | (indices >= holder.index + holder.count))
     if outside.size:
         row = int(outside[0])
         raise NotYours(
             f"row {row} is of participant {int(indices[row])}, whom this gateway does not report for"
         )
-    check = partial(intake.checked_batch, running, asked, holder.stratum, indices, symbols)
+    check = partial(intake.checked_batch, live, asked, holder.stratum, indices, symbols)
     batch = await to_thread.run_sync(check)
     outcome: dict[str, Any] = await service.writer.do(intake.take_batches, batch)
     for name, count in outcome.items():

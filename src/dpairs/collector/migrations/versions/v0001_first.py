@@ -27,7 +27,6 @@ def _of(table: str) -> ForeignKey:
 
 
 def upgrade() -> None:
-    """Make all tables."""
     op.create_table(
         "meta", Column("name", String(40), primary_key=True), Column("value", LargeBinary, nullable=False)
     )
@@ -100,7 +99,6 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    """Drop all tables."""
     for table in (
         "growth",
         "failures",

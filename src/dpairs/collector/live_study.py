@@ -1,0 +1,235 @@
+"""A study as the collector runs it: its rounds, its state, who is enrolled, and its tallies, in memory.
+
+All of it follows from the tables. Only the writer's thread changes it; others read.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+from sqlalchemy import Connection, Select, func, select
+
+from ..errors import NotEnoughData, NotFound
+from ..estimate import Estimate
+from ..protocols.pairwise.matching import Pairs
+from ..protocols.pairwise.protocol import Pairwise
+from ..study import Study
+from ..tally import Tally
+from . import schema
+
+OPEN, PAIRING, CLOSED = "open", "pairing", "closed"
+"""People enrol and answer; people compute in pairs, nobody enrols; nothing more is taken."""
+SLICE = 2**18
+WRAP = 2**64
+Column = NDArray[np.int64]
+
+
+def stored(symbol: int) -> int:
+    """A symbol as a signed integer of 64 bits."""
+    return symbol - WRAP if symbol >= WRAP // 2 else symbol
+
+
+@dataclass(eq=False)
+class Round:
+    """One round: its study, and the tally of what was committed."""
+
+    serial: int
+    study: Study
+    _tally: Tally = field(init=False)
+    _waiting: list[tuple[int, Column, Column]] = field(default_factory=list)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    reports: list[int] = field(init=False)
+    """How many were counted, by stratum."""
+    _estimated: tuple[int, Estimate] | None = None
+
+    def __post_init__(self) -> None:
+        self._tally = Tally(self.study)
+        self.reports = [0] * len(self.study.strata)
+
+    def count(self, stratum: int, indices: Column, symbols: Column) -> None:
+        """Count committed reports; they wait until somebody looks, or many have gathered."""
+        with self._lock:
+            self._waiting.append((stratum, indices, symbols))
+            self.reports[stratum] += indices.size
+            if len(self._waiting) >= 4096:
+                self._fold()
+
+    def fold(self) -> None:
+        with self._lock:
+            self._fold()
+
+    def _fold(self) -> None:
+        for place, name in enumerate(self.study.strata):
+            parts = [each for each in self._waiting if each[0] == place]
+            if parts:
+                indices = np.concatenate([each[1] for each in parts])
+                symbols = np.concatenate([each[2] for each in parts])
+                if self.study.protocol.symbols > WRAP // 2:
+                    symbols = symbols.view(np.uint64)
+                self._tally.add_reports(name, indices, symbols)
+        self._waiting = []
+
+    @property
+    def tally(self) -> Tally:
+        """All that was counted, in a tally that nobody adds to."""
+        with self._lock:
+            self._fold()
+            return self._tally + Tally(self.study)
+
+    def estimate(self) -> Estimate:
+        """The estimate from all reports so far; computed once for the same reports."""
+        total = sum(self.reports)
+        if self._estimated is None or self._estimated[0] != total:
+            tally = self.tally
+            self._estimated = tally.n, tally.estimate()
+        return self._estimated[1]
+
+
+@dataclass(eq=False)
+class LiveStudy:
+    """One study of the collector's."""
+
+    id: str
+    title: str
+    question: str
+    state: str
+    enrolment: str
+    expected: int | None
+    created: int
+    rounds: list[Round]
+    next_index: list[int]
+    """The next free index, by stratum of people."""
+
+    @property
+    def now(self) -> Round:
+        """The round that is asked."""
+        return self.rounds[-1]
+
+    @property
+    def study(self) -> Study:
+        """The study that is asked now."""
+        return self.now.study
+
+    @property
+    def strata(self) -> tuple[str, ...]:
+        return self.study.statistic.strata
+
+    @property
+    def of_pairs(self) -> bool:
+        """Whether people compute in pairs."""
+        return isinstance(self.study.protocol, Pairwise)
+
+    def round(self, number: int) -> Round | None:
+        """The round of that number, if it has begun."""
+        return next((each for each in self.rounds if each.study.protocol.round == number), None)
+
+    @property
+    def last_round(self) -> bool:
+        return self.study.protocol.round == self.study.protocol.rounds
+
+    @cached_property
+    def pairs(self) -> Matched:
+        """Who computes with whom: fixed once nobody enrols any more."""
+        protocol = self.study.protocol
+        if not isinstance(protocol, Pairwise):
+            raise NotFound("nobody has a partner in this study")
+        sizes = dict(zip(self.strata, self.next_index, strict=True))
+        try:
+            return Matched(protocol.match(self.study.coins, sizes))
+        except NotEnoughData:
+            raise NotFound("nobody found a partner in this study before it was closed") from None
+
+
+class Matched:
+    """All pairs, found by number and by person."""
+
+    def __init__(self, pairs: Pairs) -> None:
+        self.pairs = pairs
+        self._place = {number: place for place, number in enumerate(pairs.numbers.tolist())}
+        self._garbler: dict[int, list[int]] = {}
+        self._evaluator: dict[int, list[int]] = {}
+        both = zip(pairs.numbers.tolist(), pairs.garblers.tolist(), pairs.evaluators.tolist(), strict=True)
+        for number, garbler, evaluator in both:
+            self._garbler.setdefault(garbler, []).append(number)
+            self._evaluator.setdefault(evaluator, []).append(number)
+
+    def __len__(self) -> int:
+        return len(self.pairs)
+
+    def people(self, number: int) -> tuple[int, int, int]:
+        """The garbler, the evaluator and the round of pairing of a pair."""
+        place = self._place.get(number)
+        if place is None:
+            raise NotFound(f"there is no pair {number} in this study")
+        pairs = self.pairs
+        return int(pairs.garblers[place]), int(pairs.evaluators[place]), int(pairs.rounds[place])
+
+    def of(self, stratum: int, index: int, strata: int) -> list[tuple[int, str]]:
+        """The pairs of a person, with the person's role in each.
+
+        With two strata the evaluator is of the first, and the garbler of the second.
+        """
+        garbles = self._garbler.get(index, []) if stratum == strata - 1 else []
+        evaluates = self._evaluator.get(index, []) if stratum == 0 else []
+        return sorted([(each, "garbler") for each in garbles] + [(each, "evaluator") for each in evaluates])
+
+
+def load(connection: Connection) -> dict[str, LiveStudy]:
+    """All studies, from the tables."""
+    found: dict[str, LiveStudy] = {}
+    for row in connection.execute(select(schema.studies).order_by(schema.studies.c.created)).mappings():
+        wanted = select(schema.rounds.c.serial, schema.rounds.c.body).where(
+            schema.rounds.c.study == row["id"]
+        )
+        rounds = [
+            Round(serial, Study.from_json(body))
+            for serial, body in connection.execute(wanted.order_by(schema.rounds.c.number))
+        ]
+        strata = len(rounds[0].study.statistic.strata)
+        live = LiveStudy(**row, rounds=rounds, next_index=[0] * strata)
+        last = func.max(schema.people.c.index + schema.people.c.count)
+        enrolled = select(schema.people.c.stratum, last).where(schema.people.c.study == live.id)
+        for stratum, end in connection.execute(enrolled.group_by(schema.people.c.stratum)):
+            live.next_index[stratum] = end
+        for each in rounds:
+            recount(connection, each)
+        found[live.id] = live
+    return found
+
+
+def recount(connection: Connection, into: Round) -> None:
+    """Count a round's reports from the table, in slices."""
+    for stratum, indices, symbols in committed(connection, into, SLICE):
+        into.count(stratum, indices, symbols)
+        into.fold()
+
+
+def committed(connection: Connection, asked: Round, size: int) -> Iterator[tuple[int, Column, Column]]:
+    """A round's stored reports by stratum and index, in slices of at most ``size``."""
+    table = schema.reports.c
+    for stratum in range(len(asked.study.strata)):
+        after = -1
+        while True:
+            wanted = (
+                select(table.index, table.symbol)
+                .where(table.round == asked.serial, table.stratum == stratum, table.index > after)
+                .order_by(table.index)
+                .limit(size)
+            )
+            indices, symbols = two_columns(connection, wanted)
+            if indices.size == 0:
+                break
+            yield stratum, indices, symbols
+            after = int(indices[-1])
+
+
+def two_columns(connection: Connection, wanted: Select[int, int]) -> tuple[Column, Column]:
+    """The result of a query for two integers, as arrays."""
+    rows = connection.execute(wanted).all()
+    first, second = zip(*rows, strict=True) if rows else ((), ())
+    return np.array(first, dtype=np.int64), np.array(second, dtype=np.int64)

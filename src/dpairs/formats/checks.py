@@ -1,0 +1,81 @@
+"""Checks of arguments, each ending in one sentence that says what is allowed."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from ..errors import BadFile, BadParameter
+
+
+def real(name: str, value: Any) -> float:
+    """Return ``value`` as a finite float, or say that ``name`` must be one."""
+    try:
+        if isinstance(value, (bool, str, bytes)):
+            raise TypeError
+        number = float(value)
+    except (TypeError, ValueError, OverflowError):
+        raise BadParameter(f"{name} must be a finite number, not {value!r}") from None
+    if not math.isfinite(number):
+        raise BadParameter(f"{name} must be a finite number, not {value!r}")
+    return number
+
+
+def positive(name: str, value: Any) -> float:
+    """Return ``value`` as a finite float above zero."""
+    number = real(name, value)
+    if number <= 0:
+        raise BadParameter(f"{name} must be above 0, not {value!r}")
+    return number
+
+
+def integer(name: str, value: Any, low: int, high: int) -> int:
+    """Return ``value`` as an int in ``low..high`` (both allowed)."""
+    try:
+        if isinstance(value, bool):
+            raise TypeError
+        number = operator.index(value)
+    except TypeError:
+        raise BadParameter(f"{name} must be a whole number from {low} to {high}, not {value!r}") from None
+    if not low <= number <= high:
+        raise BadParameter(f"{name} must be a whole number from {low} to {high}, not {value!r}")
+    return number
+
+
+def text(name: str, value: Any) -> str:
+    """Return ``value`` if it is a string that can be written down."""
+    try:
+        if not isinstance(value, str):
+            raise TypeError
+        value.encode()
+    except (TypeError, UnicodeEncodeError):
+        raise BadParameter(f"{name} must be a text of valid characters, not {value!r}") from None
+    return str(value)
+
+
+def choice(name: str, value: Any, allowed: Iterable[str]) -> str:
+    """Return ``value`` if it is one of ``allowed``."""
+    names = sorted(allowed)
+    if not isinstance(value, str) or value not in names:
+        raise BadParameter(f"{name} must be one of {', '.join(map(repr, names))}, not {value!r}")
+    return value
+
+
+def fields(what: str, given: Mapping[str, Any], allowed: Iterable[str]) -> None:
+    """Refuse keys of ``given`` that ``what`` does not know."""
+    known = sorted(allowed)
+    unknown = sorted(set(given) - set(known))
+    if unknown:
+        raise BadParameter(
+            f"{what} has no option {', '.join(map(repr, unknown))}; "
+            f"it takes {', '.join(known) if known else 'none'}"
+        )
+
+
+def required(what: str, given: Mapping[str, Any], names: Iterable[str]) -> None:
+    """Refuse a file's object that lacks one of ``names``."""
+    missing = [name for name in names if name not in given]
+    if missing:
+        raise BadFile(f"{what} lacks {', '.join(map(repr, missing))}")

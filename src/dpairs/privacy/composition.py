@@ -1,0 +1,90 @@
+"""What many small privacy losses add up to."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+from ..errors import BadParameter
+from ..formats.checks import integer, positive, real
+
+
+def check_delta(delta: float) -> float:
+    """Return ``delta`` if it lies strictly between 0 and 1."""
+    number = real("delta", delta)
+    if not 0 < number < 1:
+        raise BadParameter(f"delta must lie between 0 and 1, not {delta!r}")
+    return number
+
+
+def delta_of(each: float, times: int, epsilon: float) -> float:
+    """The exact delta at ``epsilon`` of ``times`` mechanisms, each losing ``each`` purely.
+
+    Kairouz, Oh, Viswanath, "The composition theorem for differential privacy" (ICML 2015), Theorem 3.3:
+    no composition of such mechanisms is worse than that of randomized responses, whose delta is
+    sum over i of C(k, i) (e^((k-i) e0) - e^(eps + i e0))+ / (1 + e^e0)^k.
+
+    >>> delta_of(0.1, 10, 1.0)
+    0.0
+    """
+    count = integer("times", times, 1, 10_000)
+    total = 0.0
+    for flips in range(count + 1):
+        high, low = (count - flips) * each, epsilon + flips * each
+        if high <= low:
+            break
+        log_weight = math.lgamma(count + 1) - math.lgamma(flips + 1) - math.lgamma(count - flips + 1)
+        log_weight += high - count * (each + math.log1p(math.exp(-each)))
+        total += math.exp(log_weight) * -math.expm1(low - high)
+    return total
+
+
+def composed_ratio(most: int, least: int, times: int, delta: float) -> Fraction:
+    """The least e^epsilon of ``times`` answers with probabilities in the ratio most : least, at ``delta``.
+
+    The same theorem solved for epsilon, in whole numbers: with p = most and a = least,
+    delta (p + a)^k = sum over i of C(k, i) (p^(k-i) a^i - e^eps p^i a^(k-i))+. Positive terms come first, so
+    that is the largest sum of first terms, whatever their sign, and each such sum bounds e^eps from below.
+
+    >>> float(composed_ratio(3, 1, 2, 0.25))
+    5.0
+    """
+    count, allowed = integer("times", times, 1, 10_000), Fraction(check_delta(delta))
+    whole = allowed * (most + least) ** count
+    gained, lost, ratio = 0, 0, Fraction(1)
+    for flips in range((count + 1) // 2):
+        ways = math.comb(count, flips)
+        gained += ways * most ** (count - flips) * least**flips
+        lost += ways * most**flips * least ** (count - flips)
+        ratio = max(ratio, (gained - whole) / lost)
+    return ratio
+
+
+def advanced_share(epsilon: float, delta: float, times: int) -> float:
+    """The paper's share of each of ``times`` levels: eps / (sqrt(k) (1 + sqrt(2 ln(1/delta)))).
+
+    Holds for eps <= sqrt(k) ln 2, and is refused above.
+    """
+    whole = positive("epsilon", epsilon)
+    limit = math.sqrt(times) * math.log(2)
+    if whole > limit:
+        raise BadParameter(
+            f"the paper's composition needs epsilon of at most sqrt({times}) ln 2 = {limit:.4g}, "
+            f"not {epsilon:g}; the optimal one has no such limit"
+        )
+    return whole / (math.sqrt(times) * (1 + math.sqrt(2 * math.log(1 / check_delta(delta)))))
+
+
+def optimal_share(epsilon: float, delta: float, times: int) -> float:
+    """The largest share whose ``times``-fold composition is (epsilon, delta)-private, never below eps/k.
+
+    >>> share = optimal_share(1.0, 1e-6, 16)
+    >>> share > advanced_share(1.0, 1e-6, 16) and delta_of(share, 16, 1.0) <= 1e-6
+    True
+    """
+    whole, allowed = positive("epsilon", epsilon), check_delta(delta) * (1 - 1e-9)
+    low, high = whole / times, whole
+    for _ in range(100):
+        middle = (low + high) / 2
+        low, high = (middle, high) if delta_of(middle, times, whole) <= allowed else (low, middle)
+    return low

@@ -1,0 +1,85 @@
+"""What a shuffler adds: the central privacy of n reports of which nobody knows whose is which.
+
+Feldman, McMillan, Talwar, "Hiding among the clones: a simple and nearly optimal analysis of privacy
+amplification by shuffling" (FOCS 2021): n reports of an epsilon_0-private randomizer, shuffled, are
+(epsilon, delta)-private with delta the hockey-stick divergence of two simple distributions. With C ~
+Bin(n - 1, e^-epsilon_0), A ~ Bin(C, 1/2) and a coin that shows 1 with probability e^epsilon_0 / (1 +
+e^epsilon_0), they are those of (A + coin, C - A + 1 - coin) and of the same with the coin turned over.
+
+This is information for an analyst: a study's own claim never rests on a shuffler.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ..formats.checks import integer, positive
+from .composition import check_delta
+
+TAIL = 1e-3
+"""Of delta: the part that is spent on clones too rare to be summed over."""
+MAX_PEOPLE = 10**12
+SUMMANDS = 4000
+"""Numbers of clones that are summed over one by one."""
+
+
+def shuffled_delta(epsilon_0: float, n: int, epsilon: float) -> float:
+    """An upper bound on delta for n shuffled reports."""
+    people = integer("n", n, 2, MAX_PEOPLE)
+    return _delta(positive("epsilon_0", epsilon_0), people, positive("epsilon", epsilon), 1e-16)
+
+
+def _delta(epsilon_0: float, n: int, epsilon: float, tail: float) -> float:
+    # scipy is imported here: a participant's device never computes this.
+    from scipy.special import bdtrc
+    from scipy.stats import binom
+
+    rare, grow = math.exp(-epsilon_0), math.exp(epsilon)
+    keep = 1 / (1 + rare)
+    low, high = (int(binom.ppf(end, n - 1, rare)) for end in (tail / 2, 1 - tail / 2))
+    # Where there are many, in steps: delta falls with the number of clones, so a step's lower end bounds it.
+    step = max(1, (high - low) // SUMMANDS)
+    clones = np.arange(max(low, 0), high + 1, step)
+    ends = np.minimum(clones + step - 1, high)
+    weight = binom.cdf(ends, n - 1, rare) - binom.cdf(clones - 1, n - 1, rare)
+    # The ratio (p j + q (c + 1 - j)) / (q j + p (c + 1 - j)) grows with j, and exceeds e^epsilon from here.
+    first = np.ceil((clones + 1.0) * (grow * keep - (1 - keep)) / ((2 * keep - 1) * (grow + 1)) - 1e-12)
+    # P(A >= j) and P(A >= j - 1), for A + coin >= j with the coin at 0 and at 1.
+    without, with_it = (
+        np.where(place <= 0, 1.0, np.where(place > clones, 0.0, bdtrc(np.maximum(place - 1, 0), clones, 0.5)))
+        for place in (first, first - 1)
+    )
+    one = keep * with_it + (1 - keep) * without
+    other = (1 - keep) * with_it + keep * without
+    return float((weight * np.maximum(one - grow * other, 0.0)).sum()) + tail
+
+
+def shuffled_epsilon(epsilon_0: float, n: int, delta: float) -> float:
+    """The central epsilon of n shuffled reports at ``delta``; never above epsilon_0.
+
+    >>> shuffled_epsilon(1.0, 10_000, 1e-6) < 0.1
+    True
+    """
+    loss, people = positive("epsilon_0", epsilon_0), integer("n", n, 2, MAX_PEOPLE)
+    allowed = check_delta(delta)
+    low, high = 0.0, loss
+    for _ in range(40):
+        middle = (low + high) / 2
+        enough = _delta(loss, people, middle, TAIL * allowed) <= allowed
+        low, high = (low, middle) if enough else (middle, high)
+    return high
+
+
+def clones_bound(epsilon_0: float, n: int, delta: float) -> float:
+    """The closed form of the same paper (Theorem 3.1), looser than the sum.
+
+    ln(1 + (e^e0 - 1)/(e^e0 + 1) (8 sqrt(e^e0 L / n) + 8 e^e0 / n)) with L = ln(4/delta); it holds for
+    epsilon_0 <= ln(n / (16 ln(2/delta))), and is infinite beyond.
+    """
+    grow = math.exp(positive("epsilon_0", epsilon_0))
+    if grow > n / (16 * math.log(2 / check_delta(delta))):
+        return math.inf
+    root = 8 * math.sqrt(grow * math.log(4 / delta) / n) + 8 * grow / n
+    return math.log1p((grow - 1) / (grow + 1) * root)

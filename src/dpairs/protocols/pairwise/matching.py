@@ -1,0 +1,140 @@
+"""Who computes with whom: pairs of people from public coins.
+
+People are first dealt into groups, at random and of equal sizes, and only people of one group meet. That
+changes nothing about a single pair, which is a random pair of people all the same; but groups share nobody,
+so the spread of their means is an honest standard error however many pairs a person is in.
+
+`permutations`: in every round a fresh random order, neighbours meet (the paper's scheme).
+`disjoint`: the rounds of a tournament, so that no two people meet twice (its footnote).
+`classes`: a person of one class meets one of the other, so that no pair is wasted on two people of one class;
+the larger class is used up before anybody of it is asked again.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import NotAsked, NotEnoughData
+from ...garbled.wire import Pair
+from ...randomness.coins import WORDS_IN_BLOCK, Coins
+
+PAIRING = 6
+"""The purpose of these coins."""
+GROUPS = 64
+LEAST, SPARE = 64, 16
+"""People of each class that a group has at least, where there are several; and for each round of pairing."""
+Index = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """All pairs of a study: a pair's number says its group (number % 64), round, and place in it."""
+
+    numbers: Index
+    rounds: Index
+    garblers: Index
+    """The index of the one who garbles, in the last stratum where there are two."""
+    evaluators: Index
+    """The index of the one who evaluates, in the first stratum."""
+
+    def pair(self, study_id: str, number: int, strata: int) -> Pair:
+        """The pair of that number, as its session names it: people of two strata get different numbers."""
+        found = np.flatnonzero(self.numbers == number)
+        if found.size == 0:
+            raise NotAsked(f"there is no pair {number}: the {len(self)} pairs are {self._few()}")
+        place = int(found[0])
+        garbler, evaluator = int(self.garblers[place]), int(self.evaluators[place])
+        if strata == 2:
+            garbler, evaluator = 2 * garbler + 1, 2 * evaluator
+        return Pair(study_id, garbler, evaluator, int(self.rounds[place]))
+
+    def _few(self) -> str:
+        shown = ", ".join(map(str, np.sort(self.numbers)[:6].tolist()))
+        return shown if len(self) <= 6 else f"{shown}, ..."
+
+    def __len__(self) -> int:
+        """How many pairs there are."""
+        return self.numbers.size
+
+
+def match(coins: Coins, sizes: Mapping[str, int], rounds: int, matching: str, first: int = 0) -> Pairs:
+    """The pairs of ``sizes`` people in ``rounds`` rounds; each person is in at most one pair of a round.
+
+    ``first`` is the index of the first person; all coins are those of the indices from there on.
+    """
+    least = min(sizes.values())
+    if least < (2 if len(sizes) == 1 else 1):
+        raise NotEnoughData(f"no pair can be made of {', '.join(f'{n} {name}' for name, n in sizes.items())}")
+    others = least - 1 + least % 2
+    if matching == "disjoint" and rounds > others:
+        raise NotEnoughData(
+            f"{rounds} rounds of disjoint pairs need more people: {least} have {others} rounds"
+        )
+    groups = max(1, min(GROUPS, least // max(LEAST, SPARE * rounds)))
+    dealt = [
+        _dealt(coins, stratum, first, people, groups, rounds) for stratum, people in enumerate(sizes.values())
+    ]
+    found: list[tuple[Index, Index, int, int]] = []
+    for group in range(groups):
+        for number in range(rounds):
+            if len(dealt) == 1:
+                pairs = _in_group(*dealt[0][group], number, matching)
+            else:
+                pairs = _across(dealt[0][group][0], dealt[1][group][0], number)
+            found.append((*pairs, group, number))
+    places = max(pairs[0].size for pairs in found)
+    numbers = [GROUPS * (number * places + np.arange(one.size)) + group for one, _, group, number in found]
+    return Pairs(
+        np.concatenate(numbers),
+        np.concatenate([np.full(one.size, number) for one, _, _, number in found]),
+        np.concatenate([other for _, other, _, _ in found]),
+        np.concatenate([one for one, _, _, _ in found]),
+    )
+
+
+def _dealt(
+    coins: Coins, stratum: int, first: int, people: int, groups: int, rounds: int
+) -> list[tuple[Index, NDArray[np.uint64]]]:
+    """Each group's members in a random order, with a public word of each for every round."""
+    blocks = -(-(rounds + 1) // WORDS_IN_BLOCK)
+    words = coins.words(PAIRING, stratum, first * blocks, people * blocks).reshape(
+        people, blocks * WORDS_IN_BLOCK
+    )
+    order = np.argsort(words[:, 0], kind="stable")
+    # Even sizes, so that at most one person is left over, not one of each group.
+    ends = [2 * round(group * people / (2 * groups)) for group in range(groups)] + [people]
+    members = [order[start:end] for start, end in pairwise(ends)]
+    return [(each, words[each, 1:]) for each in members]
+
+
+def _in_group(members: Index, words: NDArray[np.uint64], number: int, matching: str) -> tuple[Index, Index]:
+    """The pairs of one round within a group."""
+    if matching == "permutations":
+        order = members[np.argsort(words[:, number], kind="stable")]
+        half = order.size // 2 * 2
+        return order[0:half:2], order[1:half:2]
+    # A round-robin tournament: one stays, the others move on by one place; opposite places meet. With an odd
+    # number of people, who meets the empty place rests.
+    size = members.size + members.size % 2
+    seats = np.concatenate(([0], 1 + (np.arange(size - 1) + number) % (size - 1)))
+    first, second = seats[: size // 2], seats[: size // 2 - 1 : -1]
+    both = (first < members.size) & (second < members.size)
+    return members[first[both]], members[second[both]]
+
+
+def _across(first: Index, second: Index, number: int) -> tuple[Index, Index]:
+    """The pairs of one round between two classes of a group.
+
+    The smaller class goes through the larger one, in stretches of its own size. Every L / gcd(S, L) rounds it
+    is through and back at the beginning; then it starts one place further, so that nobody meets twice.
+    """
+    small, large = (first, second) if first.size <= second.size else (second, first)
+    turns = large.size // math.gcd(small.size, large.size)
+    partners = large[(np.arange(small.size) + number * small.size + number // turns) % large.size]
+    return (small, partners) if small is first else (partners, small)

@@ -1,0 +1,1 @@
+"""The `projection` protocol: a pilot round, then one randomized bit of the influence function."""

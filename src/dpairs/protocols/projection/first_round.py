@@ -1,0 +1,292 @@
+"""The `projection` protocol, first round: a part of the people gives a pilot.
+
+Two rounds, and each person acts in one. The first yields a rough distribution g; with it, the statistic
+becomes the mean of a function of one person's value (see `statistics.linear`), which the people of
+the second round send as one randomized bit (see `projection_bits`). Privacy is pure and local, and the
+error hardly depends on the size of the domain. Ghazi, Kamath, Kumar, Manurangsi and Sealfon, "On computing
+pairwise statistics with local differential privacy" (NeurIPS 2023), show in another form, of three
+rounds, that interaction removes that dependence.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...data.domains import Domain, Integers, Interval
+from ...data.grids import Grid
+from ...errors import BadFile, BadParameter, NotEnoughData, NotEstimable
+from ...formats.canonical import agreed
+from ...formats.checks import choice, fields, integer, real, required
+from ...privacy import PrivacyClaim, local_claim
+from ...randomness import Randomness
+from ...randomness.coins import Coins
+from ...statistics import Kernel, Statistic
+from ..base import Answer, Protocol
+from ..counts import Counts
+from ..histogram import Histogram
+from ..rounds import BLOCK, asked_first, places_in_first
+from ..theory import MAX_PEOPLE
+from ..tree.leaves import Leaves, bits_of
+from .pilot import Pilot, PublicNoise, from_histogram
+from .pilot_tree import GRID_BITS, PilotTree
+from .reading import Earlier
+from .second_round import SecondRound, nominal
+
+FEW_CELLS = 64
+"""Up to so many cells the first round asks for the cell itself."""
+MANY_CELLS = 1024
+"""The same for a kernel that only knows whether two people agree."""
+PILOTS = ("histogram", "tree")
+FEW_PEOPLE = 4
+"""Below so many people an estimate has no variance that could be known."""
+EXPECTED = 10**5
+"""How many people a study is made for when it is not said."""
+MAX_USUAL = 32
+"""Bits of whole numbers that are told apart when nothing is said."""
+LEAST_SHARE, LARGEST_SHARE = 4, 24
+"""The first round's people of every 64, when the study chooses."""
+
+
+@dataclass(frozen=True)
+class Projection(Protocol):
+    """The first round: ``share`` of every 64 people answer ``pilot``."""
+
+    statistic: Statistic
+    domains: tuple[Domain, ...]
+    share: int
+    pilot: Histogram | PilotTree
+    name: ClassVar[str] = "projection"
+    rounds: ClassVar[int] = 2
+    uses_coins: ClassVar[bool] = True
+    options: ClassVar[tuple[str, ...]] = (
+        "pilot_fraction",
+        "pilot",
+        "bins",
+        "n",
+        "mechanism",
+        "prior",
+        "progress",
+    )
+    estimators: ClassVar[tuple[str, ...]] = ("pilot",)
+
+    def __post_init__(self) -> None:
+        """Refuse shares that leave a round empty."""
+        integer("the share of people in the first round", self.share, 1, BLOCK - 1)
+
+    @classmethod
+    def create(
+        cls,
+        statistic: Statistic,
+        domains: tuple[Domain, ...],
+        epsilon: float,
+        *,
+        pilot_fraction: float | None = None,
+        pilot: str | None = None,
+        bins: int | Sequence[int] | None = None,
+        n: int | None = None,
+        mechanism: str | None = None,
+        prior: Sequence[float] | None = None,
+        progress: Callable[[int], None] | None = None,
+    ) -> Projection:
+        """Choose what the first round asks, and how many people it asks.
+
+        ``mechanism`` (with ``prior`` and ``progress``) is a histogram pilot's, as `Histogram.create` has
+        it.
+        """
+        statistic.check_domains(domains)
+        expected = EXPECTED if n is None else integer("n", n, 2, MAX_PEOPLE)
+        kind = _kind(statistic, domains, bins) if pilot is None else choice("pilot", pilot, PILOTS)
+        if kind == "histogram":
+            if bins is None and len(domains) == 1 and isinstance(domains[0], Integers):
+                bins = domains[0].size
+            asked = Histogram.create(
+                statistic,
+                domains,
+                epsilon,
+                bins=bins,
+                n=expected,
+                mechanism=mechanism or "projective",
+                prior=prior,
+                progress=progress,
+            )
+            roughness = 0.25 * asked.grid.cells
+            share = _share(pilot_fraction, expected, epsilon, roughness)
+            return cls(asked.statistic, domains, share, asked)
+        if mechanism is not None or prior is not None:
+            raise BadParameter(
+                "the first round asks about a tree here; only pilot='histogram' has a mechanism"
+            )
+        bits = _bits(statistic, domains, bins)
+        if isinstance(statistic, Kernel):
+            leaves = Leaves(statistic.cell_domains(domains), bits)
+            statistic = statistic.tabulate(Grid(tuple(map(leaves.axis, range(len(bits))))), "average")
+        roughness = sum(bits) * (1.0 if len(domains) == 1 else 1.5)
+        share = _share(pilot_fraction, expected, epsilon, roughness)
+        return cls(statistic, domains, share, PilotTree.over(statistic, domains, epsilon, bits, share))
+
+    @classmethod
+    def from_json(
+        cls, statistic: Statistic, domains: tuple[Domain, ...], spec: Mapping[str, Any]
+    ) -> Projection | SecondRound:
+        """Read either round's parameters back."""
+        if spec.get("round") == 2:
+            return SecondRound.from_json(statistic, domains, spec)
+        names = ("round", "share", "pilot")
+        fields(f"protocol {cls.name!r}", spec, ("name", *names))
+        required(f"protocol {cls.name!r}", spec, names)
+        if spec["round"] != 1 or not isinstance(spec["pilot"], Mapping):
+            raise BadFile(f"protocol {cls.name!r} has rounds 1 and 2, and a first round has a pilot")
+        share = integer("share", spec["share"], 1, BLOCK - 1)
+        if spec["pilot"].get("name") == Histogram.name:
+            return cls(statistic, domains, share, Histogram.from_json(statistic, domains, spec["pilot"]))
+        choice("pilot", spec["pilot"].get("name"), (Histogram.name, PilotTree.name))
+        return cls(statistic, domains, share, PilotTree.read(statistic, domains, spec["pilot"], share))
+
+    def to_json(self) -> dict[str, Any]:
+        return {"name": self.name, "round": 1, "share": self.share, "pilot": self.pilot.to_json()}
+
+    @property
+    def symbols(self) -> int:
+        return self.pilot.symbols
+
+    @property
+    def epsilon(self) -> float:
+        return self.pilot.epsilon
+
+    def asked(self, coins: Coins, stratum: int, first: int, count: int) -> NDArray[np.bool_]:
+        """The people of the first round."""
+        return asked_first(coins, stratum, first, count, self.share)
+
+    def places(self, coins: Coins, stratum: int, indices: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Among the people of the first round."""
+        return places_in_first(coins, stratum, indices, self.share)
+
+    def randomize(
+        self, coins: Coins, stratum: int, first_index: int, columns: Sequence[Any], bits: Randomness
+    ) -> NDArray[Any]:
+        return self.pilot.randomize(coins, stratum, first_index, columns, bits)
+
+    def empty_counts(self, coins: Coins, stratum: int) -> Counts:
+        return self.pilot.empty_counts(coins, stratum)
+
+    def estimate(self, counts: Mapping[str, Any], estimator: str) -> Answer:
+        """What the first round says alone."""
+        return self.pilot.estimate(counts, self.pilot.estimators[0])
+
+    def next_round(
+        self, study_id: str, coins: Coins, counts: Mapping[str, Any], epsilon: float
+    ) -> SecondRound:
+        """The second round: the pilot's function for each stratum, and how far it may be off."""
+        people = {stratum: int(each.people) for stratum, each in counts.items()}
+        for stratum, number in people.items():
+            if number == 0:
+                whose = "" if len(people) == 1 else f" of the {stratum} class"
+                raise NotEnoughData(f"nobody{whose} answered in the first round, so there is no pilot")
+        pilot = self._pilot(counts, PublicNoise(coins))
+        return SecondRound.of(
+            self.statistic,
+            self.domains,
+            pilot,
+            Earlier(study_id, self.share, people, self._alone(counts, people)),
+            epsilon,
+        )
+
+    def _pilot(self, counts: Mapping[str, Any], noise: PublicNoise) -> Pilot:
+        if isinstance(self.pilot, Histogram):
+            return from_histogram(self.pilot, counts, noise)
+        return self.pilot.pilot(counts, noise)
+
+    def _alone(self, counts: Mapping[str, Any], people: Mapping[str, int]) -> tuple[float, float] | None:
+        """The first round's own unbiased estimate and its variance, in the unit of the second's."""
+        if not isinstance(self.pilot, Histogram) or min(people.values()) < FEW_PEOPLE:
+            return None
+        try:
+            value, variance = self.pilot.in_unit(counts, nominal(self.statistic))
+        except (NotEstimable, NotEnoughData):
+            return None
+        if not (math.isfinite(value) and 0 < variance < math.inf):
+            return None
+        return agreed(value), agreed(variance)
+
+    def privacy(self, epsilon_asked: float) -> PrivacyClaim:
+        """Pure epsilon-LDP in two rounds, of which each person acts in one."""
+        theorem = "exact ratio of the answer's probabilities, integers out of 2^64"
+        columns = self.statistic.private_columns
+        return local_claim(self.epsilon, epsilon_asked, 0.0, columns, theorem, self.rounds)
+
+
+def _kind(statistic: Statistic, domains: tuple[Domain, ...], bins: Any) -> str:
+    """A histogram where cells are few and the statistic joins pairs, else a tree."""
+    columns = statistic.cell_domains(domains)
+    cells = math.prod(math.inf if isinstance(domain, Interval) else domain.size for domain in columns)
+    enough = MANY_CELLS if statistic.needs == "discrete" else FEW_CELLS
+    asked = bins is not None and any(isinstance(domain, (Interval, Integers)) for domain in domains)
+    return "histogram" if cells <= enough and not asked and len(statistic.strata) < 3 else "tree"
+
+
+def _bits(statistic: Statistic, domains: tuple[Domain, ...], bins: Any) -> tuple[int, ...]:
+    """The bits of every private column: as asked, or as many as are of use."""
+    asked = list(bins) if isinstance(bins, (list, tuple)) else [bins] * len(domains)
+    if len(asked) != len(domains):
+        raise BadParameter(f"bins must be one number for each of {len(domains)} domain(s), not {len(asked)}")
+    usual = _usual_bits(statistic, len(domains))
+    found = [
+        _column_bits(domain, usual, deep=len(statistic.strata) > 1, bins=count)
+        for domain, count in zip(statistic.cell_domains(domains), [*asked, None], strict=False)
+    ]
+    if len(found) > 1 and sum(found) > GRID_BITS:
+        raise BadParameter(
+            f"a pilot on several columns has at most 2^{GRID_BITS} cells, not 2^{sum(found)}: give fewer bins"
+        )
+    return tuple(found)
+
+
+def _usual_bits(statistic: Statistic, domains: int) -> int:
+    if isinstance(statistic, Kernel):
+        return 8 // domains
+    if domains > 1:
+        return GRID_BITS // 2
+    if statistic.needs == "discrete":
+        return MAX_USUAL
+    return 16 if len(statistic.strata) > 1 else 8 if statistic.needs == "ordered" else 6
+
+
+def _column_bits(domain: Domain, usual: int, deep: bool, bins: Any) -> int:
+    if not isinstance(domain, (Interval, Integers)):
+        return bits_of(domain.size)
+    most = 52 if isinstance(domain, Interval) else bits_of(domain.size)
+    if bins is None:
+        return min(most, MAX_USUAL if deep and isinstance(domain, Integers) else usual)
+    count = integer("bins", bins, 2, 2**most)
+    if count & (count - 1):
+        raise BadParameter(f"bins of a pilot tree must be a power of 2, not {bins}")
+    return count.bit_length() - 1
+
+
+def _share(fraction: float | None, n: int, epsilon: float, roughness: float) -> int:
+    """The people of every 64 that the first round asks: as asked, or of least predicted error.
+
+    With c = (e^eps + 1) / (e^eps - 1) and N people, the second round's standard error is about c / 2 over
+    sqrt(N (1 - f)) of the function's range, and the second-order rest about c^2 over N f, times a
+    roughness that was measured for each kind of pilot.
+    """
+    if fraction is not None:
+        wanted = real("pilot_fraction", fraction)
+        if not 1 / BLOCK <= wanted <= 1 - 1 / BLOCK:
+            raise BadParameter(
+                f"pilot_fraction must lie between 1/{BLOCK} and {BLOCK - 1}/{BLOCK}, not {fraction!r}"
+            )
+        return round(wanted * BLOCK)
+    factor = 1 / math.tanh(min(epsilon, 60.0) / 2)
+
+    def error(share: int) -> float:
+        part = share / BLOCK
+        return factor**2 / 4 / (n * (1 - part)) + (roughness * factor**2 / (n * part)) ** 2
+
+    return min(range(LEAST_SHARE, LARGEST_SHARE + 1), key=error)

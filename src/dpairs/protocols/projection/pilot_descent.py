@@ -1,0 +1,168 @@
+"""From the noisy levels of one stratum's tree to a distribution, from the root down."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..tree.hierarchy import Level, Solution, children, least_squares
+from ..tree.leaves import Leaves
+from ..tree.oracle import Oracle
+from .pilot import PublicNoise
+
+Vector = NDArray[np.float64]
+WHOLE_LEVELS = 10
+"""Levels explored whole; below, only where people are."""
+LEAST = 1.0
+"""A node is looked into when its share is above so many standard errors of its halves' estimates."""
+MAX_CUTS = 512
+TINY = 1e-24
+
+
+@dataclass(frozen=True, eq=False)
+class Descent:
+    """The share of people in every explored node, and which nodes were looked into."""
+
+    levels: list[Level]
+    masses: list[Vector]
+    into: list[NDArray[np.bool_]]
+    leaves: Leaves
+
+    def _ended(self) -> Iterator[tuple[int, NDArray[np.uint64], Vector]]:
+        """The nodes that were not looked into: level, nodes, shares."""
+        alive = np.ones(1, dtype=bool)
+        for number, (level, masses, into) in enumerate(zip(self.levels, self.masses, self.into, strict=True)):
+            ended = alive & ~into
+            yield number, level.nodes[ended], masses[ended]
+            alive = np.repeat(into[level.expanded], 2)
+
+    def together(self, leaves: bool) -> float:
+        """The share of pairs that lie in one part; single ``leaves`` count as parts or not."""
+        depth = sum(self.leaves.bits)
+        shares = [masses for level, _, masses in self._ended() if leaves or level < depth]
+        return float(sum((masses**2).sum() for masses in shares))
+
+    @cached_property
+    def _parts(self) -> tuple[Vector, Vector, Vector]:
+        """Start, width and share of the parts that were not looked into (one column)."""
+        depth, found = sum(self.leaves.bits), []
+        for number, nodes, masses in self._ended():
+            width = 2.0 ** (depth - number)
+            starts = nodes.astype(np.float64) * width
+            found.append(np.stack([starts, np.full(starts.size, width), masses]))
+        parts = np.concatenate(found, axis=1)
+        parts = parts[:, parts[0] < self.leaves.end]
+        starts, widths, masses = parts[:, np.argsort(parts[0])]
+        return starts, widths, masses
+
+    @property
+    def starts(self) -> Vector:
+        """The first leaf of every part."""
+        return self._parts[0]
+
+    @property
+    def widths(self) -> Vector:
+        """How many leaves every part has."""
+        return self._parts[1]
+
+    def between(self, edges: Vector) -> Vector:
+        """The shares between edges, with every part evenly filled."""
+        starts, _, masses = self._parts
+        reached = np.concatenate(([0.0], np.cumsum(masses)))
+        return np.diff(np.interp(edges, np.append(starts, self.leaves.end), reached))
+
+
+@dataclass(frozen=True, eq=False)
+class Explored:
+    """The explored levels of a tree with the noise of each (variances of shares), and their solution."""
+
+    levels: list[Level]
+    noise: list[float]
+    chance: list[float]
+    """How far a share is off because only some people answer about a level, relative to its own variance."""
+    solution: Solution
+    leaves: Leaves
+
+    def descend(self) -> Descent:
+        return descend(self.solution, self.leaves)
+
+    def imagine(self, truth: Descent, noise: PublicNoise) -> Descent:
+        """The distribution that would be found if ``truth`` were true, with other noise."""
+        measured = [np.empty(0)]
+        for number in range(1, len(truth.masses)):
+            masses, variance = truth.masses[number], self.noise[number]
+            error = np.zeros_like(masses)
+            if np.isfinite(variance):
+                spread = variance + self.chance[number] * masses * (1 - masses)
+                error = noise.normals(masses.size) * np.sqrt(spread)
+                if masses.size == 2**number:
+                    # The counts of a whole level add up to the people there are: their errors to nothing.
+                    error -= error.sum() * spread / spread.sum()
+            measured.append(masses + error)
+        return descend(least_squares(self.levels, measured, self.noise, 1.0), self.leaves)
+
+
+def explore(oracles: Sequence[Oracle], leaves: Leaves) -> Explored:
+    """Solve on all nodes of the upper levels, and below on the children of nodes worth looking into."""
+    depth, people = len(oracles), oracles[0].people
+    top = min(depth, WHOLE_LEVELS)
+    levels = [
+        Level(np.arange(2**level, dtype=np.uint64), np.full(2**level, level < top))
+        for level in range(top + 1)
+    ]
+    measured = [np.empty(0)]
+    measured += [oracle(level.nodes) / people for oracle, level in zip(oracles, levels[1:], strict=False)]
+    # At a very large epsilon there is no noise to speak of, but weights need some.
+    noise = [0.0] + [max(oracle.noise / people**2, TINY) for oracle in oracles]
+    while True:
+        solution = least_squares(levels, measured, noise[: len(levels)], 1.0)
+        if len(levels) > depth:
+            break
+        found = descend(solution, leaves)
+        masses, deeper = found.masses[-1], noise[len(levels)]
+        alive = _alive(found)
+        into = alive & (masses > LEAST * np.sqrt(deeper))
+        if not into.any():
+            break
+        levels[-1] = Level(levels[-1].nodes, into)
+        below = children(levels[-1].nodes[into])
+        measured.append(oracles[len(levels) - 1](below) / people)
+        levels.append(Level(below, np.zeros(below.size, dtype=bool)))
+    # One sign's noise is there whoever answers; a report of several signs leaves the choice of people bare.
+    chance = [0.0] + [(each.scale - 1) / people if each.parities > 1 else 0.0 for each in oracles]
+    return Explored(levels, noise[: len(levels)], chance, solution, leaves)
+
+
+def _alive(found: Descent) -> NDArray[np.bool_]:
+    """The nodes of the last level whose ancestors were all looked into."""
+    alive = np.ones(1, dtype=bool)
+    for level, into in zip(found.levels[:-1], found.into[:-1], strict=True):
+        alive = np.repeat((alive & into)[level.expanded], 2)
+    return alive
+
+
+def descend(solution: Solution, leaves: Leaves) -> Descent:
+    """Share out each node's people among its halves."""
+    masses, into = [np.ones(1)], []
+    alive = np.ones(1, dtype=bool)
+    for number in range(1, len(solution.levels)):
+        above, here = solution.levels[number - 1], solution.levels[number]
+        pair, variances = (each[number].reshape(-1, 2) for each in (solution.estimates, solution.variances))
+        mass = masses[-1][above.expanded]
+        looked = alive[above.expanded] & (mass > LEAST * np.sqrt(variances.max(axis=1)))
+        extent = leaves.extents(number, here.nodes).reshape(-1, 2)
+        total = extent.sum(axis=1)
+        even = np.divide(extent[:, 0], total, out=np.full(total.size, 0.5), where=total > 0)
+        measured = np.clip((mass + pair[:, 0] - pair[:, 1]) / 2, 0.0, mass)
+        left = np.where(looked & (extent > 0).all(axis=1), measured, mass * even)
+        masses.append(np.stack([left, mass - left], axis=1).reshape(-1))
+        entered = np.zeros(above.nodes.size, dtype=bool)
+        entered[above.expanded] = looked
+        into.append(entered)
+        alive = np.repeat(looked, 2)
+    into.append(np.zeros(solution.levels[-1].nodes.size, dtype=bool))
+    return Descent(solution.levels, masses, into, leaves)

@@ -1,0 +1,199 @@
+"""A first round on a tree: the leaves of one or several columns, one bit (or a few) from each person.
+
+The answers are those of the `tree` protocol, for any number of strata and of columns. From them, for
+each stratum: least squares over all levels; then from the root down, a node's people are shared among its
+two halves by the difference that was measured, never below nothing. A node with too few people for its
+halves to be told apart is not looked into: it is taken to be evenly filled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...data.domains import Domain, Integers, Interval
+from ...data.grids import Grid
+from ...errors import BadFile, BadParameter, NotEstimable
+from ...formats.checks import fields, integer, required
+from ...mechanisms import KaryResponse
+from ...randomness.coins import Coins
+from ...statistics import Statistic
+from ..base import Answer
+from ..rounds import place_in_first
+from ..tree.counts import TreeCounts
+from ..tree.estimate import Evidence
+from ..tree.leaves import Leaves, bits_of
+from ..tree.parities import best_parities
+from ..tree.protocol import MAX_DEPTH, Tree, responses_from_json
+from .pilot import REPLICATES, Masses, Pilot, PublicNoise
+from .pilot_descent import MAX_CUTS, Descent, explore
+
+DEEP_BITS = 14
+"""From so many bits on, a leaf that many people share is taken for one value."""
+GRID_BITS = 10
+"""Up to so many bits all leaves are cells; deeper trees, of one column, are cut where people are."""
+
+
+@dataclass(frozen=True)
+class PilotTree(Tree):
+    """A tree over all private columns, asked of the people of the first round."""
+
+    bits: tuple[int, ...] = ()
+    share: int = 1
+    name: ClassVar[str] = "pilot-tree"
+
+    def check_shape(self) -> None:
+        """Refuse numbers of bits that the domains cannot have."""
+        if len(self.bits) != len(self.columns) or sum(self.bits) != self.depth:
+            raise BadParameter("a pilot tree needs a number of bits for each private column")
+        if len(self.bits) > 1:
+            integer("the bits of a pilot tree over several columns", self.depth, 2, GRID_BITS)
+        for domain, bits in zip(self.columns, self.bits, strict=True):
+            most = 52 if isinstance(domain, Interval) else bits_of(domain.size)
+            least = 1 if isinstance(domain, (Interval, Integers)) else most
+            integer(f"the bits of a pilot tree on {domain!r}", bits, least, most)
+            if isinstance(domain, Interval):
+                width = (domain.high - domain.low) / 2.0**bits
+                if not (domain.low + width > domain.low and domain.high - width < domain.high):
+                    raise BadParameter(f"{domain!r} is too narrow for 2^{bits} bins of its floats")
+
+    @classmethod
+    def over(
+        cls,
+        statistic: Statistic,
+        domains: tuple[Domain, ...],
+        epsilon: float,
+        bits: tuple[int, ...],
+        share: int,
+    ) -> PilotTree:
+        """The tree with as many parities in a report as are best for ``epsilon``."""
+        depth = sum(bits)
+        one = KaryResponse.for_epsilon(2, epsilon)
+        more = range(1, best_parities(epsilon, depth) if epsilon > 1 else 1)
+        responses = (one, *(KaryResponse.for_epsilon(2 << step, epsilon) for step in more))
+        return cls(statistic, domains, depth, "users", "others", responses, 0.0, bits, share)
+
+    @classmethod
+    def read(
+        cls, statistic: Statistic, domains: tuple[Domain, ...], spec: Mapping[str, Any], share: int
+    ) -> PilotTree:
+        fields(f"pilot {cls.name!r}", spec, ("name", "bits", "floors"))
+        required(f"pilot {cls.name!r}", spec, ("bits", "floors"))
+        responses = responses_from_json(cls.name, spec["floors"])
+        if not isinstance(spec["bits"], list):
+            raise BadFile(f"protocol {cls.name!r} needs a list of bits")
+        bits = tuple(integer("bits", each, 1, MAX_DEPTH) for each in spec["bits"])
+        return cls(statistic, domains, sum(bits), "users", "others", responses, 0.0, bits, share)
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "name": self.name,
+            "bits": list(self.bits),
+            "floors": [str(response.floor) for response in self.responses],
+        }
+
+    @property
+    def columns(self) -> tuple[Domain, ...]:
+        """The domain of every private column."""
+        return self.statistic.cell_domains(self.domains)
+
+    @cached_property
+    def nodes(self) -> Leaves:
+        return Leaves(self.columns, self.bits)
+
+    def people(self, columns: Sequence[Any]) -> NDArray[np.uint64]:
+        """The leaf of each person."""
+        return self.nodes.codes(columns, self.statistic.private_columns)
+
+    def _assigned(
+        self, coins: Coins, stratum: int, first: int, count: int
+    ) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
+        # Levels are dealt out evenly among those who are asked, so they need numbers without gaps.
+        return super()._assigned(coins, stratum, place_in_first(coins, stratum, first, self.share), count)
+
+    def estimate(self, counts: Mapping[str, TreeCounts], estimator: str) -> Answer:
+        """A tree alone gives no answer, only a pilot."""
+        raise NotEstimable(
+            "this is the tally of a first round, which gives a pilot and no answer of its own: "
+            "make the second round with Study.next"
+        )
+
+    @cached_property
+    def cells(self) -> Grid:
+        return Grid(tuple(self.nodes.axis(place) for place in range(len(self.bits))))
+
+    def pilot(self, counts: Mapping[str, TreeCounts], noise: PublicNoise) -> Pilot:
+        """The distributions of all strata on common cells."""
+        evidence = Evidence(tuple(counts.values()), self.depth, self.responses, self.rows, False, "half")
+        explored = {
+            stratum: explore(oracles, self.nodes)
+            for (stratum, each), oracles in zip(counts.items(), evidence.oracles, strict=True)
+        }
+        descents = {stratum: each.descend() for stratum, each in explored.items()}
+        imagined = [
+            {stratum: explored[stratum].imagine(descents[stratum], noise) for stratum in explored}
+            for _ in range(REPLICATES)
+        ]
+        if self.depth <= GRID_BITS:
+            return Pilot(
+                self.cells,
+                self._on_leaves(descents),
+                [self._on_leaves(each) for each in imagined],
+                self._uneven(descents),
+            )
+        listed = not isinstance(self.columns[0], (Interval, Integers))
+        edges = np.arange(self.nodes.end + 1) if listed else common_edges(descents, self.nodes)
+        grid = Grid((self.nodes.axis(0, edges[:-1]),))
+
+        def on_edges(found: Mapping[str, Descent]) -> Masses:
+            return {stratum: each.between(edges) for stratum, each in found.items()}
+
+        return Pilot(
+            grid,
+            on_edges(descents),
+            list(map(on_edges, imagined)),
+            self._uneven(descents),
+            single=np.diff(edges) == 1,
+        )
+
+    def _uneven(self, found: Mapping[str, Descent]) -> float:
+        """On listed values people lie evenly or not at all; numbers within a part may lie anyhow.
+
+        A leaf of a deep tree that many people share is one value; a leaf of the plane is a wide cell.
+        """
+        if not any(self._binned(place) for place in range(len(self.bits))):
+            return 0.0
+        return max(each.together(leaves=self.depth < DEEP_BITS) for each in found.values())
+
+    def _binned(self, place: int) -> bool:
+        """Whether a column's leaves hold more than one value."""
+        domain = self.columns[place]
+        return isinstance(domain, Interval) or bits_of(domain.size) > self.bits[place]
+
+    def _on_leaves(self, found: Mapping[str, Descent]) -> Masses:
+        """Shares of all leaves, in the order of the grid's cells."""
+        return {stratum: each.masses[-1][self._order] for stratum, each in found.items()}
+
+    @cached_property
+    def _order(self) -> NDArray[np.int64]:
+        """The leaf of every cell."""
+        shape = [axis.bins for axis in self.cells.axes]
+        parts = [each.reshape(-1).astype(np.uint64) for each in np.indices(shape)]
+        return self.nodes.interleave(parts).view(np.int64)
+
+
+def common_edges(descents: Mapping[str, Descent], leaves: Leaves) -> NDArray[np.float64]:
+    """Where some stratum's tree was cut: the coarsest cuts, if there are too many."""
+    ends = np.concatenate([each.starts for each in descents.values()])
+    widths = np.concatenate([each.widths for each in descents.values()])
+    order = np.lexsort((-widths, ends))
+    ends, first = np.unique(ends[order], return_index=True)
+    # The first part's start is the domain's, however narrow that part is.
+    wide = np.where(ends == 0, np.inf, widths[order][first])
+    kept = np.sort(np.argsort(-wide, kind="stable")[:MAX_CUTS])
+    return np.concatenate([ends[kept], [leaves.end]])

@@ -1,0 +1,47 @@
+"""Several signs of one level in one report: how many, how they are packed, and what they stand for."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .hadamard import parity
+
+MAX_PARITIES = 6
+
+
+def best_parities(epsilon: float, depth: int) -> int:
+    """How many parities to send: the number whose worse variance, of an empty or a full node, is least.
+
+    Few nodes may hold everybody, so the usual choice, which looks at empty nodes only, is not safe.
+    """
+
+    def worse(parities: int) -> float:
+        symbols = 1 << parities
+        kept = math.exp(epsilon) / (math.exp(epsilon) + symbols - 1)
+        other = 1 / symbols
+        return max(kept * (1 - kept), other * (1 - other)) / (kept - other) ** 2
+
+    return min(range(1, min(MAX_PARITIES, depth) + 1), key=worse)
+
+
+def packed(bits: NDArray[Any]) -> NDArray[np.uint64]:
+    """The number that each row of bits spells, its first bit the lowest."""
+    places = np.arange(bits.shape[1], dtype=np.uint64)
+    numbers: NDArray[np.uint64] = (bits.astype(np.uint64) << places).sum(axis=1, dtype=np.uint64)
+    return numbers
+
+
+def spanned(
+    rows: NDArray[np.uint64], symbols: NDArray[np.uint64]
+) -> tuple[NDArray[np.uint64], NDArray[np.uint8]]:
+    """All rows that each report's rows span but row 0, and the report's sign of each."""
+    every, bits = [], []
+    for chosen in range(1, 2 ** rows.shape[1]):
+        columns = [place for place in range(rows.shape[1]) if chosen >> place & 1]
+        every.append(np.bitwise_xor.reduce(rows[:, columns], axis=1))
+        bits.append(parity(symbols & np.uint64(chosen)))
+    return np.concatenate(every), np.concatenate(bits)

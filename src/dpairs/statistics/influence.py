@@ -1,0 +1,100 @@
+"""A function of one person's values, small enough for a study file: linear between the vertices of cells."""
+
+from __future__ import annotations
+
+import base64
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..data.grids import Axis, CutAxis, Grid
+from ..errors import BadFile
+from ..formats.canonical import agreed
+from ..formats.checks import fields, real, required
+from ..randomness import SystemRandomness
+from .vertices import Vertices, cell_means, vertex_shape
+
+STEPS = 2**16 - 1
+"""Heights are whole numbers from 0 to STEPS: two bytes each, the higher first."""
+
+
+@dataclass(frozen=True, eq=False)
+class Influence:
+    """``low + (high - low) v``, where v is given at every vertex of the cells of ``grid`` in STEPS-ths."""
+
+    grid: Grid
+    low: float
+    high: float
+    heights: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, grid: Grid, values: NDArray[np.float64]) -> Influence:
+        """The influence through ``values`` at the vertices, to the nearest step."""
+        low, high = agreed(float(values.min())), agreed(float(values.max()))
+        extent = high - low
+        heights = np.round((values - low) / extent * STEPS) if extent > 0 else np.zeros_like(values)
+        return cls(grid, low, high, np.clip(heights, 0, STEPS).astype(np.int64))
+
+    @property
+    def cells(self) -> NDArray[np.float64]:
+        """The mean of v over each cell, for values that fall evenly into it."""
+        return cell_means(self.grid, self.heights) / STEPS
+
+    @cached_property
+    def _first(self) -> list[NDArray[np.int64]]:
+        """The first vertex of every bin, for each axis."""
+        return [np.flatnonzero(~Vertices(axis).top) for axis in self.grid.axes]
+
+    def __call__(self, columns: Sequence[Any], names: Sequence[str]) -> NDArray[np.float64]:
+        """V at each person's values: a number in [0, 1]."""
+        table = self.heights.reshape(vertex_shape(self.grid)).astype(np.float64)
+        ends = []
+        for place, (axis, values, name) in enumerate(zip(self.grid.axes, columns, names, strict=True)):
+            bins, through = _locate(axis, values, name)
+            first = self._first[place]
+            last = np.append(first[1:], table.shape[place]) - 1
+            ends.append(((first[bins], 1 - through), (last[bins], through)))
+        total = np.zeros(ends[0][0][0].size)
+        for sides in product(*ends):
+            total += math.prod(weight for _, weight in sides) * table[tuple(vertex for vertex, _ in sides)]
+        return np.clip(total / STEPS, 0.0, 1.0)
+
+    def to_json(self) -> dict[str, Any]:
+        """Its range and heights; the cells are written once for all strata."""
+        words = self.heights.astype(">u2").tobytes()
+        return {"low": self.low, "high": self.high, "heights": base64.b64encode(words).decode()}
+
+    @classmethod
+    def from_json(cls, grid: Grid, spec: Any) -> Influence:
+        if not isinstance(spec, Mapping):
+            raise BadFile(f"a function must be a JSON object, not {type(spec).__name__}")
+        names = ("low", "high", "heights")
+        fields("a function", spec, names)
+        required("a function", spec, names)
+        low, high, heights = real("low", spec["low"]), real("high", spec["high"]), spec["heights"]
+        vertices = int(np.prod(vertex_shape(grid)))
+        if max(abs(low), abs(high)) > 1e100:
+            raise BadFile("a function's ends are beyond all values of a statistic")
+        if low > high:
+            raise BadFile(f"a function's low must not lie above its high, {low:g} > {high:g}")
+        try:
+            words = base64.b64decode(heights, validate=True)
+        except (TypeError, ValueError):
+            raise BadFile("a function's heights are 16-bit numbers in base64") from None
+        if len(words) != 2 * vertices:
+            raise BadFile(f"a function on these cells has {vertices} heights")
+        return cls(grid, low, high, np.frombuffer(words, dtype=">u2").astype(np.int64))
+
+
+def _locate(axis: Axis, values: Any, column: str) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """The bin of each value, and how far through its bin it lies."""
+    if isinstance(axis, CutAxis):
+        return axis.locate(values, column)
+    codes = axis.place(values, column, SystemRandomness())
+    return codes, np.zeros(codes.size)

@@ -1,0 +1,154 @@
+"""A real Chromium that looks at a collector's pages, with what a test asks of a page."""
+
+import base64
+import json
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from .servers import until
+
+CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
+AXE = Path(__file__).parent / "axe" / "axe.min.js"
+FLAGS = (
+    "--headless=new",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+PATIENCE = 40.0
+"""Seconds until something that should be on a page is missing."""
+LEAST = {"serious", "critical"}
+
+
+class Browser:
+    """Chromium, with what a test asks of a page."""
+
+    def __init__(self, home: str, folder: Path) -> None:
+        from selenium import webdriver
+
+        options = webdriver.ChromeOptions()
+        options.binary_location = str(CHROMIUM)
+        for flag in (*FLAGS, f"--user-data-dir={folder / 'profile'}"):
+            options.add_argument(flag)
+        options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+        self.home = home
+        self.expected: tuple[str, ...] = ()
+        self.downloads = folder / "downloads"
+        self.shots = Path(os.environ.get("DPAIRS_SCREENSHOTS", folder / "screenshots"))
+        for each in (self.downloads, self.shots):
+            each.mkdir(parents=True, exist_ok=True)
+        self.driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(str(DRIVER)))
+        self.tell(
+            "Browser.setDownloadBehavior",
+            behavior="allow",
+            downloadPath=str(self.downloads),
+            eventsEnabled=True,
+        )
+
+    def tell(self, command: str, **parameters: Any) -> Any:
+        return self.driver.execute_cdp_cmd(command, parameters)
+
+    def screen(self, width: int = 1280, height: int = 900, dark: bool = False) -> None:
+        self.tell(
+            "Emulation.setDeviceMetricsOverride",
+            width=width,
+            height=height,
+            deviceScaleFactor=1,
+            mobile=width < 500,
+        )
+        scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
+        self.tell("Emulation.setEmulatedMedia", features=[scheme])
+
+    def offline(self, is_offline: bool) -> None:
+        self.tell("Network.enable")
+        self.tell(
+            "Network.emulateNetworkConditions",
+            offline=is_offline,
+            latency=0,
+            downloadThroughput=-1,
+            uploadThroughput=-1,
+        )
+
+    def open(self, path: str) -> None:
+        # Where only what follows the # differs, a browser loads nothing anew.
+        self.driver.get("about:blank")
+        self.driver.get(self.home + path)
+
+    def run(self, script: str, *given: Any) -> Any:
+        return self.driver.execute_script(script, *given)
+
+    def all(self, selector: str) -> list[Any]:
+        return self.driver.find_elements("css selector", selector)
+
+    def see(self, selector: str, text: str = "") -> Any:
+        """The first element like that which is shown, as soon as there is one."""
+        script = """return [...document.querySelectorAll(arguments[0])].find((each) =>
+            each.checkVisibility() && each.textContent.includes(arguments[1]))"""
+        return until(lambda: self.run(script, selector, text), f"{selector} with {text!r}", PATIENCE)
+
+    def text(self, selector: str) -> str:
+        return str(self.run("return document.querySelector(arguments[0]).textContent", selector))
+
+    def press(self, name: str) -> None:
+        """Click the button of that name."""
+        self.see("button", name).click()
+
+    def write(self, selector: str, text: str) -> None:
+        field = self.see(selector)
+        field.clear()
+        field.send_keys(text)
+
+    def choose(self, label: str, option: str) -> None:
+        """Choose from the list with that label."""
+        from selenium.webdriver.support.select import Select
+
+        wanted = self.see("label", label).get_attribute("for")
+        Select(self.see(f"#{wanted}")).select_by_visible_text(option)
+
+    def shot(self, name: str) -> None:
+        """Keep a picture of the whole page."""
+        size = self.run("return [innerWidth, document.documentElement.scrollHeight]")
+        clip = {"x": 0, "y": 0, "width": size[0], "height": size[1], "scale": 1}
+        taken = self.tell("Page.captureScreenshot", captureBeyondViewport=True, clip=clip)
+        (self.shots / f"{name}.png").write_bytes(base64.b64decode(taken["data"]))
+
+    def barriers(self) -> list[str]:
+        """What axe-core finds that keeps people out."""
+        if not self.run("return 'axe' in window"):
+            self.run(AXE.read_text())
+        script = """const done = arguments[0];
+            axe.run(document, { resultTypes: ["violations"] }).then((found) => done(found.violations));"""
+        found = self.driver.execute_async_script(script)
+        return [
+            f"{each['id']} ({each['impact']}): {[node['html'] for node in each['nodes']]}"
+            for each in found
+            if each["impact"] in LEAST
+        ]
+
+    def sideways(self) -> int:
+        """By how many pixels the page is wider than the screen."""
+        return int(self.run("const e = document.documentElement; return e.scrollWidth - e.clientWidth"))
+
+    def complaints(self) -> list[str]:
+        """What the console says, but for what a test provokes and expects."""
+        told = [each for each in self.driver.get_log("browser") if each["level"] in ("SEVERE", "WARNING")]
+        return [
+            each["message"] for each in told if not any(part in each["message"] for part in self.expected)
+        ]
+
+    def strangers(self) -> set[str]:
+        """Hosts other than the collector's that were asked for anything."""
+        hosts = set()
+        for line in self.driver.get_log("performance"):
+            event = json.loads(line["message"])["message"]
+            if event["method"] in ("Network.requestWillBeSent", "Network.webSocketCreated"):
+                address = event["params"].get("request", event["params"])["url"]
+                if urlsplit(address).scheme in ("http", "https", "ws", "wss"):
+                    hosts.add(urlsplit(address).netloc)
+        return hosts - {urlsplit(self.home).netloc}

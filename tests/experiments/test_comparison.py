@@ -1,0 +1,145 @@
+"""The comparison page: its arithmetic against brute force, and its tables against what was measured."""
+
+import importlib
+import itertools
+import json
+import math
+import re
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.stats import norm
+
+import dpairs
+
+ROOT = Path(__file__).parents[2]
+FIGURES = ROOT / "docs" / "figures"
+PAGE = (ROOT / "docs" / "comparison.md").read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def load():
+    """Import a script that makes figures; those it imports lie beside it."""
+    sys.path.insert(0, str(FIGURES))
+    yield importlib.import_module
+    sys.path.remove(str(FIGURES))
+
+
+@pytest.fixture(scope="module")
+def federated(load):
+    return load("comparison_federated")
+
+
+# ---------------------------------------------------------------- averages of local AUCs
+
+
+def test_the_auc_over_all_pairs_is_the_integral_over_both_mixtures(federated):
+    clients = federated.Clients(
+        sizes=np.array([0.2, 0.5, 0.3]),
+        positives=np.array([0.9, 0.2, 0.5]),
+        low=np.array([0.1, 0.5, 0.3]),
+        high=np.array([0.4, 0.6, 0.2]),
+        wide=0.1,
+    )
+    grid = np.linspace(-1, 2, 30_001)
+    positive = clients.sizes * clients.positives
+    negative = clients.sizes * (1 - clients.positives)
+    density = (positive / positive.sum()) @ norm.pdf(grid, clients.high[:, None], 0.1)
+    below = (negative / negative.sum()) @ norm.cdf(grid, clients.low[:, None], 0.1)
+    assert clients.overall() == pytest.approx(np.trapezoid(density * below, grid), abs=1e-9)
+    assert abs(clients.overall() - clients.average()) > 0.01
+
+
+def test_local_aucs_are_counted_pair_by_pair(federated):
+    rng = np.random.default_rng(0)
+    client = rng.integers(0, 6, 40)
+    label = (rng.random(40) < 0.3).astype(int)
+    score = rng.random(40)
+    weights, values = [], []
+    for each in range(6):
+        rows = np.flatnonzero(client == each)
+        pairs = [(a, b) for a, b in itertools.product(rows, rows) if label[a] == 1 and label[b] == 0]
+        if pairs:
+            weights.append(rows.size)
+            values.append(np.mean([score[a] > score[b] for a, b in pairs]))
+    average, share = federated.local_average(client, label, score)
+    assert 0 < len(values) < 6
+    assert average == pytest.approx(np.average(values, weights=weights))
+    assert share == pytest.approx(len(values) / 6)
+
+
+def test_the_average_can_say_anything(federated):
+    first, second = federated.sorted_by_clients(), federated.uncalibrated()
+    assert first.average() == pytest.approx(0.5)
+    assert first.overall() == pytest.approx(0.9, abs=1e-6)
+    assert second.average() == pytest.approx(1.0, abs=1e-6)
+    assert second.overall() == pytest.approx(0.5, abs=1e-6)
+
+
+def test_people_with_one_record_have_no_local_auc(federated):
+    average, share = federated.local_average(np.arange(10), np.arange(10) % 2, np.linspace(0, 1, 10))
+    assert math.isnan(average)
+    assert share == 0
+
+
+@pytest.mark.parametrize("records", [1, 2, 5])
+def test_the_share_of_clients_with_both_classes_is_the_sum_over_all_labels(federated, records):
+    chance = sum(
+        0.3 ** sum(labels) * 0.7 ** (records - sum(labels))
+        for labels in itertools.product((0, 1), repeat=records)
+        if 0 < sum(labels) < records
+    )
+    assert federated.both_classes(np.array([records]), 0.3)[0] == pytest.approx(chance)
+
+
+def test_many_clients_tend_to_the_formula(federated):
+    near, far = (abs(federated.shifted(k, 0.2).overall() - federated.many_shifted(0.2)) for k in (500, 5))
+    assert near < 1e-3 < far
+
+
+# ---------------------------------------------------------------- tables
+
+
+def test_shares_of_cells_give_the_statistic_of_the_people(load):
+    runs = load("comparison_runs")
+    for case, cells in (("normals", 16), ("tau", 36)):
+        arrays = runs.cells_of(case, 3, cells)
+        shares = [np.bincount(array, minlength=cells) / array.size for array in arrays]
+        if case == "tau":
+            truth = runs.drawn(case, 3)[3] * (1 - 1 / runs.SIZE)  # pairs of a person with himself are ties
+        else:
+            label = np.repeat([1, 0], [len(array) for array in arrays])
+            truth = dpairs.exact("auc", {"score": np.concatenate(arrays), "label": label})
+        assert runs.value_of(case, shares) == pytest.approx(truth, rel=1e-12)
+
+
+@pytest.mark.parametrize("name", ["accuracy", "opendp", "twoparty"])
+def test_tables_come_from_what_was_measured(load, monkeypatch, tmp_path, name):
+    make = load("make_comparison").TABLES[name]  # first: it looks for its data where it lies
+    monkeypatch.setattr(load("make_figures"), "HERE", tmp_path)
+    make()
+    made = list(tmp_path.glob("*.txt"))
+    assert made
+    for each in made:
+        assert each.read_text(encoding="utf-8") == (FIGURES / each.name).read_text(encoding="utf-8")
+
+
+def test_every_measured_table_is_on_the_page():
+    included = re.findall(r'^--8<-- "docs/figures/(comparison_\w+\.txt)"$', PAGE, re.MULTILINE)
+    assert sorted(included) == sorted(each.name for each in FIGURES.glob("comparison_*.txt"))
+
+
+def test_every_package_was_run_as_often_as_the_page_says(load):
+    runs = load("comparison_runs")
+    stored = json.loads(runs.STORE.read_text(encoding="utf-8"))
+    counts = {(each["package"], len(each["errors"])) for each in stored}
+    assert counts == {
+        ("dpairs", 20),
+        ("pure-ldp", 20),
+        ("pure-ldp", 6),
+        ("multi-freq-ldpy", 20),
+        ("opendp", 20),
+        ("opendp", 3),
+    }

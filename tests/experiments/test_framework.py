@@ -1,0 +1,417 @@
+"""Experiments as a whole: seeded, resumable, and reported; each experiment has tests of its own elsewhere."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from concurrent.futures import Future, ThreadPoolExecutor
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from dpairs.cli.app import run as command
+from dpairs.errors import BadFile, WorkerLost
+from experiments import EXPERIMENTS, Scale, catalogue, named, results, sources
+from experiments.reproduce import reproduce
+from experiments.experiment import Check, Experiment, Findings, Picture, Table
+from experiments.report import AGREE, DISAGREE, UNJUDGED
+from experiments.runner import Journal, jobs, run
+from experiments.style import curve, panels
+from experiments.synthetic import people
+
+SMALL = Scale(quick=True, runs=3, seed=5)
+
+
+def coin(setting, seed, folder):
+    drawn = people(seed).normal(scale=setting["width"])
+    return [{"way": way, "value": drawn + shift, "truth": 0.0} for way, shift in (("a", 0.0), ("b", 1 / 3))]
+
+
+def drawn(found):
+    figure, axes = panels()
+    for place, way in enumerate(found.values("way")):
+        widths = found.values("width")
+        curve(axes, widths, [found.where(way=way, width=width).error for width in widths], place, way)
+    yield Picture("coin", figure, "Bars are standard deviations.")
+
+
+def read(found):
+    mean = found.where(way="a").error.mean
+    return Findings(
+        [Check("Errors are small.", f"{mean:.3f}", mean < 1e-9, why="They are <not> small & never were.")],
+        [Table("Errors", ["way", "mean | of runs"], [["a", str(found.where(way="a").error)]])],
+        ["A remark."],
+    )
+
+
+def experiment(measure=coin, **more) -> Experiment:
+    return Experiment(
+        name="coin",
+        title="A coin",
+        paper="Nowhere.",
+        says="Nothing.",
+        does="Draws normal numbers.",
+        settings=lambda quick: [{"width": 1.0, "kind": "x"}, {"width": 2.5, "kind": "y"}],
+        measure=measure,
+        pictures=drawn,
+        findings=read,
+        **more,
+    )
+
+
+@pytest.fixture
+def listed(monkeypatch):
+    """Puts an experiment into the catalogue."""
+
+    def put(made: Experiment) -> Experiment:
+        monkeypatch.setattr(catalogue, "EXPERIMENTS", (made,))
+        return made
+
+    return put
+
+
+def done(made, folder, scale=SMALL, threads=2):
+    with ThreadPoolExecutor(threads) as pool:
+        return run(made, scale, folder, Path(), pool)
+
+
+# ---------------------------------------------------------------- runs
+
+
+def test_the_same_seed_gives_the_same_bytes_however_many_work(listed, tmp_path):
+    made = listed(experiment())
+    for threads in (1, 4):
+        done(made, tmp_path / str(threads), threads=threads)
+    one, four = ((tmp_path / name / "runs.csv").read_bytes() for name in ("1", "4"))
+    assert one == four
+    done(made, tmp_path / "other", Scale(True, 3, seed=6))
+    assert (tmp_path / "other" / "runs.csv").read_bytes() != one
+
+
+def test_results_say_how_they_were_made_and_come_back_exactly(listed, tmp_path):
+    made = listed(experiment())
+    found = done(made, tmp_path)
+    facts, again = results.read(tmp_path / "runs.csv")
+    assert facts["command"] == "dpairs reproduce coin --quick --seed 5"
+    assert (facts["runs"], facts["experiment"], facts["without"]) == ("3", "coin", "nothing")
+    assert again == found
+    expected = [
+        {**job.setting, "run": job.run, **row}
+        for job in jobs(made, SMALL)
+        for row in coin(job.setting, 5 + job.run, Path())
+    ]
+    assert list(found) == expected
+
+
+class Interrupted:
+    """Counts runs, and is interrupted once after some."""
+
+    def __init__(self, after):
+        self.after, self.runs = after, 0
+
+    def __call__(self, setting, seed, folder):
+        if self.runs == self.after:
+            self.after = -1
+            raise KeyboardInterrupt
+        self.runs += 1
+        return coin(setting, seed, folder)
+
+
+class Here(ThreadPoolExecutor):
+    """Runs at once, in the order of submission, and keeps interrupts for whoever asks for the result."""
+
+    def submit(self, work, /, *given, **named):
+        future: Future = Future()
+        try:
+            future.set_result(work(*given, **named))
+        except BaseException as error:
+            future.set_exception(error)
+        return future
+
+
+@pytest.mark.parametrize("after", [0, 1, 5])
+def test_an_interrupted_run_goes_on_where_it_was(listed, tmp_path, after):
+    done(listed(experiment()), tmp_path / "whole", threads=1)
+    measure = Interrupted(after)
+    made = listed(experiment(measure))
+    with Here() as pool:
+        with pytest.raises(KeyboardInterrupt):
+            run(made, SMALL, tmp_path / "cut", Path(), pool)
+        assert not (tmp_path / "cut" / "runs.csv").exists()
+        kept = len((tmp_path / "cut" / "runs.part").read_text().splitlines()) - 1
+        measure.runs = 0
+        run(made, SMALL, tmp_path / "cut", Path(), pool)
+    assert measure.runs == 6 - kept
+    assert (tmp_path / "cut" / "runs.csv").read_bytes() == (tmp_path / "whole" / "runs.csv").read_bytes()
+    assert not (tmp_path / "cut" / "runs.part").exists()
+    measure.runs = 0
+    done(made, tmp_path / "cut")
+    assert measure.runs == 0  # all was there
+
+
+def test_a_line_that_was_cut_off_is_run_again(listed, tmp_path):
+    measure = Interrupted(-1)
+    made = listed(experiment(measure))
+    first, second, *_ = jobs(made, SMALL)
+    part = tmp_path / "runs.part"
+    with Journal(part, SMALL.facts(made, Path())) as journal:
+        for job in (first, second):
+            journal.keep(job.key, coin(job.setting, 5 + job.run, Path()))
+    part.write_text(part.read_text()[:-20])
+    done(made, tmp_path)
+    assert measure.runs == 6 - 1
+    done(listed(experiment()), tmp_path / "whole")
+    assert (tmp_path / "runs.csv").read_bytes() == (tmp_path / "whole" / "runs.csv").read_bytes()
+
+
+def test_a_journal_and_results_of_another_run_are_not_used(listed, tmp_path):
+    measure = Interrupted(4)
+    made = listed(experiment(measure))
+    with Here() as pool, pytest.raises(KeyboardInterrupt):
+        run(made, SMALL, tmp_path, Path(), pool)
+    measure.runs = 0
+    done(made, tmp_path, Scale(True, 3, seed=9))
+    assert measure.runs == 6
+    measure.runs = 0
+    done(made, tmp_path, Scale(True, 2, seed=9))
+    assert measure.runs == 4
+
+
+def test_a_process_that_was_ended_is_one_sentence(listed, tmp_path):
+    class Gone(ThreadPoolExecutor):
+        def submit(self, work, /, *given, **named):
+            from concurrent.futures.process import BrokenProcessPool
+
+            future: Future = Future()
+            future.set_exception(BrokenProcessPool("ended"))
+            return future
+
+    with Gone() as pool, pytest.raises(WorkerLost, match="the same command goes on"):
+        run(listed(experiment()), SMALL, tmp_path, Path(), pool)
+
+
+@pytest.mark.parametrize("text", ["", "# a: b\n", "# a: b\nx,y\n1\n", "\x00\x01"])
+def test_results_that_are_no_table_are_one_sentence(tmp_path, text):
+    path = tmp_path / "runs.csv"
+    path.write_text(text)
+    with pytest.raises(BadFile, match="are not a table"):
+        results.read(path)
+
+
+def test_means_of_no_runs_are_refused():
+    with pytest.raises(ValueError, match="no runs"):
+        results.Results([]).where(way="a").error  # noqa: B018
+
+
+# ---------------------------------------------------------------- report
+
+
+class Page(HTMLParser):
+    """What a page refers to, and whether its tags close."""
+
+    VOID = ("meta", "img", "link", "br")
+
+    def __init__(self):
+        super().__init__()
+        self.open, self.links, self.images, self.text = [], [], [], []
+
+    def handle_starttag(self, tag, attrs):
+        given = dict(attrs)
+        if tag not in self.VOID:
+            self.open.append(tag)
+        if tag == "img":
+            self.images.append(given)
+        self.links += [given[name] for name in ("href", "src") if name in given]
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.text.append(data)
+
+
+def test_the_report_says_what_holds_and_stands_alone(listed, tmp_path, monkeypatch):
+    made = listed(experiment(needs=()))
+    monkeypatch.setenv(sources.VARIABLE, "")
+    monkeypatch.setattr("experiments.reproduce.workers", lambda count: ThreadPoolExecutor(count))
+    scale = Scale(False, 3)
+    found = reproduce([made, absent()], tmp_path, scale)
+    assert [check.holds for _, check in found.checks] == [False]
+    assert [section.experiment.name for section in found.skipped] == ["absent"]
+    text = (tmp_path / "report.md").read_text()
+    assert DISAGREE in text
+    assert AGREE not in text.replace(DISAGREE, "")
+    assert "Of 1 statements 1 do not agree." in text
+    assert "They are <not> small & never were." in text
+    assert "dpairs reproduce coin --runs 3" in text
+    assert "mean &#124; of runs" in text
+    page = Page()
+    page.feed((tmp_path / "report.html").read_text())
+    page.close()
+    assert page.open == []
+    assert [image["alt"] for image in page.images] == ["Bars are standard deviations."]
+    assert all(link.startswith(("#", "data:image/png;base64,")) for link in page.links)
+    assert "They are <not> small & never were." in "".join(page.text)
+    for ending in ("png", "svg"):
+        assert (tmp_path / "coin" / f"coin.{ending}").stat().st_size > 1000
+    before = text
+    reproduce([made, absent()], tmp_path, scale)
+    assert (tmp_path / "report.md").read_text() == before
+
+
+def absent() -> Experiment:
+    from dataclasses import replace
+
+    return replace(experiment(needs=(sources.RATINGS,)), name="absent")
+
+
+@pytest.mark.parametrize(
+    ("quick", "safe", "judged"), [(True, False, False), (True, True, True), (False, False, True)]
+)
+def test_a_quick_run_judges_only_what_is_safe_to_judge(listed, tmp_path, monkeypatch, quick, safe, judged):
+    made = listed(experiment(quick_checks=safe))
+    monkeypatch.setattr("experiments.reproduce.workers", lambda count: ThreadPoolExecutor(count))
+    found = reproduce([made], tmp_path, Scale(quick, 3))
+    assert found.sections[0].judged is judged
+    assert (UNJUDGED in (tmp_path / "report.md").read_text()) is not judged
+
+
+# ---------------------------------------------------------------- all of them
+
+
+def test_names_and_settings_are_in_order():
+    names = [each.name for each in EXPERIMENTS]
+    assert len(set(names)) == len(names)
+    for each in EXPERIMENTS:
+        assert named(each.name) is each
+        for quick in (True, False):
+            settings = each.settings(quick)
+            assert settings
+            assert len({json.dumps(setting) for setting in settings}) == len(settings)
+            assert len({tuple(setting) for setting in settings}) == 1
+            assert each.settings(quick) == settings
+        assert set(each.needs + each.wants) <= set(sources.HOW)
+        assert len(each.settings(True)) <= len(each.settings(False))
+
+
+# ---------------------------------------------------------------- the command
+
+OFFLINE = {**os.environ, "DPAIRS_DATA": "", "OPENBLAS_NUM_THREADS": "1"}
+
+
+def started(*words, **options):
+    return subprocess.Popen(
+        [sys.executable, "-m", "dpairs", "reproduce", *words],
+        env=OFFLINE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        **options,
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["nonsense"], "there is no experiment 'nonsense'; there are auc-diabetes"),
+        (["--runs", "1"], "runs must be"),
+        (["--runs", "0"], "runs must be"),
+        (["--seed", "-1"], "seed must be"),
+        (["--processes", "0"], "processes must be"),
+        (["--data", "no-such-folder"], "--data must name a folder, which no-such-folder is not"),
+        (["--out", "taken"], "the folder taken cannot be made"),
+    ],
+)
+def test_wrong_words_are_one_sentence(tmp_path, monkeypatch, capsys, words, sentence):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "taken").write_text("a file")
+    assert command(["reproduce", *words]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert " ".join(err.split()).startswith("error: ")
+    assert sentence in " ".join(err.split())
+    assert sorted(path.name for path in tmp_path.iterdir()) in (["taken"], ["reproduced", "taken"])
+
+
+def test_the_list_names_all(capsys):
+    assert command(["reproduce", "--list", "--json"]) == 0
+    assert [each["name"] for each in json.loads(capsys.readouterr().out)] == [
+        each.name for each in EXPERIMENTS
+    ]
+
+
+def test_without_data_the_others_say_in_one_sentence_how_to_get_them(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("DPAIRS_DATA", str(tmp_path))
+    assert command(["reproduce", "auc-diabetes", "--quick", "--out", str(tmp_path / "out")]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert (
+        "auc-diabetes was left out. To run it, put diabetic_data.csv.gz into the folder that --data" in said
+    )
+    assert "UCI" in (tmp_path / "out" / "report.md").read_text()
+
+
+def test_a_damaged_data_file_is_one_sentence(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("DPAIRS_DATA", str(tmp_path))
+    (tmp_path / sources.HOSPITAL).write_bytes(b"\x1f\x8bnot really")
+    assert command(["reproduce", "auc-diabetes", "--quick", "--out", str(tmp_path / "out")]) == 2
+    assert "the hospital data" in capsys.readouterr().err
+
+
+def waited(path: Path, lines: int, process) -> None:
+    """Until the journal has so many lines; a run that ends before or hangs fails the test."""
+    deadline = time.monotonic() + 120
+    while time.monotonic() < deadline:
+        if path.exists() and path.read_text().count("\n") >= lines:
+            return
+        assert process.poll() is None
+        time.sleep(0.02)
+    raise AssertionError("nothing was run in two minutes")
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
+def test_a_run_that_was_ended_goes_on_and_gives_the_same_bytes(tmp_path, how):
+    words = ["entropy", "--quick", "--processes", "1"]
+    first = started(*words, "--out", str(tmp_path / "cut"))
+    journal = tmp_path / "cut" / "entropy" / "runs.part"
+    waited(journal, 8, first)
+    if how == signal.SIGKILL:
+        first.kill()  # the parent alone: its processes must end by themselves, or the pipes stay open
+    else:
+        os.killpg(first.pid, how)  # as a terminal does
+    _, said = first.communicate(timeout=60)
+    assert first.returncode == (-how if how == signal.SIGKILL else 130)
+    assert "Traceback" not in said
+    if how == signal.SIGINT:
+        assert "the same command goes on" in " ".join(said.split())
+    kept = journal.read_text().count("\n")
+    assert kept >= 8
+    for out in ("cut", "whole"):
+        again = started(*words, "--out", str(tmp_path / out))
+        assert again.communicate(timeout=300)[1] == ""
+        assert again.returncode == 0
+    for name in ("entropy/runs.csv", "report.md"):
+        assert (tmp_path / "cut" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
+
+
+def test_a_quick_run_of_everything(tmp_path):
+    """With the real data where they are at hand; the others say that they were left out."""
+    env = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
+    command = [sys.executable, "-m", "dpairs", "reproduce", "--quick", "--json", "--out", str(tmp_path)]
+    done = subprocess.run(command, env=env, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    found = json.loads(done.stdout)
+    place = sources.folder(None)
+    absent = {each.name for each in EXPERIMENTS if sources.missing(each.needs, place)}
+    assert set(found["skipped"]) == absent
+    report = (tmp_path / "report.md").read_text()
+    for each in EXPERIMENTS:
+        assert f"## {each.title} ({each.name})" in report
+        if each.name not in absent:
+            facts, _ = results.read(tmp_path / each.name / "runs.csv")
+            assert facts["quick"] == "yes"
+            assert len(list((tmp_path / each.name).glob("*.png"))) > 0
+    assert {row["experiment"] for row in found["statements"]} == {each.name for each in EXPERIMENTS} - absent

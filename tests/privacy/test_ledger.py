@@ -1,0 +1,159 @@
+"""A person's ledger: what was spent, and what is refused."""
+
+import math
+import subprocess
+import sys
+
+import pytest
+
+import dpairs
+from dpairs import Interval, Ledger, Study
+from dpairs.errors import AlreadyAnswered, BadFile, BadParameter, LimitExceeded
+from dpairs.privacy.ledger import composed
+
+
+def study(seed: int, epsilon: float = 0.5) -> Study:
+    return Study.create("auc", epsilon=epsilon, domain=Interval(0, 1), bins=4, seed=seed)
+
+
+def test_losses_add_up_until_the_limit():
+    book = Ledger(limit=1.2)
+    book.spend(study(1))
+    book.spend(study(2))
+    assert book.total == pytest.approx(1.0)
+    with pytest.raises(LimitExceeded, match="above the limit"):
+        book.spend(study(3))
+    assert book.total == pytest.approx(1.0)
+    book.spend(study(4, epsilon=0.2))
+
+
+def test_a_study_counts_once():
+    book = Ledger(limit=5)
+    book.spend(study(1))
+    with pytest.raises(AlreadyAnswered):
+        book.check(study(1))
+
+
+def test_both_rounds_are_one_study():
+    first = Study.create("variance", protocol="projection", epsilon=1.0, domain=Interval(0, 1), seed=1)
+    second = dpairs.simulate_tally(first, {"value": [i / 99 for i in range(100)]}, seed=1).study
+    assert second.first_id == first.id != second.id
+    book = Ledger(limit=5)
+    book.spend(first)
+    with pytest.raises(AlreadyAnswered):
+        book.spend(second)
+
+
+def test_many_small_losses_compose_to_less_at_a_delta():
+    losses = [0.1] * 200
+    advanced = composed(losses, 1e-6)
+    expected = 200 * 0.1 * math.tanh(0.05) + math.sqrt(2 * math.log(1e6) * 200 * 0.01)
+    assert advanced == pytest.approx(expected)
+    assert advanced < composed(losses, 0.0) == pytest.approx(20.0)
+    assert composed([1.0], 1e-6) == 1.0
+
+
+def test_a_ledger_is_a_file(tmp_path):
+    book = Ledger(limit=2.0, delta=1e-6)
+    book.spend(study(1))
+    book.save(tmp_path / "ledger.json")
+    assert Ledger.load(tmp_path / "ledger.json") == book
+
+
+@pytest.mark.parametrize("text", ["{}", "[]", '{"format":"dpairs-ledger","version":2}', "x"])
+def test_other_files_are_refused(text):
+    with pytest.raises(BadFile):
+        Ledger.from_json(text)
+
+
+@pytest.mark.parametrize("wrong", [{"limit": 0}, {"limit": math.nan}, {"limit": 1, "delta": 2}])
+def test_wrong_limits_are_refused(wrong):
+    with pytest.raises(BadParameter):
+        Ledger(**wrong)
+
+
+def test_room_is_what_one_more_study_may_lose():
+    basic = Ledger(limit=1.2)
+    basic.spend(study(1))
+    assert basic.room == pytest.approx(0.7) == basic.left
+    advanced = Ledger(limit=5.0, delta=1e-6, spent={str(number): 0.05 for number in range(200)})
+    assert advanced.total < 5.0 < 200 * 0.05
+    losses = list(advanced.spent.values())
+    assert composed([*losses, advanced.room], 1e-6) == pytest.approx(5.0)
+
+
+SPEND = """
+import sys
+from dpairs import Ledger, Study
+book, studies = sys.argv[1], sys.argv[2:]
+for each in studies:
+    try:
+        Ledger.record(book, Study.load(each))
+    except Exception as error:
+        print(type(error).__name__)
+"""
+
+
+def test_two_processes_at_once_lose_nothing(tmp_path):
+    book = tmp_path / "ledger.json"
+    Ledger(limit=10.0).save(book)
+    halves: list[list[str]] = [[], []]
+    for number in range(24):
+        path = tmp_path / f"{number}.json"
+        study(number, epsilon=0.5).save(path)
+        halves[number % 2].append(str(path))
+    running = [
+        subprocess.Popen(
+            [sys.executable, "-c", SPEND, str(book), *half], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        )
+        for half in halves
+    ]
+    said = b"".join(each.communicate(timeout=120)[0] for each in running)
+    # Twenty studies of 0.5 make 10; the other four are refused, whoever comes first.
+    assert said.count(b"LimitExceeded") == 4
+    assert len(Ledger.load(book).spent) == 20
+
+
+KILLED = """
+import os, signal, sys
+from dpairs import Ledger, Study, files
+def stopped(*given):
+    os.kill(os.getpid(), signal.SIGKILL)
+{where}
+Ledger.record(sys.argv[1], Study.load(sys.argv[2]))
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+@pytest.mark.parametrize(
+    "where", ["files.os.fsync = stopped", "Ledger.save = stopped", "Ledger.spend = stopped"]
+)
+def test_a_killed_process_leaves_the_ledger_as_it_was(tmp_path, where):
+    book, path = tmp_path / "ledger.json", tmp_path / "study.json"
+    Ledger(limit=2.0).save(book)
+    study(1).save(path)
+    ended = subprocess.run(
+        [sys.executable, "-c", KILLED.format(where=where), str(book), str(path)], check=False
+    )
+    assert ended.returncode == -9
+    assert Ledger.load(book).spent == {}
+    # The lock went with the process.
+    assert Ledger.record(book, study(1)).total == pytest.approx(0.5)
+
+
+def test_a_damaged_ledger_answers_nothing(tmp_path):
+    book = tmp_path / "ledger.json"
+    Ledger(limit=2.0).save(book)
+    whole = book.read_bytes()
+    for broken in (
+        b"",
+        whole[:-10],
+        whole.replace(b'"limit":2', b'"limit":-2'),
+        whole.replace(b'"spent":{', b'"spent":['),
+    ):
+        book.write_bytes(broken)
+        with pytest.raises((BadFile, BadParameter)):
+            Ledger.record(book, study(1))
+        assert book.read_bytes() == broken
+    with pytest.raises(BadFile, match="cannot be"):
+        Ledger.record(tmp_path / "none" / "ledger.json", study(1))

@@ -1,0 +1,114 @@
+"""Intervals of projection studies against the truth, over many runs of both rounds.
+
+With DPAIRS_VALIDATE=1 every case runs 400 times with 10^4 and 10^5 people at three epsilons, and 95%
+intervals must cover between 92% and 98%; otherwise 50 times with 10^4 people at epsilon 1, and they must
+cover at least what a correct 95% interval does except with probability FAILURE. Every run has new people,
+so one set of runs serves both targets: the population's value, and the exact value of the run's own
+people. Seeds are fixed.
+"""
+
+import os
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import dpairs
+from dpairs import Estimate
+
+from ...statistics.populations import continuous
+
+FULL = os.environ.get("DPAIRS_VALIDATE") == "1"
+RUNS = 400 if FULL else 50
+SIZES = (10_000, 100_000) if FULL else (10_000,)
+EPSILONS = (0.5, 1.0, 4.0) if FULL else (1.0,)
+FAILURE = 1e-4
+"""Probability that intervals that cover 95% fail one of the smaller tests, for fresh seeds."""
+SHORT = 0.5 if FULL else 0.4
+"""A part of an interval's length that is noticed to be too short: fewer runs notice less."""
+EVERY = continuous()
+CASES = [(name, n, epsilon) for name in EVERY for n in SIZES for epsilon in EPSILONS]
+TARGETS = ("population", "sample")
+
+
+@dataclass(frozen=True)
+class Runs:
+    """Estimates, and the exact value of each run's people."""
+
+    found: list[Estimate]
+    exact: list[float]
+    truth: float
+
+    def targets(self, target: str) -> list[float]:
+        return self.exact if target == "sample" else [self.truth] * len(self.found)
+
+    def covered(self, target: str, shrink: float = 1.0) -> int:
+        hits = 0
+        for each, truth in zip(self.found, self.targets(target), strict=True):
+            low, high = each.confidence_interval(0.95, target)
+            hits += abs(truth - each.value) <= (high - low) / 2 * shrink
+        return hits
+
+    def errors(self, target: str) -> np.ndarray:
+        return np.array([each.value for each in self.found]) - np.array(self.targets(target))
+
+    def stated(self, target: str) -> float:
+        sample = target == "sample"
+        errors = [each.sample_standard_error if sample else each.standard_error for each in self.found]
+        return float(np.mean(errors))
+
+
+def runs(name: str, n: int, epsilon: float) -> Runs:
+    population, rng = EVERY[name], np.random.default_rng(2026)
+    study = population.study(epsilon, protocol="projection", n=n)
+    found, exact = [], []
+    for run in range(RUNS):
+        people = population.draw(rng, n)
+        found.append(dpairs.simulate(study, people, seed=run))
+        exact.append(dpairs.exact(population.statistic, people, **population.options))
+    return Runs(found, exact, population.truth)
+
+
+def fewest(count: int) -> int:
+    """How many of ``count`` intervals must cover: 92%, or what is nearly certain of a right interval."""
+    return int(np.ceil(0.92 * count)) if FULL else int(stats.binom.ppf(FAILURE, count, 0.95))
+
+
+def most(count: int) -> int:
+    """How many may: 98%, or all where runs are too few to tell."""
+    return int(0.98 * count) if FULL else count
+
+
+def test_the_truths_are_those_of_large_samples():
+    rng = np.random.default_rng(1)
+    for population in EVERY.values():
+        found = dpairs.exact(population.statistic, population.draw(rng, 200_000), **population.options)
+        assert found == pytest.approx(population.truth, abs=0.006)
+
+
+@pytest.mark.parametrize(("name", "n", "epsilon"), CASES)
+def test_intervals_cover_and_say_how_long_they_must_be(name, n, epsilon):
+    """One test of all that a set of runs shows, so that no two processes make the same runs."""
+    made = runs(name, n, epsilon)
+    for target in TARGETS:
+        assert fewest(RUNS) <= made.covered(target) <= most(RUNS), target
+        # Negative control: intervals that are much too short fail the same test.
+        assert made.covered(target, SHORT) < fewest(RUNS), target
+        # Never far too small, never useless: a spread is off by more than this but for FAILURE.
+        slack = stats.norm.isf(FAILURE / 2) / np.sqrt(2 * (RUNS - 1))
+        errors, stated = made.errors(target), made.stated(target)
+        assert 0.8 * (1 - slack) < stated / errors.std(ddof=1) < 1.4 * (1 + slack), target
+        slack = stats.norm.isf(FAILURE / 2) * errors.std(ddof=1) / np.sqrt(RUNS)
+        assert abs(errors.mean()) < 0.35 * stated + slack, target
+
+
+def test_the_two_targets_differ_where_they_should():
+    """Negative control: at a large epsilon the sample's interval is far too short for the population."""
+    population, rng, count = EVERY["tau-a-ratings"], np.random.default_rng(3), 100
+    study = population.study(8.0, protocol="projection", n=10_000)
+    found = [dpairs.simulate(study, population.draw(rng, 10_000), seed=run) for run in range(count)]
+    made = Runs(found, [population.truth] * count, population.truth)
+    limit = stats.binom.ppf(FAILURE, count, 0.95)
+    assert made.covered("population") >= limit
+    assert made.covered("sample") < limit

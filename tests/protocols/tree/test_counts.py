@@ -1,0 +1,483 @@
+"""Counts of tree studies: against a plain dictionary, dense and sparse, merged, written, and forged."""
+
+import base64
+import json
+import tracemalloc
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dpairs import BadFile, BadValue, DpairsError, Integers, Interval, Study, Tally, simulate_tally
+from dpairs.formats.canonical import canonical
+from dpairs.protocols.tree.counts import DENSE_LEVELS, LevelCounts, TreeCounts
+
+from .test_participant import coins_of
+
+STRATA = ("positive", "negative")
+DEPTHS = [1, 3, 21, 24, 40, 64]
+SPLITTINGS = ["users", "users-independent", "budget"]
+Cells = Counter[tuple[int, int, int]]
+"""How often each (level, row, bit) came up."""
+
+
+def study(depth: int, splitting: str = "users", **options: Any) -> Study:
+    return Study.create(
+        "auc",
+        protocol="tree",
+        epsilon=2.0,
+        domain=Integers(0, 2**64 - 1),
+        bins=2**depth,
+        splitting=splitting,
+        seed=5,
+        **options,
+    )
+
+
+def symbols(depth: int, splitting: str, count: int, seed: int) -> np.ndarray:
+    bits = depth if splitting == "budget" else 1
+    return np.random.default_rng(seed).integers(0, 2**bits - 1, count, dtype=np.uint64, endpoint=True)
+
+
+def filled(made: Study, splitting: str, count: int, seed: int, first: int = 0) -> Tally:
+    tally, depth = Tally(made), made.protocol.to_json()["depth"]
+    for place, stratum in enumerate(STRATA):
+        tally.add_symbols(stratum, symbols(depth, splitting, count, seed + place), first)
+    return tally
+
+
+def tree(counts: Any) -> TreeCounts:
+    assert isinstance(counts, TreeCounts)
+    return counts
+
+
+def cells(counts: Any) -> Cells:
+    found: Cells = Counter()
+    for level in tree(counts).levels:
+        level.settle()
+        for bit in (0, 1):
+            for place in np.flatnonzero(level.counts[bit]):
+                found[level.level, int(level.rows[place]), bit] += int(level.counts[bit, place])
+    return found
+
+
+def expected(made: Study, stratum: int, first: int, given: np.ndarray) -> Cells:
+    found: Cells = Counter()
+    for place, symbol in enumerate(given.tolist()):
+        for bit, (level, row) in enumerate(coins_of(made, stratum, first + place)):
+            found[level, row, symbol >> bit & 1] += 1
+    return found
+
+
+# ---------------------------------------------------------------- adding
+
+
+@pytest.mark.parametrize("rows", ["all", "others"])
+@pytest.mark.parametrize("splitting", SPLITTINGS)
+@pytest.mark.parametrize("depth", DEPTHS)
+def test_counts_are_those_of_a_plain_dictionary(depth, splitting, rows):
+    made = study(depth, splitting, rows=rows)
+    for stratum, name in enumerate(STRATA):
+        given = symbols(depth, splitting, 90, 7)
+        tally = Tally(made)
+        tally.add_symbols(name, given, 33)
+        counts = tree(tally.counts(name))
+        assert cells(counts) == expected(made, stratum, 33, given)
+        assert counts.people == 90
+        answered = [level.people for level in counts.levels]
+        assert sum(answered) == 90 * (depth if splitting == "budget" else 1)
+        if splitting == "users" and depth < 45:
+            assert max(answered) - min(answered) <= 2
+
+
+@pytest.mark.parametrize("splitting", SPLITTINGS)
+@pytest.mark.parametrize("depth", [3, 24, 64])
+def test_one_at_a_time_in_slices_and_at_once_are_the_same(depth, splitting):
+    made, given = study(depth, splitting), symbols(depth, splitting, 60, 8)
+    once, slices, alone = Tally(made), Tally(made), Tally(made)
+    once.add_symbols("positive", given, 10)
+    for start, end in ((40, 60), (0, 7), (7, 40)):
+        slices.add_symbols("positive", given[start:end], 10 + start)
+    for place in np.random.default_rng(1).permutation(60):
+        alone.add_symbols("positive", given[place : place + 1], 10 + int(place))
+    assert once == slices == alone
+    assert once.n == 60
+
+
+def test_nothing_is_nothing():
+    tally = Tally(study(24))
+    tally.add_symbols("positive", np.zeros(0, dtype=np.int64), 5)
+    assert tally.n == 0
+    assert tally == Tally(study(24))
+
+
+@pytest.mark.parametrize(("splitting", "bad"), [("users", 2), ("users", -1), ("budget", 8), ("budget", -1)])
+def test_symbols_out_of_range_are_refused_and_change_nothing(splitting, bad):
+    tally = Tally(study(3, splitting))
+    with pytest.raises(BadValue, match="symbols of this study"):
+        tally.add_symbols("positive", np.array([0, bad]))
+    assert tally == Tally(study(3, splitting))
+
+
+@pytest.mark.parametrize("level", [DENSE_LEVELS, DENSE_LEVELS + 1])
+def test_signs_are_zeros_minus_ones(level):
+    counts = LevelCounts(level)
+    counts.add(np.array([3, 3, 3, 9], dtype=np.uint64), np.array([0, 0, 1, 1], dtype=np.uint8))
+    assert counts.people == 4
+    by_row = {int(row): int(sign) for row, sign in zip(counts.rows, counts.signs, strict=True) if sign}
+    assert by_row == {3: 1, 9: -1}
+
+
+def test_many_reports_settle_on_the_way():
+    """More than the buffer, at a sparse level with few rows: counted, not kept."""
+    counts, rng = LevelCounts(30), np.random.default_rng(2)
+    truth: Cells = Counter()
+    for _ in range(5):
+        rows = rng.integers(0, 50, 40_000, dtype=np.uint64)
+        bits = rng.integers(0, 2, 40_000, dtype=np.uint8)
+        counts.add(rows, bits)
+        truth.update(zip([30] * rows.size, rows.tolist(), bits.tolist(), strict=True))
+    counts.settle()
+    assert counts.rows.tolist() == sorted(set(counts.rows.tolist()))
+    found = {
+        (30, int(row), bit): int(counts.counts[bit, place])
+        for place, row in enumerate(counts.rows)
+        for bit in (0, 1)
+    }
+    assert found == truth
+
+
+def test_several_bits_stand_for_all_rows_that_theirs_span():
+    made = Study.create(
+        "auc", protocol="tree", epsilon=5.0, domain=Integers(0, 2**64 - 1), answer="several-bits", seed=5
+    )
+    parities = made.protocol.symbols.bit_length() - 1
+    assert parities > 1
+    tally = Tally(made)
+    truth: Cells = Counter()
+    for index in range(200):
+        coins = coins_of(made, 0, index)
+        symbol = index % 2 ** len(coins)
+        tally.add_symbols("positive", np.array([symbol]), index)
+        for chosen in range(1, 2 ** len(coins)):
+            row = 0
+            for place, (_, each) in enumerate(coins):
+                row ^= each * (chosen >> place & 1)
+            truth[coins[0][0], row, (symbol & chosen).bit_count() % 2] += 1
+    assert cells(tally.counts("positive")) == truth
+    assert tally.n == 200
+    again = Tally.from_json(tally.to_json(), made)
+    assert again == tally
+    assert again.n == 200
+    assert (again + tally).n == 400
+
+
+# ---------------------------------------------------------------- merging
+
+
+@pytest.mark.parametrize("splitting", ["users", "budget"])
+@pytest.mark.parametrize("depth", [1, 3, 21, 40, 64])
+def test_merging_is_adding_in_any_order(depth, splitting):
+    made = study(depth, splitting)
+    first, second, third = (filled(made, splitting, 40, seed, 100 * seed) for seed in (1, 2, 3))
+    before = [each.to_json() for each in (first, second, third)]
+    assert first + second == second + first
+    assert (first + second) + third == first + (second + third)
+    assert first + Tally(made) == first
+    direct = Tally(made)
+    for seed in (3, 1, 2):
+        for place, stratum in enumerate(STRATA):
+            given = symbols(depth, splitting, 40, seed + place)
+            direct.add_symbols(stratum, given, 100 * seed)
+    both = first + second + third
+    assert both == direct
+    assert both.sizes == {"positive": 120, "negative": 120}
+    assert [each.to_json() for each in (first, second, third)] == before
+
+
+@pytest.mark.parametrize("depth", [3, 24])
+def test_a_merged_tally_goes_on_counting(depth):
+    made = study(depth)
+    first, second = filled(made, "users", 30, 1), filled(made, "users", 30, 2, 30)
+    both = first + second
+    given = symbols(depth, "users", 30, 9)
+    both.add_symbols("positive", given, 60)
+    first.add_symbols("positive", given, 60)
+    assert both == first + second
+
+
+# ---------------------------------------------------------------- files
+
+
+@pytest.mark.parametrize("splitting", ["users", "budget"])
+@pytest.mark.parametrize("depth", [1, 3, 24, 40, 64])
+def test_json_round_trip_also_after_a_merge(depth, splitting):
+    made = study(depth, splitting)
+    first, second = filled(made, splitting, 70, 4), filled(made, splitting, 50, 5, 1000)
+    for tally in (Tally(made), first, first + second):
+        again = Tally.from_json(tally.to_json(), made)
+        assert again == tally
+        assert again.sizes == tally.sizes
+        for stratum in STRATA:
+            assert cells(again.counts(stratum)) == cells(tally.counts(stratum))
+        assert Tally.from_json((again + again).to_json(), made) == tally + tally
+
+
+def test_a_read_tally_goes_on_counting_and_estimates_the_same(tmp_path):
+    made = study(24)
+    rng = np.random.default_rng(1)
+    people = {
+        "score": rng.integers(0, 2**63, 4000, dtype=np.uint64),
+        "label": np.arange(4000) % 2,
+    }
+    tally = simulate_tally(made, people, seed=1)
+    tally.save(tmp_path / "tally.json")
+    again = Tally.load(tmp_path / "tally.json", made)
+    for name in ("pruned", "paper", "paper-zero"):
+        assert again.estimate(name) == tally.estimate(name)
+    for each in (tally, again):
+        each.add_symbols("positive", np.array([1, 0, 1]), 10**6)
+    assert again == tally
+
+
+@pytest.mark.parametrize("largest", [255, 256, 65535, 65536, 2**32 - 1, 2**32, 2**52])
+def test_counts_of_every_width_are_written_and_read(largest):
+    """The width of packed integers grows with the largest one."""
+    made = study(2)
+    text = with_level(made, 1, [0, 1], [largest, 1], [0, 5], largest + 6)
+    assert Tally.from_json(text, made).to_json() == text
+
+
+@pytest.mark.parametrize("last", [2**21 - 1, 2**32, 2**63, 2**64 - 1])
+def test_rows_of_every_width_are_written_and_read(last):
+    made = study(64)
+    text = with_level(made, 64, [7, last], [1, 2], [0, 5], 8)
+    tally = Tally.from_json(text, made)
+    assert tally.to_json() == text
+    assert cells(tally.counts("positive")) == {(64, 7, 0): 1, (64, last, 0): 2, (64, last, 1): 5}
+
+
+def test_a_tally_of_many_people_can_be_read_again():
+    """What is written can be read: here with all levels answered by 300,000 people of each class."""
+    made = Study.create(
+        "auc",
+        protocol="tree",
+        epsilon=2.0,
+        domain=Interval(0, 1),
+        bins=2**24,
+        splitting="budget",
+        rows="all",
+        seed=5,
+    )
+    tally = filled(made, "budget", 300_000, 1)
+    # In the tally's own bits, not in the domain's: 24 levels of at most 6 bytes for each person.
+    text = tally.to_json()
+    assert len(text) < 2 * 300_000 * 24 * 6 * 4 / 3
+    assert Tally.from_json(text, made) == tally
+
+
+# ---------------------------------------------------------------- forged files
+
+
+def packed(numbers: list[int], width: int | None = None) -> str:
+    """The documented form, written independently: width, then little-endian integers."""
+    largest = max(numbers, default=0)
+    size = width or next(size for size in (1, 2, 4, 8) if largest < 256**size)
+    raw = bytes([size]) + b"".join(number.to_bytes(size, "little") for number in numbers)
+    return base64.b64encode(raw).decode()
+
+
+def level_of(rows: list[int], zeros: list[int], ones: list[int]) -> dict[str, str]:
+    steps = [row - before for row, before in zip(rows, [0, *rows], strict=False)]
+    return {"rows": packed(steps), "zeros": packed(zeros), "ones": packed(ones)}
+
+
+def with_level(
+    made: Study, level: int, rows: list[int], zeros: list[int], ones: list[int], people: int
+) -> str:
+    content = json.loads(Tally(made).to_json())
+    content["counts"]["positive"]["levels"][level - 1] = level_of(rows, zeros, ones)
+    content["counts"]["positive"]["people"] = people
+    return canonical(content)
+
+
+def test_the_written_form_is_the_documented_one():
+    made = study(3)
+    tally = filled(made, "users", 50, 6)
+    content = json.loads(tally.to_json())
+    for stratum in STRATA:
+        by_level = cells(tally.counts(stratum))
+        for level, table in enumerate(content["counts"][stratum]["levels"], start=1):
+            rows = sorted({row for at, row, _ in by_level if at == level})
+            counted = [[by_level[level, row, bit] for row in rows] for bit in (0, 1)]
+            assert table == level_of(rows, *counted)
+
+
+GOOD = level_of([1, 2, 5], [3, 1, 0], [1, 0, 2])
+
+
+def changed(stratum: dict[str, Any]) -> str:
+    made = study(3)
+    content = json.loads(Tally(made).to_json())
+    content["counts"]["positive"] = {**content["counts"]["positive"], **stratum}
+    return canonical(content)
+
+
+def last_level(table: Any, people: Any = 7) -> str:
+    empty = level_of([], [], [])
+    return changed({"people": people, "levels": [empty, empty, table]})
+
+
+def test_the_good_form_is_accepted():
+    """Negative control of the refusals below."""
+    assert Tally.from_json(last_level(GOOD), study(3)).sizes == {"positive": 7, "negative": 0}
+
+
+def raw(content: bytes) -> str:
+    return base64.b64encode(content).decode()
+
+
+HOSTILE: dict[str, str] = {
+    "not base64": last_level({**GOOD, "rows": "!!!!"}),
+    "base64 cut off": last_level({**GOOD, "rows": GOOD["rows"][:-1]}),
+    "base64 with a space": last_level({**GOOD, "rows": GOOD["rows"] + " "}),
+    "base64 with a line end": last_level({**GOOD, "rows": GOOD["rows"] + "\n"}),
+    "not ASCII": last_level({**GOOD, "rows": "é" * 4}),
+    "empty text": last_level({**GOOD, "zeros": ""}),
+    "a number": last_level({**GOOD, "zeros": 5}),
+    "a list": last_level({**GOOD, "zeros": [1, 2, 3]}),
+    "null": last_level({**GOOD, "ones": None}),
+    "true": last_level({**GOOD, "ones": True}),
+    "an object": last_level({**GOOD, "ones": {}}),
+    "no such width": last_level({**GOOD, "ones": raw(b"\x03" + bytes(9))}),
+    "width 0": last_level({**GOOD, "ones": raw(b"\x00" + bytes(3))}),
+    "half an integer": last_level({**GOOD, "ones": raw(b"\x02" + bytes(5))}),
+    "wider than needed": last_level({**GOOD, "zeros": packed([3, 1, 0], 8)}),
+    "a row twice": last_level({**GOOD, "rows": packed([1, 0, 3])}),
+    "a row out of range": last_level({**GOOD, "rows": packed([1, 1, 6])}),
+    "rows that wrap around": last_level({**GOOD, "rows": packed([5, 2**64 - 4, 1])}),
+    "a row that wraps to itself": last_level({**GOOD, "rows": packed([2**64 - 1, 2, 1])}),
+    "more rows than counts": last_level({**GOOD, "rows": packed([1, 1, 1, 1])}),
+    "more zeros than ones": last_level({**GOOD, "zeros": packed([3, 1, 0, 4])}),
+    "a row without reports": last_level({**GOOD, "zeros": packed([3, 0, 0]), "ones": packed([1, 0, 2])}, 6),
+    "a count of 2^53": last_level(level_of([1], [2**53], [0]), 2**53),
+    "a count of 2^63": last_level(level_of([1], [2**63], [0]), 2**63),
+    "a count of 2^64 - 1": last_level(level_of([1], [2**64 - 1], [0]), 2**64 - 1),
+    "counts that wrap to zero": last_level(level_of([1], [2**63], [2**63]), 0),
+    "too few people": last_level(GOOD, 6),
+    "too many people": last_level(GOOD, 8),
+    "people as text": last_level(GOOD, "7"),
+    "people as null": last_level(GOOD, None),
+    "people as a list": last_level(GOOD, [7]),
+    "a level is missing": changed({"people": 0, "levels": [level_of([], [], [])] * 2}),
+    "a level too many": changed({"people": 0, "levels": [level_of([], [], [])] * 4}),
+    "levels as an object": changed({"people": 0, "levels": {}}),
+    "levels as null": changed({"people": 0, "levels": None}),
+    "a level as a list": last_level([]),
+    "a level as null": last_level(None),
+    "a level as text": last_level("rows"),
+    "a level lacks ones": last_level({name: GOOD[name] for name in ("rows", "zeros")}),
+    "a level has more": last_level({**GOOD, "twos": GOOD["ones"]}),
+    "a stratum has more": changed({"comment": "hello"}),
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_files_are_refused(name):
+    with pytest.raises(BadFile):
+        Tally.from_json(HOSTILE[name], study(3))
+
+
+@pytest.mark.parametrize("level", [1, DENSE_LEVELS, DENSE_LEVELS + 1, 40, 63])
+def test_rows_out_of_range_are_refused_at_every_level(level):
+    made = study(64)
+    assert Tally.from_json(with_level(made, level, [2**level - 1], [1], [0], 1), made).n == 1
+    with pytest.raises(BadFile, match="ascend below"):
+        Tally.from_json(with_level(made, level, [2**level], [1], [0], 1), made)
+
+
+def test_budget_levels_must_have_everybody():
+    made = study(3, "budget")
+    text = filled(made, "budget", 9, 1).to_json()
+    content = json.loads(text)
+    assert Tally.from_json(text, made).n == 18
+    content["counts"]["positive"]["levels"][1] = content["counts"]["positive"]["levels"][0]
+    content["counts"]["positive"]["levels"][2] = level_of([1], [1], [0])
+    with pytest.raises(BadFile, match="number of people"):
+        Tally.from_json(canonical(content), made)
+
+
+@pytest.mark.parametrize(("level", "each"), [(11, 2**53 - 1), (11, 2**53), (13, 2**51), (21, 2**43)])
+def test_people_beyond_all_bounds_are_refused_and_do_not_wrap(level, each):
+    """Each row's count is possible; their sum has 64 bits or more, and is not the sum modulo 2^64."""
+    made = study(level)
+    rows = 2**level
+    steps = np.ones(rows, dtype="<u1")
+    steps[0] = 0
+    content = json.loads(Tally(made).to_json())
+    content["counts"]["positive"]["levels"][level - 1] = {
+        "rows": raw(b"\x01" + steps.tobytes()),
+        "zeros": raw(b"\x08" + np.full(rows, each, dtype="<u8").tobytes()),
+        "ones": raw(b"\x01" + bytes(rows)),
+    }
+    wrapped = (rows * each + 2**63) % 2**64 - 2**63
+    for people in (rows * each, wrapped):
+        content["counts"]["positive"]["people"] = people
+        with pytest.raises(BadFile):
+            Tally.from_json(canonical(content), made)
+
+
+@pytest.mark.parametrize("level", [2, DENSE_LEVELS + 1])
+def test_a_sum_of_tallies_that_no_file_can_hold_is_refused(level):
+    """As for histograms: fewer than 2^53 reports, so that a written tally can always be read."""
+    made = study(level)
+    tally = Tally.from_json(with_level(made, level, [1], [2**52 + 1], [0], 2**52 + 1), made)
+    with pytest.raises(DpairsError, match=r"2\^53"):
+        tally + tally
+
+
+def test_a_tally_is_not_a_histograms():
+    other = Study.create("auc", epsilon=1.0, domain=Interval(0, 1), bins=8, seed=1)
+    table: dict[str, list[int]] = {"symbols": [], "counts": []}
+    made = study(3)
+    content = {**json.loads(Tally(made).to_json()), "counts": dict.fromkeys(STRATA, table)}
+    with pytest.raises(BadFile, match="people"):
+        Tally.from_json(canonical(content), made)
+    with pytest.raises(BadFile):
+        Tally.from_json(Tally(made).to_json().replace(made.id, other.id), other)
+
+
+# ---------------------------------------------------------------- memory
+
+
+def sparse_bytes(counts: TreeCounts) -> int:
+    for level in counts.levels:
+        level.settle()
+    return sum(
+        level.rows.nbytes + level.counts.nbytes for level in counts.levels if level.level > DENSE_LEVELS
+    )
+
+
+def test_memory_is_proportional_to_the_reports_and_not_to_the_domain():
+    """2^64 leaves: sparse levels keep 24 bytes for a row, and at most as many rows as reports."""
+    made = study(64)
+    for people in (1000, 10_000, 50_000):
+        tally = filled(made, "users", people, 3)
+        for stratum in STRATA:
+            assert sparse_bytes(tree(tally.counts(stratum))) <= 24 * people
+
+
+def test_counting_takes_little_more_than_what_is_kept():
+    made = study(64)
+    tally = Tally(made)
+    given = symbols(64, "users", 2**16, 3)
+    tracemalloc.start()
+    try:
+        for part in range(4):
+            tally.add_symbols("positive", given, part * 2**16)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    # A slice of 2^16 people with their coins, and 2^18 rows in all of 9 bytes while they wait.
+    assert peak < 2**25

@@ -1,0 +1,483 @@
+"""Estimates from trees: exact where the counts are exact, then whole studies with fixed seeds."""
+
+import functools
+import math
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dpairs
+from dpairs import Integers, Interval, Levels, NotEnoughData, Study, Tally, simulate, simulate_tally
+from dpairs.mechanisms import KaryResponse
+from dpairs.protocols import Answer, theory
+from dpairs.protocols.tree.counts import LevelCounts
+from dpairs.protocols.tree.estimate import Evidence, estimate
+from dpairs.protocols.tree.hadamard import parity
+from dpairs.protocols.tree.protocol import SPLITTINGS
+
+ESTIMATORS = ("pruned", "paper", "paper-zero")
+HALF = ("pruned", "paper")
+
+
+def study(domain: Any = None, epsilon: float = 1.0, **options: Any) -> Study:
+    chosen: Any = Interval(0, 1) if domain is None else domain
+    if "advanced" in options.get("splitting", ""):
+        options.setdefault("delta", 1e-6)
+    return Study.create("auc", protocol="tree", epsilon=epsilon, domain=chosen, **{"seed": 1, **options})
+
+
+def people(positive: Any, negative: Any) -> dict[str, np.ndarray]:
+    first, second = np.asarray(positive), np.asarray(negative)
+    return {
+        "score": np.concatenate([first, second]),
+        "label": np.repeat([1, 0], [first.size, second.size]),
+    }
+
+
+# ---------------------------------------------------------------- exact counts
+
+
+@dataclass(frozen=True)
+class Perfect:
+    """Counts as if each person had answered about every row of every level, and never lied.
+
+    The oracle's estimates are then the counts themselves.
+    """
+
+    people: int
+    levels: list[LevelCounts]
+
+
+def perfect(leaves: np.ndarray) -> Perfect:
+    depth, levels = int(np.log2(leaves.size)), []
+    for level in range(1, depth + 1):
+        nodes = leaves.reshape(2**level, -1).sum(axis=1)
+        places = np.arange(2**level, dtype=np.uint64)
+        shared: Any = places[:, None] & places[None, :]
+        odd = parity(shared).astype(np.int64)
+        counts = LevelCounts(level)
+        counts.counts = np.array([(1 - odd) @ nodes, odd @ nodes])
+        levels.append(counts)
+    return Perfect(int(leaves.sum()), levels)
+
+
+def answer(positive: np.ndarray, negative: np.ndarray, estimator: str, ties: str = "half") -> Answer:
+    counts: Any = (perfect(positive), perfect(negative))
+    depth = int(np.log2(positive.size))
+    # With a floor of one word in 2^64 nobody lies.
+    evidence = Evidence(counts, depth, (KaryResponse(2, 1),), "all", True, ties)
+    return estimate(evidence, Interval(0, 1), estimator)
+
+
+def exact(positive: np.ndarray, negative: np.ndarray, ties: str) -> float:
+    places = np.arange(positive.size)
+    data = people(np.repeat(places, positive // 1000), np.repeat(places, negative // 1000))
+    return dpairs.exact("auc", data, ties=ties)
+
+
+SHAPES = {
+    "uneven": lambda rng, k: 1000 * rng.integers(20, 90, k),
+    "with empty leaves": lambda rng, k: 1000 * rng.integers(20, 90, k) * (rng.random(k) < 0.5),
+    "one leaf": lambda rng, k: 1_000_000 * (np.arange(k) == rng.integers(k)),
+}
+
+
+@pytest.mark.parametrize("ties", ["half", "zero"])
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+@pytest.mark.parametrize("depth", [1, 2, 4, 6])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_exact_counts_give_the_exact_auc_of_the_leaves(shape, depth, estimator, ties):
+    rng = np.random.default_rng([depth, len(shape)])
+    positive, negative = (SHAPES[shape](rng, 2**depth) for _ in range(2))
+    positive[-1] += 1_000_000
+    negative[0] += 1_000_000
+    found = answer(positive, negative, estimator, ties)
+    assert found.value == pytest.approx(exact(positive, negative, ties), abs=1e-12)
+
+
+def test_ties_in_leaves_count_as_asked():
+    """All in one leaf: half of the pairs, or none (erratum 7)."""
+    together = 1_000_000 * (np.arange(8) == 5)
+    for estimator in HALF:
+        assert answer(together, together, estimator, "half").value == pytest.approx(0.5, abs=1e-12)
+        assert answer(together, together, estimator, "zero").value == pytest.approx(0, abs=1e-12)
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_explanation_of_exact_counts(estimator):
+    rng = np.random.default_rng(3)
+    positive, negative = (SHAPES["with empty leaves"](rng, 32) for _ in range(2))
+    found = answer(positive, negative, estimator).explanation
+    assert found is not None
+    check_parts(found, 0.0, 1.0)
+    assert found.positive.sum() == pytest.approx(1)
+    assert found.negative.sum() == pytest.approx(1)
+    for low, high, share in zip(found.low, found.high, found.positive, strict=True):
+        inside = positive[round(low * 32) : round(high * 32)].sum()
+        assert share == pytest.approx(inside / positive.sum(), abs=1e-12)
+
+
+@pytest.mark.parametrize(("estimator", "credit"), [("paper", 0.5), ("paper-zero", 0.0)])
+def test_a_discarded_node_counts_half_and_zero_in_the_variant(estimator, credit):
+    """Few people and exact counts: the walk stops early; both classes alike, so half would be right."""
+    positive, negative = np.ones(16, dtype=np.int64), np.ones(16, dtype=np.int64)
+    found = answer(positive, negative, estimator)
+    explained = found.explanation
+    assert explained is not None
+    assert explained.recursed_nodes[0] == 1
+    assert sum(explained.discarded_nodes) > 0
+    unseen = float((explained.positive * explained.negative)[explained.discarded].sum())
+    assert found.value == pytest.approx(0.5 - (0.5 - credit) * unseen, abs=1e-12)
+
+
+# ---------------------------------------------------------------- explanations
+
+
+def check_parts(found: dpairs.Explanation, low: float, high: float) -> None:
+    """From one end to the other in order, without gaps or overlaps, as many as the walk's nodes."""
+    assert found.low[0] == low
+    assert found.high[-1] == high
+    np.testing.assert_allclose(found.low[1:], found.high[:-1], rtol=1e-14, atol=1e-300)
+    assert (found.high > found.low).all()
+    sizes = {len(each) for each in (found.low, found.high, found.positive, found.negative, found.discarded)}
+    assert len(sizes) == 1
+    recursed, discarded = found.recursed_nodes, found.discarded_nodes
+    assert recursed[0] == 1
+    assert len(recursed) == len(discarded)
+    assert int(found.discarded.sum()) == sum(discarded)
+    # Every node below a recursed one is recursed, discarded, or a leaf.
+    for above, here, left in zip(recursed, recursed[1:], discarded[1:], strict=False):
+        assert here + left <= 2 * above
+    assert sum(recursed) + 1 == len(found.low)
+    assert found.rows() == [
+        (level, *pair) for level, pair in enumerate(zip(recursed, discarded, strict=True))
+    ]
+
+
+NORMALS = people(
+    np.clip(np.random.default_rng(1).normal(0.6, 0.15, 20_000), 0, 1),
+    np.clip(np.random.default_rng(2).normal(0.4, 0.15, 20_000), 0, 1),
+)
+
+
+@pytest.mark.parametrize("splitting", ["users", "budget"])
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+@pytest.mark.parametrize("depth", [1, 6, 14, 18])
+def test_parts_cover_the_interval(depth, estimator, splitting):
+    made = study(Interval(-1, 3), 4.0, bins=2**depth, splitting=splitting)
+    found = simulate(made, NORMALS, seed=1, estimator=estimator).explain()
+    check_parts(found, -1.0, 3.0)
+    for level, (recursed, discarded) in enumerate(
+        zip(found.recursed_nodes, found.discarded_nodes, strict=True)
+    ):
+        assert recursed <= 2**level
+        assert discarded <= 2**level
+    if estimator == "pruned":
+        # Its trees are consistent; the paper's levels know nothing of each other.
+        assert found.positive.sum() == pytest.approx(1)
+        assert found.negative.sum() == pytest.approx(1)
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+@pytest.mark.parametrize(
+    ("domain", "low", "high"),
+    [(Integers(10, 73), 10.0, 74.0), (Integers(-5, 94), -5.0, 123.0), (Levels(range(8)), 0.0, 8.0)],
+)
+def test_parts_cover_whole_numbers_and_levels(domain, low, high, estimator):
+    """Up to the next power of two: what lies beyond the domain is empty but for noise."""
+    rng = np.random.default_rng(4)
+    first, last = (domain.low, domain.high) if isinstance(domain, Integers) else (0, 7)
+    data = people(rng.integers(first, last + 1, 5000), rng.integers(first, last + 1, 5000))
+    check_parts(simulate(study(domain, 4.0), data, seed=1, estimator=estimator).explain(), low, high)
+
+
+def test_a_histogram_has_nothing_to_explain():
+    other = Study.create("auc", epsilon=1.0, domain=Interval(0, 1), bins=8, seed=1)
+    with pytest.raises(dpairs.BadParameter, match="nothing to explain"):
+        simulate(other, NORMALS, seed=1).explain()
+
+
+# ---------------------------------------------------------------- nearly no noise
+
+
+def binned(data: dict[str, np.ndarray], depth: int) -> dict[str, np.ndarray]:
+    return {**data, "score": np.minimum(np.floor(data["score"] * 2**depth), 2**depth - 1)}
+
+
+@pytest.mark.parametrize("ties", ["half", "zero"])
+@pytest.mark.parametrize("rows", ["all", "others"])
+@pytest.mark.parametrize("estimator", HALF)
+def test_with_a_huge_epsilon_estimates_approach_the_exact_value(estimator, rows, ties):
+    """Nobody lies; what is left is that each person answers about one row of each level."""
+    depth = 5
+    truth = dpairs.exact("auc", binned(NORMALS, depth), ties=ties)
+    made = study(None, 30.0 * depth, bins=2**depth, splitting="budget", rows=rows, ties=ties)
+    found = simulate(made, NORMALS, seed=2, estimator=estimator)
+    assert found.sample_standard_error < 0.02
+    assert abs(found.value - truth) < 5 * found.sample_standard_error
+    many = {name: np.tile(column, 16) for name, column in NORMALS.items()}
+    closer = simulate(made, many, seed=2, estimator=estimator)
+    assert closer.sample_standard_error == pytest.approx(found.sample_standard_error / 4, rel=0.35)
+    assert abs(closer.value - truth) < 5 * closer.sample_standard_error
+
+
+def test_ties_of_the_data_count_as_asked():
+    """Half of each class at the same value, the rest at two others: AUC 1/2 or 3/8 more or less."""
+    data = people(np.repeat([0.3, 0.8], 20_000), np.repeat([0.3, 0.1], 20_000))
+    for ties in ("half", "zero"):
+        truth = dpairs.exact("auc", data, ties=ties)
+        found = simulate(study(None, 4.0, bins=2**8, ties=ties), data, seed=3)
+        assert abs(found.value - truth) < 4 * found.standard_error < 0.1
+
+
+def test_levels_are_not_binned():
+    """Nothing is discarded and every level is a leaf: no pair's order was lost, and none is in doubt."""
+    rng = np.random.default_rng(5)
+    data = people(rng.integers(0, 8, 20_000), rng.integers(0, 8, 20_000))
+    for domain in (Levels(range(8)), Integers(0, 7)):
+        found = simulate(study(domain, 90.0, splitting="budget"), data, seed=1)
+        assert not found.explain().discarded.any()
+        assert found.quantization.estimate == 0
+        assert found.quantization.delta == 0
+        assert not any("binning" in note for note in found.notes())
+
+
+def test_intervals_are_binned():
+    """Negative control of the test above: pairs that share a leaf are in doubt, half of their number."""
+    data = people(np.tile(np.linspace(0, 1, 1000), 20), np.tile(np.linspace(0, 1, 1000), 20))
+    found = simulate(study(None, 90.0, bins=8, splitting="budget"), data, seed=1)
+    assert not found.explain().discarded.any()
+    assert found.quantization.estimate == pytest.approx(1 / 16, rel=0.05)
+    assert found.quantization.delta == pytest.approx(1 / 32, rel=0.05)
+
+
+# ---------------------------------------------------------------- the paper's experiments
+
+
+def auc_one(rng: np.random.Generator, n: int) -> dict[str, np.ndarray]:
+    return people(np.ones(n), np.zeros(n))
+
+
+def ur(rng: np.random.Generator, n: int) -> dict[str, np.ndarray]:
+    return people(rng.random(n), rng.random(n))
+
+
+def ithdigit(rng: np.random.Generator, n: int) -> dict[str, np.ndarray]:
+    return people(np.full(n, 1e-4), np.zeros(n))
+
+
+@pytest.mark.parametrize("make", [auc_one, ur, ithdigit])
+def test_recursed_nodes_stay_below_the_lemmas_bound(make):
+    """Lemma "recursed" bounds the expectation at every level; here the mean of 20 runs."""
+    n, depth, runs = 100_000, 12, 20
+    made, rng = study(bins=2**depth), np.random.default_rng(6)
+    constant = theory.oracle_gain(1.0) ** 2
+    nodes: dict[str, list[tuple[int, ...]]] = {"paper": [], "paper-zero": []}
+    for run in range(runs):
+        tally = simulate_tally(made, make(rng, n), seed=run)
+        for name, found in nodes.items():
+            found.append(tally.estimate(name).explain().recursed_nodes)
+    for name, choose in (("paper", theory.tree_factor), ("paper-zero", theory.tree_factor_zero)):
+        factor = choose(n, n, depth, constant)
+        bound = theory.recursed_bound(n, n, depth, constant, factor)
+        mean = np.mean(nodes[name], axis=0)
+        assert mean.size == depth
+        assert (mean <= bound).all(), (name, mean, bound)
+        assert bound < 2 ** (depth - 1)
+
+
+def test_without_the_threshold_the_bound_is_exceeded(monkeypatch):
+    """Negative control: a walk that recurses into every node visits far more than the bound."""
+    n, depth = 100_000, 12
+    tally = simulate_tally(study(bins=2**depth), ur(np.random.default_rng(6), n), seed=1)
+    monkeypatch.setattr(
+        "dpairs.protocols.tree.estimate.worth",
+        lambda floors, factor: lambda h, g: np.ones(h.size, dtype=bool),
+    )
+    constant = theory.oracle_gain(1.0) ** 2
+    bound = theory.recursed_bound(n, n, depth, constant, theory.tree_factor(n, n, depth, constant))
+    assert max(tally.estimate("paper").explain().recursed_nodes) > bound
+
+
+@pytest.mark.parametrize("estimator", HALF)
+@pytest.mark.parametrize(("depth", "truth"), [(10, 0.5), (13, 0.5), (14, 1.0), (16, 1.0), (20, 1.0)])
+def test_ithdigit_is_learnt_from_14_levels_on(depth, truth, estimator):
+    """1e-4 and 0 share a leaf of up to 2^13, so all pairs are ties; with 2^14 they do not."""
+    found = ithdigit_tally(depth).estimate(estimator)
+    assert found.standard_error < 0.1
+    assert abs(found.value - truth) < 4 * found.standard_error
+
+
+@functools.cache
+def ithdigit_tally(depth: int) -> Tally:
+    data = ithdigit(np.random.default_rng(1), 300_000)
+    return simulate_tally(study(bins=2**depth), data, seed=7)
+
+
+# ---------------------------------------------------------------- whole studies
+
+
+@pytest.mark.parametrize("rows", ["all", "others"])
+@pytest.mark.parametrize("splitting", SPLITTINGS)
+def test_every_splitting_estimates_within_its_error(splitting, rows):
+    depth = 6
+    data = {name: np.tile(column, 3) for name, column in NORMALS.items()}
+    truth = dpairs.exact("auc", binned(data, depth))
+    tally = simulate_tally(study(bins=2**depth, splitting=splitting, rows=rows), data, seed=8)
+    for name in ESTIMATORS:
+        found = tally.estimate(name)
+        assert abs(found.value - truth) < 4 * found.standard_error
+        assert found.standard_error < 0.6
+        assert 0 < found.sample_standard_error <= found.standard_error
+        assert found.strata == {"positive": 60_000, "negative": 60_000}
+        assert found.estimator == name
+    assert tally.estimate() == tally.estimate("pruned")
+
+
+def test_several_bits_estimate_within_their_error():
+    data = {name: np.tile(column, 3) for name, column in NORMALS.items()}
+    truth = dpairs.exact("auc", binned(data, 8))
+    errors = {}
+    for kind in ("one-bit", "several-bits"):
+        tally = simulate_tally(study(None, 4.0, bins=2**8, answer=kind), data, seed=8)
+        for name in ESTIMATORS:
+            found = tally.estimate(name)
+            assert abs(found.value - truth) < 4 * found.standard_error
+        errors[kind] = tally.estimate().standard_error
+    assert errors["several-bits"] < 0.8 * errors["one-bit"]
+
+
+def test_classes_of_different_size():
+    rng = np.random.default_rng(9)
+    data = people(rng.beta(3, 2, 4000), rng.beta(2, 3, 150_000))
+    truth = dpairs.exact("auc", data)
+    tally = simulate_tally(study(None, 3.0), data, seed=1)
+    for name in HALF:
+        found = tally.estimate(name)
+        assert abs(found.value - truth) < 4 * found.standard_error < 1
+
+
+def test_swapping_the_classes_turns_the_auc_around():
+    """The same counts with the classes' roles exchanged: A(+,-) + A(-,+) = 1 with ties half."""
+    positive = 1000 * np.array([1, 5, 2, 8, 30, 2, 7, 40])
+    negative = 1000 * np.array([30, 2, 9, 9, 4, 1, 2, 3])
+    for estimator in HALF:
+        both = answer(positive, negative, estimator).value + answer(negative, positive, estimator).value
+        assert both == pytest.approx(1, abs=1e-12)
+
+
+def test_the_same_seed_gives_the_same_estimate():
+    made = study(bins=2**10)
+    first, again, other = (simulate(made, NORMALS, seed=seed) for seed in (1, 1, 2))
+    assert first == again
+    assert first.value != other.value
+    for name in ESTIMATORS:
+        assert simulate(made, NORMALS, seed=1, estimator=name) == simulate(
+            made, NORMALS, seed=1, estimator=name
+        )
+
+
+def test_estimating_changes_nothing():
+    tally = simulate_tally(study(bins=2**10), NORMALS, seed=1)
+    before = tally.to_json()
+    first = [tally.estimate(name) for name in ESTIMATORS]
+    assert [tally.estimate(name) for name in ESTIMATORS] == first
+    assert tally.to_json() == before
+
+
+def test_adjacent_64_bit_numbers_can_be_told_apart():
+    """Positives one above negatives, in a domain of 2^64: only the last level differs."""
+    n = 200_000
+    for low in (0, 2**63, 2**64 - 2):
+        data = people(np.full(n, low + 1, dtype=np.uint64), np.full(n, low, dtype=np.uint64))
+        tally = simulate_tally(study(Integers(0, 2**64 - 1), 3.0), data, seed=2)
+        for name in HALF:
+            found = tally.estimate(name)
+            assert found.standard_error < 0.2
+            assert abs(found.value - 1) < 4 * found.standard_error
+
+
+def test_parts_of_64_bit_domains_stay_in_order():
+    """Ends of parts are doubles, so neighbours may meet in one number; none comes before the last."""
+    rng = np.random.default_rng(3)
+    data = people(
+        rng.integers(2**63, 2**64, 30_000, dtype=np.uint64), np.full(30_000, 2**64 - 1, dtype=np.uint64)
+    )
+    for name in ESTIMATORS:
+        found = simulate(study(Integers(0, 2**64 - 1), 3.0), data, seed=2, estimator=name).explain()
+        assert (np.diff(found.low) >= 0).all()
+        assert (np.diff(found.high) >= 0).all()
+        assert (found.low[0], found.high[-1]) == (0.0, 2.0**64)
+
+
+@pytest.mark.parametrize("splitting", ["budget", "budget-advanced"])
+@pytest.mark.parametrize("depth", [17, 32, 52])
+def test_deep_trees_can_be_simulated_with_every_seed(depth, splitting):
+    made = study(None, 8.0, bins=2**depth, splitting=splitting)
+    data = people([0.9, 0.8, 0.7], [0.1, 0.2, 0.3])
+    for seed in range(5):
+        assert math.isfinite(simulate(made, data, seed=seed).value)
+
+
+# ---------------------------------------------------------------- hardly anybody
+
+
+@pytest.mark.parametrize("splitting", SPLITTINGS)
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_an_empty_class_is_refused(estimator, splitting):
+    made = study(bins=2**8, splitting=splitting)
+    for data, name in ((people([0.5], []), "negative"), (people([], [0.5]), "positive")):
+        with pytest.raises(NotEnoughData, match=f"the {name} class is empty"):
+            simulate_tally(made, data, seed=1).estimate(estimator)
+    with pytest.raises(NotEnoughData, match="empty"):
+        Tally(made).estimate(estimator)
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 7])
+@pytest.mark.parametrize("splitting", [*SPLITTINGS, "several-bits"])
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_fewer_people_than_levels_get_a_number_or_a_clear_error(estimator, splitting, count):
+    """Never a NaN or a warning, whichever levels nobody answered."""
+    options: dict[str, Any] = (
+        {"answer": splitting} if splitting == "several-bits" else {"splitting": splitting}
+    )
+    rng = np.random.default_rng(count)
+    for depth in (1, 8, 16):
+        epsilon = 0.5 if "paper" in splitting else 3.0
+        made = study(None, epsilon, bins=2**depth, **options)
+        for seed in range(4):
+            tally = simulate_tally(made, people(rng.random(count), rng.random(count)), seed=seed)
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")
+                try:
+                    found = tally.estimate(estimator)
+                except NotEnoughData:
+                    continue
+            numbers = (found.value, found.standard_error, found.sample_standard_error)
+            assert all(map(math.isfinite, numbers))
+            assert found.to_json()["value"] is not None
+            check_parts(found.explain(), 0.0, 1.0)
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+@pytest.mark.parametrize("count", [1, 3])
+def test_few_people_never_look_certain(count, estimator):
+    """So few people at epsilon 1 say next to nothing: no interval may leave out 1/2, not even by bad luck."""
+    made = study(bins=2**16)
+    for seed in range(10):
+        data = people(np.full(count, 0.9), np.full(count, 0.1))
+        try:
+            found = simulate(made, data, seed=seed, estimator=estimator)
+        except NotEnoughData:
+            continue
+        low, high = found.confidence_interval(0.9999)
+        assert low <= 0.5 <= high, (found.value, found.standard_error)
+
+
+def test_unknown_estimators_are_refused():
+    tally = simulate_tally(study(bins=2**4), NORMALS, seed=1)
+    with pytest.raises(dpairs.BadParameter, match="estimator"):
+        tally.estimate("plugin")
