@@ -24,7 +24,9 @@ def reasons(reports: list[pytest.TestReport | pytest.CollectReport]) -> Counter[
     left_out: dict[str, str] = {}
     for report in reports:
         text = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
-        left_out[report.nodeid] = text.removeprefix("Skipped: ").rstrip(".")  # each worker collects every file
+        left_out[report.nodeid] = text.removeprefix("Skipped: ").rstrip(
+            "."
+        )  # each worker collects every file
     return Counter(left_out.values())
 
 
