@@ -55,9 +55,9 @@ def crash_at(monkeypatch: pytest.MonkeyPatch, moment: int) -> list[str]:
         step(f"after {method} {path[-12:]}")
         return answer
 
-    def writing(path: Any, content: bytes, what: str) -> None:
+    def writing(path: Any, content: bytes, what: str, **more: Any) -> None:
         step(f"before writing {what}")
-        write(path, content, what)
+        write(path, content, what, **more)
         step(f"after writing {what}")
 
     monkeypatch.setattr(Transport, "bytes", asking)
