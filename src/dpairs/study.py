@@ -152,12 +152,12 @@ class Study:
             ("protocol", mine.name == before.name),
             ("epsilon", self.epsilon == first.epsilon),
             ("delta", self.delta == first.delta),
+            ("strata", self.strata == first.strata),
             ("statistic", self.statistic.to_json() == first.statistic.described().to_json()),
             (
                 "domains",
                 [each.to_json() for each in self.domains] == [each.to_json() for each in first.domains],
             ),
-            ("strata", self.strata == first.strata),
             ("seed", self.seed == first.seed),
             ("share", all(_share_out(self, first, place) for place in range(len(first.strata)))),
         )
