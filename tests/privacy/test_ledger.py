@@ -72,7 +72,7 @@ def test_many_small_losses_compose_to_less_at_a_delta():
 @pytest.mark.parametrize("loss", [0.01, 0.1, 0.5, 1.0, 3.0])
 @pytest.mark.parametrize("times", [1, 2, 10, 100, 1000])
 def test_the_filter_s_bound_holds_for_randomized_responses(loss, times):
-    """The worst mechanisms of equal losses, exactly (Kairouz, Oh, Viswanath): at the bound, delta is within."""
+    """The worst mechanisms of equal losses, exactly (Kairouz, Oh, Viswanath): delta is within the slack."""
     for slack in (1e-9, 1e-3):
         bound = float(filtered_epsilon([(loss, 0.0)] * times, slack))
         assert delta_of(loss, times, bound) <= slack
