@@ -13,7 +13,7 @@ import pytest
 from dpairs import Levels, Study
 from dpairs.client import Device, join
 from dpairs.client.sealing import Seal, public_key
-from dpairs.errors import DpairsError, NotYet, WrongPartner
+from dpairs.errors import BadMessage, DpairsError, NotYet, Unavailable, WrongPartner
 from dpairs.garbled.session import Evaluator, Garbler
 from dpairs.protocols.pairwise.protocol import Pairwise
 from dpairs.randomness import SystemRandomness
@@ -173,6 +173,34 @@ def test_one_pair_named_twice_is_refused(tmp_path):
     with pytest.raises(WrongPartner, match="twice"):
         join(link_to(study.id), {"x": 1, "y": 2}, device=Device(tmp_path), transport=line)
     assert line.sent == []
+
+
+def test_only_the_first_message_of_a_kind_is_answered(tmp_path):
+    """Variant: stopped before its circuit left, a garbler is shown another choice than the one it knows."""
+    study, device = tau(), Device(tmp_path)
+    sizes, number, role, partner = next(
+        (sizes, *pair)
+        for sizes in ({"everybody": people} for people in range(20, 90))
+        for pair in own_pairs(study, sizes, 0)
+        if pair[1] == "garbler"
+    )
+
+    class Loses(PlaysPartners):
+        losing = True
+
+        def _answer(self, method: str, path: str, body: bytes | None) -> Any:
+            if self.losing and path.endswith("/circuit"):
+                return Unavailable("lost")
+            return super()._answer(method, path, body)
+
+    line = Loses(study, 0, "everybody")
+    line.list_pair(sizes, number, role, partner)
+    with pytest.raises(Unavailable):
+        join(link_to(study.id), {"x": 1, "y": 2}, device=device, transport=line)
+    line.losing = False
+    with pytest.raises(BadMessage, match="two different messages"):
+        join(link_to(study.id), {"x": 1, "y": 2}, device=device, transport=line)
+    assert line.completed == set()
 
 
 # ---------------------------------------------------------------- hole 8: fingerprints
