@@ -10,25 +10,28 @@ from dpairs.vdaf.batch.server import Server
 from .official import FILES, instance, load
 
 
-def unhex(reports: list[dict[str, Any]], *names: Any) -> list[bytes]:
-    wires = []
-    for item in reports:
-        for name in names:
-            item = item[name]
-        wires.append(bytes.fromhex(item))
-    return wires
+def unhex(reports: list[Any], *names: Any) -> list[bytes]:
+    """The bytes at a place of every report."""
+    for name in names:
+        reports = [report[name] for report in reports]
+    return [bytes.fromhex(item) for item in reports]
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_all_reports_at_once(path):
     vector = load(path)
     vdaf = instance(path.stem.split("_")[0], vector)
-    key, context, reports = bytes.fromhex(vector["verify_key"]), bytes.fromhex(vector["ctx"]), vector["reports"]
+    key, context, reports = (
+        bytes.fromhex(vector["verify_key"]),
+        bytes.fromhex(vector["ctx"]),
+        vector["reports"],
+    )
     servers = [Server(vdaf, key, context, i) for i in range(vdaf.shares)]
     nonces, publics = unhex(reports, "nonce"), unhex(reports, "public_share")
     steps = {step["operation"]: step["success"] for step in vector["operations"]}
     prepared = [
-        server.verify_init(nonces, publics, unhex(reports, "input_shares", i)) for i, server in enumerate(servers)
+        server.verify_init(nonces, publics, unhex(reports, "input_shares", i))
+        for i, server in enumerate(servers)
     ]
     for i, each in enumerate(prepared):
         if len(reports[0]["verifier_shares"][0]) > i:

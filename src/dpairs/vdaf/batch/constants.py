@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -67,16 +68,17 @@ def to_elements(field: Field, wires: Bytes) -> tuple[Words, NDArray[np.bool_]]:
     # A copy, so that compiled code sees one kind of array: contiguous and writable.
     words = np.array(wires, order="C").view("<u8")
     if field is FIELD64:
-        return words, (words < np.uint64(field.modulus)).all(axis=1)
-    pairs = words.reshape(len(words), -1, 2)
+        return words, np.asarray((words < np.uint64(field.modulus)).all(axis=1))
+    pairs = words.reshape(len(words), words.shape[1] // 2, 2)
     top, low = np.uint64(field.modulus >> 64), np.uint64(field.modulus & 2**64 - 1)
     below = (pairs[..., 1] < top) | ((pairs[..., 1] == top) & (pairs[..., 0] < low))
-    return pairs, below.all(axis=1)
+    return pairs, np.asarray(below.all(axis=1))
 
 
 def to_bytes(vectors: Words) -> Bytes:
     """Rows of elements, encoded."""
-    return np.ascontiguousarray(vectors).reshape(len(vectors), -1).view(np.uint8)
+    width = math.prod(vectors.shape[1:])
+    return np.ascontiguousarray(vectors).reshape(len(vectors), width).view(np.uint8)
 
 
 def _tail(field: Field) -> tuple[int, ...]:

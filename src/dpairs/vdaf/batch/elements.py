@@ -4,8 +4,8 @@ One set of names for both. An element of Field64 is a uint64 and a vector has on
 Field128 is a pair (low, high) and a vector has a second axis of length two. numba picks the code by the type.
 
 Field64, p = 2^64 - 2^32 + 1: reduced with 2^64 = 2^32 - 1 and 2^96 = -1 (mod p).
-Field128, p = 2^128 - 28 2^64 + 1: Montgomery's product x y / 2^128. A *lifted* element is x 2^128, so a plain one
-times a lifted one is plain, and two lifted ones give a lifted one. In Field64 lifted and plain are the same.
+Field128, p = 2^128 - 28 2^64 + 1: Montgomery's product x y / 2^128. A *lifted* element is x 2^128, so a plain
+one times a lifted one is plain, and two lifted ones give a lifted one. In Field64 both are the same.
 
 No branch depends on an element's value where the compiler keeps a selection as one, as it does here.
 """
@@ -32,9 +32,8 @@ SQUARE_LOW, SQUARE_HIGH = (
 ZERO, ONE = np.uint64(0), np.uint64(1)
 
 
-@intrinsic
-def multiply_add(typing: Any, a: Any, b: Any, c: Any, d: Any) -> Any:
-    """a b + c + d of 64-bit words, as (low, high)."""
+def _multiply_add(typing: Any, a: Any, b: Any, c: Any, d: Any) -> Any:
+    """Of 64-bit words: a b + c + d, as (low, high)."""
     signature = types.UniTuple(types.uint64, 2)(types.uint64, types.uint64, types.uint64, types.uint64)
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -45,6 +44,9 @@ def multiply_add(typing: Any, a: Any, b: Any, c: Any, d: Any) -> Any:
         return context.make_tuple(builder, signature.return_type, [builder.trunc(total, word), high])
 
     return signature, generate
+
+
+multiply_add: Callable[..., Any] = intrinsic(_multiply_add)
 
 
 def add(a: Any, b: Any) -> Any:

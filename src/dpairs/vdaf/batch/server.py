@@ -50,21 +50,22 @@ class Prepared:
         return len(self.good)
 
 
-def rows(wires: Sequence[bytes] | Bytes, size: int) -> tuple[Bytes, Mask]:
+def rows(wires: Sequence[bytes | None] | Bytes, size: int) -> tuple[Bytes, Mask]:
     """Byte strings of one size as rows; which of them have that size. The others are zeros."""
     if isinstance(wires, np.ndarray):
         if wires.dtype != np.uint8 or wires.ndim != 2 or wires.shape[1] != size:
             raise BadMessage(f"rows of bytes must be an array of bytes, {size} in a row")
         return wires, np.ones(len(wires), dtype=bool)
-    good = np.array([isinstance(wire, bytes) and len(wire) == size for wire in wires], dtype=bool)
-    joined = b"".join(wire if fits else bytes(size) for wire, fits in zip(wires, good, strict=True))
+    fitting = [wire if isinstance(wire, bytes) and len(wire) == size else None for wire in wires]
+    joined = b"".join(bytes(size) if wire is None else wire for wire in fitting)
+    good = np.array([wire is not None for wire in fitting], dtype=bool)
     return np.frombuffer(joined, dtype=np.uint8).reshape(len(good), size), good
 
 
 class Server:
     """One of the servers: its number, the key that they share, and the application's context."""
 
-    def __init__(self, vdaf: Prio3, key: bytes, context: bytes, server: int) -> None:
+    def __init__(self, vdaf: Prio3, key: Any, context: Any, server: int) -> None:
         """Prepare the constants of this kind of report."""
         if not isinstance(key, bytes) or len(key) != KEY:
             raise BadParameter(f"the key of the servers must be {KEY} bytes")
@@ -100,11 +101,13 @@ class Server:
         names = ("out_shares", "seeds", "verifier_shares", "good")
         return Prepared(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
 
-    def combine(self, shares: Sequence[Sequence[bytes] | Bytes]) -> tuple[Bytes, Mask]:
+    def combine(self, shares: Sequence[Sequence[bytes | None] | Bytes]) -> tuple[Bytes, Mask]:
         """`Prio3.verifier_shares_to_message` for every report, from all servers' shares in their order."""
         vdaf, circuit = self.vdaf, self.vdaf.circuit
         if len(shares) != vdaf.shares or len({len(each) for each in shares}) != 1:
-            raise BadMessage(f"there must be a verifier share of each of {vdaf.shares} servers for every report")
+            raise BadMessage(
+                f"there must be a verifier share of each of {vdaf.shares} servers for every report"
+            )
         size, count = circuit.field.size * vdaf.proofs * circuit.verifier, len(shares[0])
         good = np.ones(count, dtype=bool)
         total, joint = None, []
@@ -157,7 +160,9 @@ class Server:
             part = self._digest(JOINT_RAND_PART, [blind, *tied], count)
             before, after = public[:, : SEED * self.server], public[:, SEED * (self.server + 1) :]
             seeds = self._joint_seeds([bytes(SEED), before, part, after], count)
-            joint = self._expand(JOINT_RANDOMNESS, [seeds, bytes([vdaf.proofs])], circuit.joint * vdaf.proofs, count)
+            joint = self._expand(
+                JOINT_RANDOMNESS, [seeds, bytes([vdaf.proofs])], circuit.joint * vdaf.proofs, count
+            )
         random = self._expand(
             QUERY_RANDOMNESS, [self._key, bytes([vdaf.proofs]), nonce], circuit.query * vdaf.proofs, count
         )
@@ -173,13 +178,20 @@ class Server:
             number, seed = bytes([self.server]), share[:, :SEED]
             measurement = self._expand(MEAS_SHARE, [seed, number], circuit.length, count)
             tied: list[bytes | Bytes] = [seed, bytes([vdaf.proofs]) + number]
-            return measurement, self._expand(PROOF_SHARE, tied, proof, count), share[:, SEED:], np.ones(count, bool)
+            return (
+                measurement,
+                self._expand(PROOF_SHARE, tied, proof, count),
+                share[:, SEED:],
+                np.ones(count, bool),
+            )
         size = circuit.field.size * (circuit.length + proof)
         vector, below = to_elements(circuit.field, share[:, :size])
         measurement = np.ascontiguousarray(vector[:, : circuit.length])
         return measurement, np.ascontiguousarray(vector[:, circuit.length :]), share[:, size:], below
 
-    def _query(self, measurement: Words, proof: Words, random: Words, joint: Words | None, good: Mask) -> Words:
+    def _query(
+        self, measurement: Words, proof: Words, random: Words, joint: Words | None, good: Mask
+    ) -> Words:
         circuit, kept, proofs = self.vdaf.circuit, self._constants, self.vdaf.proofs
         arity, sent = circuit.gadget.arity, circuit.proof - circuit.gadget.arity
         shape = (len(good), proofs * circuit.verifier, *measurement.shape[2:])
@@ -187,7 +199,16 @@ class Server:
         if isinstance(circuit, InChunks):
             sizes = (circuit.chunk, circuit.calls, proofs, sent)
             kernels.query_chunks(
-                measurement, proof, random, joint, kept.points, kept.equation, kept.offsets, sizes, verifier, good
+                measurement,
+                proof,
+                random,
+                joint,
+                kept.points,
+                kept.equation,
+                kept.offsets,
+                sizes,
+                verifier,
+                good,
             )
         elif isinstance(circuit, EachElement):
             each = (arity, circuit.calls, proofs, sent, circuit.minus_element)
@@ -210,4 +231,3 @@ class Server:
         messages = pack([prefix(self.vdaf.tag(usage, self.context)), *parts], count)
         elements(messages, self._constants.modulus, out)
         return out.reshape(count, length) if words == 1 else out
-
