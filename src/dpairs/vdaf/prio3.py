@@ -60,7 +60,7 @@ class Prio3:
     shares: int = 2
 
     def __post_init__(self) -> None:
-        """Refuse what the formats cannot express, and fields too small for joint randomness."""
+        """Refuse what the formats cannot express."""
         whole("the algorithm's number", self.algorithm, 0, 2**32 - 1)
         whole("the number of proofs", self.proofs, 1, 255)
         whole("the number of servers", self.shares, 2, 255)
