@@ -80,7 +80,6 @@ def test_measurements_that_are_none(vdaf, measurement):
         lambda: VDAF.shard(bytes(65528), 1, bytes(16), bytes(VDAF.rand_size)),
         lambda: VDAF.verify_init(KEY[1:], b"", 0, NONCE, PUBLIC, SHARES[0]),
         lambda: VDAF.verify_init(KEY, b"", 2, NONCE, PUBLIC, SHARES[0]),
-        lambda: VDAF.verify_init(KEY, b"", 0, b"", PUBLIC, SHARES[0]),
         lambda: Server(VDAF, KEY[1:], b"", 0),
         lambda: Server(VDAF, KEY, bytes(65528), 0),
         lambda: Server(VDAF, KEY, b"", 2),
@@ -107,6 +106,9 @@ def test_bytes_that_are_no_shares():
             VDAF.verify_init(KEY, b"", 0, NONCE, public, share)  # type: ignore[arg-type]
     with pytest.raises(TrailingBytes):
         VDAF.verify_init(KEY, b"", 1, NONCE, PUBLIC, SHARES[1] + b"\0")
+    for nonce in (b"", NONCE + b"\0"):
+        with pytest.raises(BadMessage):
+            VDAF.verify_init(KEY, b"", 0, nonce, PUBLIC, SHARES[0])
 
 
 def test_messages_that_are_none():

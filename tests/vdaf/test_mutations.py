@@ -126,12 +126,14 @@ def parse(vdaf: Prio3, share: bytes) -> Vector:
 
 def alone(vdaf: Prio3, sent: Delivery) -> bool:
     """Whether both servers finish, and if so that the report is worth what it should be."""
-    leader = fresh(pingpong.leader_init, vdaf, sent.leader_nonce, sent.leader_public, sent.leader_share)
+    leader = pingpong.leader_init(
+        vdaf, KEY, CONTEXT, sent.leader_nonce, sent.leader_public, sent.leader_share
+    )
     if not isinstance(leader, Continued):
         return False
-    inbound = sent.message("initialize", leader.outbound)
-    helper = fresh(
-        pingpong.helper_init, vdaf, sent.helper_nonce, sent.helper_public, sent.helper_share, inbound
+    inbound = sent.message("initialize", leader.outbound) or b""
+    helper = pingpong.helper_init(
+        vdaf, KEY, CONTEXT, sent.helper_nonce, sent.helper_public, sent.helper_share, inbound
     )
     if not isinstance(helper, Finished):
         return False
@@ -141,11 +143,6 @@ def alone(vdaf: Prio3, sent: Delivery) -> bool:
     total = (parse(vdaf, end.out_share) + parse(vdaf, helper.out_share)) % vdaf.circuit.field.modulus
     assert total.tolist() == sent.truth.tolist(), "accepted wrongly"
     return True
-
-
-def fresh(function: Any, vdaf: Prio3, nonce: bytes, *rest: Any) -> Any:
-    """A service that got a nonce of a wrong length has no report at all."""
-    return function(vdaf, KEY, CONTEXT, nonce, *rest) if len(nonce) == 16 else None
 
 
 def all_together(vdaf: Prio3, sent: list[Delivery]) -> list[bool]:

@@ -25,7 +25,7 @@ from dpairs.vdaf.prio3 import Prio3
 from .make_cases import tape
 
 FULL = os.environ.get("DPAIRS_VALIDATE") == "1"
-REPORTS = 20_000 if FULL else 3_000
+REPORTS = 20_000 if FULL else 2_000
 DOUBT = 1e-9
 SMALL = Field("F97", 97, 1, pow(5, 3, 97), 32)
 SMALLER = Field("F17", 17, 1, 3, 16)

@@ -110,7 +110,8 @@ class Prio3:
 
     def shard(self, context: bytes, measurement: Any, nonce: bytes, rand: bytes) -> tuple[bytes, list[bytes]]:
         """The public share and one input share for each server."""
-        self._given(context, nonce)
+        _context(context)
+        _length("the nonce", nonce, NONCE)
         _length("the randomness", rand, self.rand_size)
         encoded = self.circuit.encode(measurement)
         return self.shard_encoded(context, encoded, nonce, rand)
@@ -161,7 +162,8 @@ class Prio3:
         """
         _length("the key of the servers", key, KEY)
         whole("the number of the server", server, 0, self.shares - 1)
-        self._given(context, nonce)
+        _context(context)
+        exact_size(nonce, NONCE, "the nonce")
         exact_size(public, self.public_size, "the public share")
         measurement, proof, blind = self._open(context, server, share)
         circuit, part, seed, joint = self.circuit, b"", b"", self.circuit.field.zeros(0)
@@ -228,11 +230,6 @@ class Prio3:
         """The domain separation tag of one usage."""
         return tag(self.algorithm, usage, context)
 
-    def _given(self, context: Any, nonce: bytes) -> None:
-        if not isinstance(context, bytes) or len(context) > CONTEXT:
-            raise BadParameter(f"the context must be at most {CONTEXT} bytes")
-        _length("the nonce", nonce, NONCE)
-
     def _open(self, context: bytes, server: int, share: bytes) -> tuple[Vector, Vector, bytes]:
         exact_size(share, self.input_size(server), f"the input share of server {server}")
         if server:
@@ -266,6 +263,11 @@ class Prio3:
     def _joint_part(self, context: bytes, server: int, blind: bytes, share: Vector, nonce: bytes) -> bytes:
         binder = bytes([server]) + nonce + self.circuit.field.encode(share)
         return derive_seed(blind, self.tag(JOINT_RAND_PART, context), binder)
+
+
+def _context(context: Any) -> None:
+    if not isinstance(context, bytes) or len(context) > CONTEXT:
+        raise BadParameter(f"the context must be at most {CONTEXT} bytes")
 
 
 def _length(what: str, given: Any, size: int) -> None:
