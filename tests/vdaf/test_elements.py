@@ -7,9 +7,12 @@ import numba
 import numpy as np
 import pytest
 
+from dpairs.vdaf import instances
 from dpairs.vdaf.batch import elements, keccak
 from dpairs.vdaf.batch.constants import _lifted, _words
+from dpairs.vdaf.batch.server import Server
 from dpairs.vdaf.fields import FIELD64, FIELD128, Field
+from dpairs.vdaf.gadgets import wire_length
 from dpairs.vdaf.xof import derive_seed, expand, prefix
 
 from .make_cases import tape
@@ -88,3 +91,22 @@ def test_words_that_are_not_below_the_modulus_are_left_out(bits):
     pairs = np.zeros((1, 4, 2), dtype=np.uint64)
     keccak.elements(messages, np.array([5, modulus], dtype=np.uint64), pairs)
     assert (pairs[0, :, 1] < modulus).all()
+
+
+@pytest.mark.parametrize("vdaf", [instances.count(), instances.histogram(3), instances.one_hot(3)], ids=repr)
+def test_a_random_point_that_is_a_root_of_unity_is_refused(vdaf):
+    """It would show a wire's value. Hashes do not hit one, so the points are chosen here."""
+    circuit, field = vdaf.circuit, vdaf.circuit.field
+    server = Server(vdaf, bytes(32), b"", 0)
+    p = wire_length(circuit.calls)
+    points = [int(field.roots(p)[-1]), 1, 5, int(field.roots(2 * p)[1])]
+    random = np.stack([_words(field, [7] * (circuit.query - 1) + [t]) for t in points])
+    random = np.concatenate([random] * vdaf.proofs, axis=1)
+
+    def zeros(length: int) -> Any:
+        return np.zeros((len(points), length, *random.shape[2:]), dtype=np.uint64)
+
+    good = np.ones(len(points), dtype=bool)
+    joint = zeros(circuit.joint * vdaf.proofs)
+    server._query(zeros(circuit.length), zeros(vdaf.proofs * circuit.proof), random, joint, good)
+    assert good.tolist() == [False, False, True, True]

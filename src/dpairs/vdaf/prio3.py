@@ -52,7 +52,11 @@ class VerifyState:
 
 @dataclass(frozen=True)
 class Prio3:
-    """A circuit with its registered number, its number of proofs and its number of servers."""
+    """A circuit with its registered number, its number of proofs and its number of servers.
+
+    `dpairs.vdaf.instances` makes those that are sound. Here any field and any number of proofs will do, since
+    tests measure cheating in tiny fields.
+    """
 
     circuit: Circuit
     algorithm: int
