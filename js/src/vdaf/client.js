@@ -1,0 +1,61 @@
+/** Sharding in a Web Worker: the page's side. */
+
+import * as errors from "../errors.js";
+
+const newWorker = () => new Worker(new URL("./worker.js", import.meta.url), { type: "module" });
+
+/**
+ * `shard` of a scheme as a promise, done by a worker.
+ *
+ *     const worker = new ShardingWorker("Prio3Histogram", { shares: 2, length: 256, chunkLength: 18 });
+ *     const { nonce, publicShare, inputShares } = await worker.shard(context, 17);
+ *     worker.close();
+ */
+export class ShardingWorker {
+  #worker;
+  #scheme;
+  #waiting = new Map();
+  #asked = 0;
+  #ended = null;
+
+  /** @param {string} name @param {Record<string, number | bigint>} parameters as `prio3` takes them */
+  constructor(name, parameters, worker = newWorker()) {
+    this.#scheme = { name, parameters };
+    this.#worker = worker;
+    worker.addEventListener("message", ({ data }) => this.#answered(data));
+    worker.addEventListener("error", () => this.#end("the worker that shards has failed"));
+    worker.addEventListener("messageerror", () => this.#end("the worker that shards gave an answer that is none"));
+  }
+
+  /**
+   * @param {Uint8Array} context @param {any} measurement @param {{ nonce?: Uint8Array, rand?: Uint8Array }} [random]
+   * @returns {Promise<{ nonce: Uint8Array, publicShare: Uint8Array, inputShares: Uint8Array[] }>}
+   */
+  shard(context, measurement, random = {}) {
+    return new Promise((resolve, reject) => {
+      if (this.#ended) throw new errors.DpairsError(this.#ended);
+      const id = (this.#asked += 1);
+      this.#worker.postMessage({ id, ...this.#scheme, context, measurement, random });
+      this.#waiting.set(id, { resolve, reject });
+    });
+  }
+
+  /** End the worker; what it was still asked for is refused. */
+  close() {
+    this.#end("the worker that shards was closed");
+  }
+
+  #answered({ id, shares, error }) {
+    const { resolve, reject } = this.#waiting.get(id);
+    this.#waiting.delete(id);
+    if (error) reject(new errors[error.name](error.message));
+    else resolve(shares);
+  }
+
+  #end(why) {
+    this.#ended ??= why;
+    this.#worker.terminate();
+    for (const { reject } of this.#waiting.values()) reject(new errors.DpairsError(this.#ended));
+    this.#waiting.clear();
+  }
+}
