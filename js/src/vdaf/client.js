@@ -2,12 +2,17 @@
 
 import * as errors from "../errors.js";
 
-const newWorker = () => new Worker(new URL("./worker.js", import.meta.url), { type: "module" });
+function newWorker() {
+  if (globalThis.Worker === undefined) {
+    throw new errors.DpairsError("there are no Web Workers here: call shard of prio3(...) instead");
+  }
+  return new Worker(new URL("./worker.js", import.meta.url), { type: "module" });
+}
 
 /**
  * `shard` of a scheme as a promise, done by a worker.
  *
- *     const worker = new ShardingWorker("Prio3Histogram", { shares: 2, length: 256, chunkLength: 18 });
+ *     const worker = new ShardingWorker("one_hot", { cells: 256 });
  *     const { nonce, publicShare, inputShares } = await worker.shard(context, 17);
  *     worker.close();
  */
