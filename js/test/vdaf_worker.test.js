@@ -66,5 +66,6 @@ test("a closed or failed worker refuses everything", { timeout: 60_000 }, async 
 
 test("where there are no workers, it says so", () => {
   assert.equal(globalThis.Worker, undefined);
-  assert.throws(() => new ShardingWorker("count", {}), { name: "DpairsError", message: /^there are no Web Workers here/ });
+  const refusal = { name: "DpairsError", message: /^there are no Web Workers here/ };
+  assert.throws(() => new ShardingWorker("count", {}), refusal);
 });

@@ -1,20 +1,14 @@
 /** Prio3: a measurement in shares that servers can check together without seeing it (draft, section 7.2). */
 
 import { BadParameter } from "../errors.js";
-import { SystemBits } from "../randomness.js";
 import { Derivation, LONGEST_CONTEXT } from "./derivation.js";
 import { proofLength, prove } from "./proof.js";
+import { randomBytes } from "./random_bytes.js";
 import { SEED_SIZE, concat } from "./xof.js";
 
 /** @typedef {import("./circuits.js").Circuit} Circuit */
 
 export const NONCE_SIZE = 16;
-
-/** Private random bytes. */
-function randomBytes(count) {
-  const words = BigUint64Array.from(new SystemBits().words(Math.ceil(count / 8)));
-  return new Uint8Array(words.buffer).slice(0, count);
-}
 
 function requireBytes(name, value, least, most) {
   if (value instanceof Uint8Array && value.length >= least && value.length <= most) return;
@@ -38,7 +32,10 @@ export class Prio3 {
   #circuit;
   #id;
 
-  /** @param {string} name @param {number} id @param {Circuit} circuit @param {{ shares: number, proofs: number }} sizes */
+  /**
+   * @param {string} name @param {number} id of the scheme @param {Circuit} circuit
+   * @param {{ shares: number, proofs: number }} sizes
+   */
   constructor(name, id, circuit, { shares, proofs }) {
     this.name = name;
     this.shares = shares;

@@ -1,4 +1,4 @@
-/** Whole numbers from 0 to `most` as zeros and ones whose weighted sum cannot be anything else (draft, section 7.4.2). */
+/** Whole numbers from 0 to `most` as zeros and ones whose weighted sum is nothing else (draft, section 7.4.2). */
 
 /** How many zeros and ones there are. @param {bigint} most @returns {number} */
 export function bitLength(most) {
