@@ -58,11 +58,11 @@ import("/vdaf/index.js").then(async ({ prio3, seal, ShardingWorker }) => {
     await worker.shard(bytes(ctx), report.measurement, random),
   ];
   worker.close();
-  const options = { info: bytes(hpke.info), aad: bytes(hpke.aad), rand: bytes(hpke.skEm) };
+  const options = { info: bytes(hpke.info), associated: bytes(hpke.aad), material: bytes(hpke.ikmE) };
   const sealed = await seal(bytes(hpke.pkRm), bytes(hpke.pt), options);
   done({
     shares: made.map(({ publicShare, inputShares }) => [publicShare, ...inputShares].map(hex)),
-    ciphertext: hex(sealed.ciphertext),
+    sealed: hex(sealed),
   });
 }).catch(fail);
 """
@@ -97,7 +97,8 @@ import("/vdaf/index.js").then(async ({ ShardingWorker }) => {
 """
 RFC_9180 = {
     "info": "4f6465206f6e2061204772656369616e2055726e",
-    "skEm": "52c4a758a802cd8b936eceea314432798d5baf2d7e9235dc084ab1b9cfa2f736",
+    "ikmE": "7268600d403fce431561aef583ee1613527cff655c1343f29812e66706df3234",
+    "pkEm": "37fda3567bdbd628e88668c3c8d7e97d1d1253b6d4ea6d44c150f741f1bf4431",
     "pkRm": "3948cfe0ad1ddb695d780e59077195da6c56506b027329794ab02bca80815c4d",
     "pt": "4265617574792069732074727574682c20747275746820626561757479",
     "aad": "436f756e742d30",
@@ -192,7 +193,7 @@ def check(driver: Any, page: str) -> None:
             said = ask(driver, page, SHARES, given, 1)
             if said["shares"] != [[report["public_share"], *report["input_shares"]]] * 2:
                 raise RuntimeError(f"the browser's shares are not those of {file}")
-            if said["ciphertext"] != RFC_9180["ct"]:
+            if said["sealed"] != RFC_9180["pkEm"] + RFC_9180["ct"]:
                 raise RuntimeError("the browser's HPKE is not that of RFC 9180")
 
 

@@ -8,17 +8,17 @@ import { BadParameter, DpairsError } from "../errors.js";
 import { randomBytes } from "./random_bytes.js";
 import { concat } from "./xof.js";
 
-const text = (letters) => Uint8Array.from(letters, (letter) => letter.charCodeAt(0));
+const ascii = (letters) => Uint8Array.from(letters, (letter) => letter.charCodeAt(0));
 const number = (value) => Uint8Array.of(value >> 8, value & 0xff);
 
 const [KEM, KDF, AEAD] = [0x0020, 0x0001, 0x0001];
-const KEM_SUITE = concat(text("KEM"), number(KEM));
-const SUITE = concat(text("HPKE"), number(KEM), number(KDF), number(AEAD));
+const KEM_SUITE = concat(ascii("KEM"), number(KEM));
+const SUITE = concat(ascii("HPKE"), number(KEM), number(KDF), number(AEAD));
 const BASE_MODE = Uint8Array.of(0);
 const EMPTY = new Uint8Array(0);
 /** What comes before the 32 bytes of a secret key of X25519 in PKCS #8 (RFC 8410). */
 const PKCS8_HEAD = Uint8Array.of(0x30, 0x2e, 2, 1, 0, 0x30, 5, 6, 3, 0x2b, 0x65, 0x6e, 4, 0x22, 4, 0x20);
-const [HASH_SIZE, KEY_SIZE, NONCE_SIZE, POINT_SIZE] = [32, 16, 12, 32];
+const [HASH_SIZE, KEY_SIZE, AEAD_KEY_SIZE, AEAD_NONCE_SIZE] = [32, 32, 16, 12];
 
 function subtle() {
   if (globalThis.crypto?.subtle === undefined) {
@@ -35,22 +35,23 @@ async function hmac(key, message) {
 function extract(suite, salt, label, secret) {
   // HMAC fills a short key up with zeros, and WebCrypto refuses an empty one.
   const key = salt.length ? salt : new Uint8Array(HASH_SIZE);
-  return hmac(key, concat(text("HPKE-v1"), suite, text(label), secret));
+  return hmac(key, concat(ascii("HPKE-v1"), suite, ascii(label), secret));
 }
 
 /** At most one block of output, which is all that HPKE asks of this suite. */
 async function expand(suite, secret, label, info, length) {
-  const labeled = concat(number(length), text("HPKE-v1"), suite, text(label), info, Uint8Array.of(1));
+  const labeled = concat(number(length), ascii("HPKE-v1"), suite, ascii(label), info, Uint8Array.of(1));
   return (await hmac(secret, labeled)).slice(0, length);
 }
 
-/** The secret key that those bytes are, for one message, and its public key. */
-async function keysOf(rand) {
+/** The keys for one message that follow from random bytes (DeriveKeyPair). */
+async function deriveKeys(material) {
+  const pseudorandom = await extract(KEM_SUITE, EMPTY, "dkp_prk", material);
+  const scalar = await expand(KEM_SUITE, pseudorandom, "sk", EMPTY, KEY_SIZE);
   let secret;
   try {
-    secret = await subtle().importKey("pkcs8", concat(PKCS8_HEAD, rand), { name: "X25519" }, true, ["deriveBits"]);
-  } catch (error) {
-    if (error instanceof DpairsError) throw error;
+    secret = await subtle().importKey("pkcs8", concat(PKCS8_HEAD, scalar), { name: "X25519" }, true, ["deriveBits"]);
+  } catch {
     throw new DpairsError("this browser's WebCrypto has no X25519, so nothing can be sealed: a newer one is needed");
   }
   const { x } = await subtle().exportKey("jwk", secret);
@@ -59,44 +60,44 @@ async function keysOf(rand) {
 }
 
 /** What both sides compute from the two keys. */
-async function sharedSecret({ secret, encapsulated }, publicKey) {
-  const point = await subtle().importKey("raw", publicKey, { name: "X25519" }, false, []);
+async function sharedSecret({ secret, encapsulated }, recipient) {
+  const point = await subtle().importKey("raw", recipient, { name: "X25519" }, false, []);
   let agreed;
   try {
     agreed = new Uint8Array(await subtle().deriveBits({ name: "X25519", public: point }, secret, 256));
   } catch {
     agreed = EMPTY;
   }
-  if (agreed.every((byte) => byte === 0)) throw new BadParameter("publicKey must be a point of large order on X25519");
+  if (agreed.every((byte) => byte === 0)) throw new BadParameter("recipient must not be a point of small order");
   const extracted = await extract(KEM_SUITE, EMPTY, "eae_prk", agreed);
-  return expand(KEM_SUITE, extracted, "shared_secret", concat(encapsulated, publicKey), HASH_SIZE);
+  return expand(KEM_SUITE, extracted, "shared_secret", concat(encapsulated, recipient), HASH_SIZE);
 }
 
 /**
  * Encrypt to a public key.
  *
- * @param {Uint8Array} publicKey 32 bytes
- * @param {Uint8Array} plaintext
- * @param {{ info?: Uint8Array, aad?: Uint8Array, rand?: Uint8Array }} [options] what both sides know; and 32 private
- *   random bytes, drawn here unless given
- * @returns {Promise<{ encapsulated: Uint8Array, ciphertext: Uint8Array }>}
+ * @param {Uint8Array} recipient the public key, 32 bytes
+ * @param {Uint8Array} text
+ * @param {{ info?: Uint8Array, associated?: Uint8Array, material?: Uint8Array }} [options] what both sides know, and
+ *   32 private random bytes for this message alone, drawn here unless given
+ * @returns {Promise<Uint8Array>} the encapsulated key and the ciphertext, 48 bytes longer than the text
  */
-export async function seal(publicKey, plaintext, { info = EMPTY, aad = EMPTY, rand = randomBytes(POINT_SIZE) } = {}) {
-  for (const [name, value] of Object.entries({ publicKey, plaintext, info, aad, rand })) {
+export async function seal(recipient, text, options = {}) {
+  const { info = EMPTY, associated = EMPTY, material = randomBytes(KEY_SIZE) } = options;
+  for (const [name, value] of Object.entries({ recipient, text, info, associated, material })) {
     if (!(value instanceof Uint8Array)) throw new BadParameter(`${name} must be a Uint8Array`);
   }
-  for (const [name, { length }] of Object.entries({ publicKey, rand })) {
-    if (length !== POINT_SIZE) throw new BadParameter(`${name} must have ${POINT_SIZE} bytes, not ${length}`);
+  for (const [name, { length }] of Object.entries({ recipient, material })) {
+    if (length !== KEY_SIZE) throw new BadParameter(`${name} must have ${KEY_SIZE} bytes, not ${length}`);
   }
-  const keys = await keysOf(rand);
-  const shared = await sharedSecret(keys, publicKey);
+  const keys = await deriveKeys(material);
+  const shared = await sharedSecret(keys, recipient);
   const hashes = [await extract(SUITE, EMPTY, "psk_id_hash", EMPTY), await extract(SUITE, EMPTY, "info_hash", info)];
   const schedule = concat(BASE_MODE, ...hashes);
   const secret = await extract(SUITE, shared, "secret", EMPTY);
-  const key = await expand(SUITE, secret, "key", schedule, KEY_SIZE);
-  const iv = await expand(SUITE, secret, "base_nonce", schedule, NONCE_SIZE);
+  const key = await expand(SUITE, secret, "key", schedule, AEAD_KEY_SIZE);
+  const iv = await expand(SUITE, secret, "base_nonce", schedule, AEAD_NONCE_SIZE);
   const imported = await subtle().importKey("raw", key, { name: "AES-GCM" }, false, ["encrypt"]);
-  const algorithm = { name: "AES-GCM", iv, additionalData: aad };
-  const ciphertext = new Uint8Array(await subtle().encrypt(algorithm, imported, plaintext));
-  return { encapsulated: keys.encapsulated, ciphertext };
+  const algorithm = { name: "AES-GCM", iv, additionalData: associated };
+  return concat(keys.encapsulated, new Uint8Array(await subtle().encrypt(algorithm, imported, text)));
 }

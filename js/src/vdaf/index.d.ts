@@ -77,7 +77,11 @@ export class Prio3<Name extends keyof Parameters> {
 }
 
 /** A scheme by its name: `prio3("one_hot", { cells: 256 })`. */
-export function prio3<Name extends keyof Parameters>(name: Name, parameters?: Parameters[Name]): Prio3<Name>;
+export function prio3<Name extends keyof Parameters>(
+  name: Name,
+  // Only where none is needed may they be left out.
+  ...parameters: {} extends Parameters[Name] ? [Parameters[Name]?] : [Parameters[Name]]
+): Prio3<Name>;
 
 /** The same in a Web Worker, so that a page stays alive meanwhile. */
 export class ShardingWorker<Name extends keyof Parameters> {
@@ -87,26 +91,19 @@ export class ShardingWorker<Name extends keyof Parameters> {
   close(): void;
 }
 
-/** A message for whoever has the secret key. */
-export interface Sealed {
-  /** 32 bytes that go with the ciphertext. */
-  readonly encapsulated: Uint8Array;
-  readonly ciphertext: Uint8Array;
-}
-
 /**
- * HPKE in base mode (RFC 9180) with X25519, HKDF-SHA256 and AES-128-GCM.
+ * HPKE in base mode (RFC 9180) with X25519, HKDF-SHA256 and AES-128-GCM: the encapsulated key and the ciphertext.
  *
  * It needs HTTPS and a browser whose WebCrypto has X25519, and says so where it lacks one of them.
  */
 export function seal(
-  publicKey: Uint8Array,
-  plaintext: Uint8Array,
+  recipient: Uint8Array,
+  text: Uint8Array,
   options?: {
     info?: Uint8Array;
     /** Authenticated, not encrypted. */
-    aad?: Uint8Array;
-    /** 32 private bytes, never used twice; drawn unless given, which is for test vectors. */
-    rand?: Uint8Array;
+    associated?: Uint8Array;
+    /** 32 private bytes for this message alone; drawn unless given, which is for test vectors. */
+    material?: Uint8Array;
   },
-): Promise<Sealed>;
+): Promise<Uint8Array>;
