@@ -41,6 +41,8 @@ test("a worker's refusals are the scheme's, and it goes on", { timeout: 60_000 }
   const sentence = "the measurement must be a whole number from 0 to 15";
   await assert.rejects(worker.shard(CONTEXT, 16), { name: "BadValue", message: sentence });
   await assert.rejects(worker.shard("text", 1), { name: "BadParameter" });
+  const sent = { name: "BadParameter", message: "a worker can be given numbers, truths, lists and bytes only" };
+  await assert.rejects(worker.shard(CONTEXT, () => 1), sent);
   assert.equal((await worker.shard(CONTEXT, 15)).inputShares.length, 2);
   worker.close();
   const wrong = new ShardingWorker("one_hot", { cells: 0 }, thread());

@@ -40,7 +40,11 @@ export class ShardingWorker {
     return new Promise((resolve, reject) => {
       if (this.#ended) throw new errors.DpairsError(this.#ended);
       const id = (this.#asked += 1);
-      this.#worker.postMessage({ id, ...this.#scheme, context, measurement, random });
+      try {
+        this.#worker.postMessage({ id, ...this.#scheme, context, measurement, random });
+      } catch {
+        throw new errors.BadParameter("a worker can be given numbers, truths, lists and bytes only");
+      }
       this.#waiting.set(id, { resolve, reject });
     });
   }
@@ -51,10 +55,12 @@ export class ShardingWorker {
   }
 
   #answered({ id, shares, error }) {
-    const { resolve, reject } = this.#waiting.get(id);
+    const asked = this.#waiting.get(id);
+    // A closed worker may still have answered.
+    if (asked === undefined) return;
     this.#waiting.delete(id);
-    if (error) reject(new errors[error.name](error.message));
-    else resolve(shares);
+    if (error) asked.reject(new errors[error.name](error.message));
+    else asked.resolve(shares);
   }
 
   #end(why) {
