@@ -23,8 +23,9 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-from dpairs.collector.limits import POLICY
 from measure import Row
+
+from dpairs.collector.limits import POLICY
 
 ROOT = Path(__file__).parents[1]
 VECTORS = ROOT / "vectors" / "vdaf"

@@ -7,10 +7,10 @@ from fractions import Fraction
 from typing import Any
 
 import matplotlib.pyplot as plt
+from dpairs.experiments.style import BLUE, GREEN, ORANGE
 from make_figures import save, table
 from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
 
-from dpairs.experiments.style import BLUE, GREEN, ORANGE
 from dpairs.vdaf import instances
 from dpairs.vdaf.prio3 import Prio3
 

@@ -33,7 +33,7 @@ function whole(value, most, what = "the measurement") {
 }
 
 function list(measurement, length) {
-  const given = Array.isArray(measurement) || ArrayBuffer.isView(measurement) ? Array.from(measurement) : null;
+  const given = Array.isArray(measurement) || ArrayBuffer.isView(measurement) ? Array.from(/** @type {any} */ (measurement)) : null;
   if (given?.length !== length) throw new BadValue(`the measurement must be a list of ${length} elements`);
   return given;
 }

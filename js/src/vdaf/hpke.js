@@ -50,7 +50,7 @@ async function deriveKeys(material) {
   const scalar = await expand(KEM_SUITE, pseudorandom, "sk", EMPTY, KEY_SIZE);
   let secret;
   try {
-    secret = await subtle().importKey("pkcs8", concat(PKCS8_HEAD, scalar), { name: "X25519" }, true, ["deriveBits"]);
+    secret = await subtle().importKey("pkcs8", /** @type {any} */ (concat(PKCS8_HEAD, scalar)), { name: "X25519" }, true, ["deriveBits"]);
   } catch {
     throw new DpairsError("this browser's WebCrypto has no X25519, so nothing can be sealed: a newer one is needed");
   }
@@ -99,5 +99,5 @@ export async function seal(recipient, text, options = {}) {
   const iv = await expand(SUITE, secret, "base_nonce", schedule, AEAD_NONCE_SIZE);
   const imported = await subtle().importKey("raw", key, { name: "AES-GCM" }, false, ["encrypt"]);
   const algorithm = { name: "AES-GCM", iv, additionalData: associated };
-  return concat(keys.encapsulated, new Uint8Array(await subtle().encrypt(algorithm, imported, text)));
+  return concat(keys.encapsulated, new Uint8Array(await subtle().encrypt(algorithm, imported, /** @type {any} */ (text))));
 }

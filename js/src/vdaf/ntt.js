@@ -2,17 +2,22 @@
 
 /** @typedef {import("./field.js").Field} Field */
 
-/** Tables of a field, by how many values a polynomial has. @type {WeakMap<Field, Map<number, object>>} */
+/** Tables of a field, by how many values a polynomial has. @type {WeakMap<Field, Map<number, any>>} */
 const tables = new WeakMap();
 
-/** The first `count` powers of a public base, times `scale`, in Montgomery form. */
+/** The first `count` powers of a public base, times `scale`, in Montgomery form.
+ *
+ * @param {Field} field @param {bigint} base @param {number} count
+ */
 function powers(field, base, count, scale = 1n) {
   const list = [];
   for (let value = scale; list.length < count; value = (value * base) % field.modulus) list.push(value);
   return field.constants(list);
 }
 
+/** @param {Field} field @param {bigint} value @returns {bigint} */
 function inverse(field, value) {
+  /** @type {bigint[]} */
   let [a, b, x, y] = [field.modulus, value, 0n, 1n];
   while (b > 0n) [a, b, x, y] = [b, a % b, y, x - (a / b) * y];
   return ((x % field.modulus) + field.modulus) % field.modulus;

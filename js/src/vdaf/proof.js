@@ -44,6 +44,7 @@ export function prove(circuit, measurement, proveRand, jointRand) {
 
   const points = gadgetLength(circuit);
   const longEnough = (j) => {
+    /** @type {Uint32Array} */
     let values = wires.subarray(j * stride, (j + 1) * stride);
     while (values.length < points * words) values = doubled(field, values);
     return values;
