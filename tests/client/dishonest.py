@@ -23,6 +23,10 @@ class Dishonest(Transport):
         self.sent: list[tuple[str, bytes]] = []
         """Reports and messages that left a device: the path and the body."""
 
+    @property
+    def reports(self) -> list[bytes]:
+        return [body for path, body in self.sent if path.endswith("/reports")]
+
     def bytes(
         self,
         method: str,
@@ -37,10 +41,6 @@ class Dishonest(Transport):
         if isinstance(answer, Exception):
             raise answer
         return answer if isinstance(answer, bytes) else json.dumps(answer).encode()
-
-    @property
-    def reports(self) -> list[bytes]:
-        return [body for path, body in self.sent if path.endswith("/reports")]
 
 
 def link_to(study: str) -> str:

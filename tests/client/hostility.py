@@ -9,7 +9,7 @@ import itertools
 import json
 import math
 import random
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, localcontext
 from fractions import Fraction
@@ -196,8 +196,12 @@ def pmf(study: Study, stratum: str, index: int, secret: int) -> list[Fraction]:
     truth = int(way.randomize(study.coins, place, index, [column], tape)[0])
     bits = [way.responses[0].pmf(truth >> bit & 1) for bit in range(way.answers)]
     return [
-        math.prod(bits[bit][symbol >> bit & 1] for bit in range(way.answers)) for symbol in range(way.symbols)
+        _product(bits[bit][symbol >> bit & 1] for bit in range(way.answers)) for symbol in range(way.symbols)
     ]
+
+
+def _product(factors: Iterable[Fraction]) -> Fraction:
+    return math.prod(factors, start=Fraction(1))
 
 
 Table = list[list[Fraction]]
@@ -208,7 +212,7 @@ def largest_ratio(tables: Sequence[Table]) -> Fraction:
     """e to the exact joint loss: answers are independent, so the worst of each may come together."""
     return max(
         (
-            math.prod(max(p / q for p, q in zip(table[one], table[other], strict=True)) for table in tables)
+            _product(max(p / q for p, q in zip(table[one], table[other], strict=True)) for table in tables)
             for one, other in itertools.permutations(SECRETS, 2)
         ),
         default=Fraction(1),
