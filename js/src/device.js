@@ -52,7 +52,7 @@ export class Device {
    *
    * `first` is the text of the first round, whose id is `id`; `now` that of the round which is open.
    *
-   * @param {string} id @param {{ first: string, now?: string, index: number | bigint, stratum?: string,
+   * @param {string} id @param {{ first: string | Uint8Array, now?: string | Uint8Array, index: number | bigint, stratum?: string,
    *   values: Record<string, any>, maxEpsilon?: number, maxDelta?: number }} given
    * @returns {Promise<Report>}
    */

@@ -230,8 +230,8 @@ export class Device {
   answer(
     id: string,
     given: {
-      first: string;
-      now?: string;
+      first: string | Uint8Array;
+      now?: string | Uint8Array;
       index: number | bigint;
       stratum?: string;
       values: Values;

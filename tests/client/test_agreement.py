@@ -213,7 +213,7 @@ def almost_no_promise() -> Study:
 def test_a_study_with_a_delta_does_not_pass_a_limit_on_epsilon(tmp_path):
     study = almost_no_promise()
     assert study.epsilon < 0.01
-    person = {"index": 0, "stratum": "positive"}
+    person: dict[str, Any] = {"index": 0, "stratum": "positive"}
     with pytest.raises(LimitExceeded, match="delta"):
         Participant(study, **person, max_epsilon=0.01)
     line = Dishonest(serving(study, stratum="positive"))

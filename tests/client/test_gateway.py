@@ -43,10 +43,6 @@ class Collector(Dishonest):
         }
         self._secret = ""
 
-    def bytes(self, method: str, path: str, body: Any = None, token: Any = None, kind: str = "") -> bytes:
-        self._secret = token or ""
-        return super().bytes(method, path, body, token, kind)
-
     def _answer(self, method: str, path: str, body: bytes | None) -> Any:
         if not path.endswith("/batches") or body is None:
             return self._public(method, path, body)
@@ -58,6 +54,10 @@ class Collector(Dishonest):
     def twice(self) -> int:
         """How many people have sent two different answers."""
         return sum(len(symbols) > 1 for symbols in self.heard.values())
+
+    def bytes(self, method: str, path: str, body: Any = None, token: Any = None, kind: str = "") -> bytes:
+        self._secret = token or ""
+        return super().bytes(method, path, body, token, kind)
 
 
 def table(people: int = PEOPLE, seed: int = 3, **more: Any) -> dict[str, Any]:
@@ -135,7 +135,8 @@ def test_a_corrected_label_is_refused_by_name(tmp_path):
     line = Collector(study)
     here = gateway(line, study, tmp_path)
     rng = np.random.default_rng(1)
-    data = {"id": list(range(PEOPLE)), "score": rng.integers(0, 10, PEOPLE), "label": [0, 1] * (PEOPLE // 2)}
+    scores, labels = rng.integers(0, 10, PEOPLE), [0, 1] * (PEOPLE // 2)
+    data: dict[str, Any] = {"id": list(range(PEOPLE)), "score": scores, "label": labels}
     here.report(data)
     with pytest.raises(Conflict, match="'8'"):
         here.report({**data, "label": [each if n != 8 else 1 for n, each in enumerate(data["label"])]})

@@ -61,7 +61,8 @@ def table_of(wire: bytes, served: Served) -> Table:
 def play(rng: random.Random, home: Path) -> tuple[float, float, list[Table], int]:
     """One session: the person's limit, what was revealed, and how often something was served."""
     limit, delta, offers = session(rng)
-    device, sent = Device(home), {}
+    device = Device(home)
+    sent: dict[bytes, Table] = {}
     for served in offers:
         line = serve(served)
         try:

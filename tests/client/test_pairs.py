@@ -216,7 +216,7 @@ def test_fingerprints_are_of_one_key_each_and_shown_before_anything_is_sent(two)
     for who in (two.garbler, two.evaluator):
         found = join(two.link, two.values[who], device=two.devices[who], transport=two.line, confirm=refuse)
         assert found.state == "waiting"
-        assert list(found.pairs.values()) == ["unconfirmed"]
+        assert found.pairs == {two.number: "unconfirmed"}
         assert "sent" not in two.data(who)["pairs"][str(two.number)]
     (one, mine, partner), (other, theirs, again) = shown
     assert one == other == two.number

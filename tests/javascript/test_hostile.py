@@ -12,7 +12,7 @@ import pytest
 
 from dpairs import Ledger
 
-from ..client.hostility import Table, session, within
+from ..client.hostility import Served, Table, session, within
 from ..client.test_hostile_collector import SECRET, SERVED, table_of
 
 NODE = shutil.which("node")
@@ -21,7 +21,7 @@ NODE = shutil.which("node")
 @pytest.mark.skipif(NODE is None, reason="Node is not installed.")
 def test_no_session_reveals_more_than_the_person_s_limit(tmp_path):
     rng = random.Random(22)
-    sessions = []
+    sessions: list[tuple[float, float, list[Served]]] = []
     while sum(len(served) for _, _, served in sessions) < SERVED:
         sessions.append(session(rng))
     told = [
