@@ -310,7 +310,7 @@ def second_round(rng: random.Random) -> Study:
         Rest(-1e-12, 3e21),
         0.0,
     )
-    return Study(which, first.domains, protocol, first.epsilon, 0.0, first.seed)
+    return Study(which, first.domains, protocol, first.epsilon, 0.0, first.seed).following(first)
 
 
 MAKERS = {"histogram": histogram, "tree": tree, "first": first_round, "second": second_round}
