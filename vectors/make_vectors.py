@@ -42,8 +42,6 @@ from dpairs.protocols.projection.pilot_tree import PilotTree
 from dpairs.protocols.projection.second_round import SecondRound
 from dpairs.protocols.rounds import place_in_first
 from dpairs.protocols.tree.coins import (
-    MORE_ROWS,
-    ROW,
     even_levels,
     every_row,
     independent_levels,
@@ -51,6 +49,7 @@ from dpairs.protocols.tree.coins import (
     row,
 )
 from dpairs.randomness import WORDS, TapeRandomness
+from dpairs.randomness.coins import Purpose
 
 FOLDER = Path(__file__).parent
 PEOPLE = 40
@@ -170,7 +169,7 @@ def public_coins(study: Study, stratum: str, index: int) -> dict[str, Any]:
         rows = every_row(study.coins, place, index, 1, tree.depth, tree.rows)[0].tolist()
         levels = list(range(1, tree.depth + 1))
     else:
-        words = study.coins.words(ROW, place, index, 1)
+        words = study.coins.words(Purpose.ROW, place, index, 1)
         found = (
             even_levels(study.coins, place, index, 1, tree.depth)
             if tree.splitting == "users"
@@ -181,7 +180,7 @@ def public_coins(study: Study, stratum: str, index: int) -> dict[str, Any]:
             rows = row(words[:, 0], found, tree.rows).tolist()
         else:
             blocks = -(-(tree.parities - 1) // 4)
-            more = study.coins.words(MORE_ROWS, place, index * blocks, blocks).reshape(1, -1)
+            more = study.coins.words(Purpose.MORE_ROWS, place, index * blocks, blocks).reshape(1, -1)
             rows = independent_rows(np.concatenate([words[:, :1], more], axis=1)[:, :bits], found)[0].tolist()
         levels = found.tolist() * bits
     pairs = zip(levels, rows, strict=True)

@@ -16,12 +16,10 @@ from numpy.typing import NDArray
 
 from ...data.domains import Integers, Interval
 from ...data.grids import Axis, CutAxis, Grid
-from ...randomness.coins import WORDS_IN_BLOCK, Coins
+from ...randomness.coins import WORDS_IN_BLOCK, Coins, Purpose
 from ..counts import DenseCounts
 from ..histogram import Histogram
 
-IMAGINED = 5
-"""The purpose of the coins of imagined rounds."""
 REPLICATES = 32
 Vector = NDArray[np.float64]
 Masses = dict[str, Vector]
@@ -50,7 +48,7 @@ class PublicNoise:
     def normals(self, count: int) -> Vector:
         """The next ``count`` numbers, by Box and Muller's transform of public words."""
         blocks = -(-count // WORDS_IN_BLOCK)
-        words = self.coins.words(IMAGINED, 0, self.used, blocks).reshape(-1)
+        words = self.coins.words(Purpose.IMAGINED, 0, self.used, blocks).reshape(-1)
         self.used += blocks
         uniform = ((words >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53
         radius, angle = np.sqrt(-2 * np.log(uniform[0::2])), 2 * np.pi * uniform[1::2]

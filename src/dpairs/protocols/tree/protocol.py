@@ -25,12 +25,12 @@ from ...mechanisms.thresholds import log_above
 from ...privacy import PrivacyClaim, local_claim
 from ...privacy.composition import advanced_share, check_delta, composed_ratio, optimal_share
 from ...randomness import Randomness
-from ...randomness.coins import WORDS_IN_BLOCK, Coins, windows
+from ...randomness.coins import WORDS_IN_BLOCK, Coins, Purpose, windows
 from ...statistics import AUC, Statistic
 from ..base import Answer, Protocol
 from ..counts import Cells
 from . import cells as tree_cells
-from .coins import MORE_ROWS, ROW, ROWS, even_levels, every_row, independent_levels, independent_rows, row
+from .coins import ROWS, even_levels, every_row, independent_levels, independent_rows, row
 from .counts import TreeCounts
 from .estimate import ESTIMATORS, Evidence, estimate
 from .hadamard import parity
@@ -222,7 +222,7 @@ class Tree(Protocol):
             return np.empty(0, dtype=np.int64)
         there, place = np.unique(indices, return_inverse=True)
         if tree_cells.scattered(there):
-            words = coins.words_at(ROW, stratum, there)
+            words = coins.words_at(Purpose.ROW, stratum, there)
             if self.splitting == "users":
                 levels = tree_cells.even_levels_at(coins, stratum, there, self.depth)
             else:
@@ -251,7 +251,7 @@ class Tree(Protocol):
     def _assigned(
         self, coins: Coins, stratum: int, first: int, count: int
     ) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
-        words = coins.words(ROW, stratum, first, count)
+        words = coins.words(Purpose.ROW, stratum, first, count)
         if self.splitting == "users":
             levels = even_levels(coins, stratum, first, count, self.depth)
         else:
@@ -260,7 +260,7 @@ class Tree(Protocol):
         rows[:, 0] = row(words[:, 0], levels, self.rows)
         if self.parities > 1:
             blocks = -(-(self.parities - 1) // WORDS_IN_BLOCK)
-            more = coins.words(MORE_ROWS, stratum, first * blocks, count * blocks)
+            more = coins.words(Purpose.MORE_ROWS, stratum, first * blocks, count * blocks)
             together = np.concatenate([words[:, :1], more.reshape(count, blocks * WORDS_IN_BLOCK)], axis=1)
             for parities in range(2, self.parities + 1):
                 who = np.flatnonzero(np.minimum(levels, self.parities) == parities)
