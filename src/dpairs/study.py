@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .data.domains import Domain, as_domains, domain_from_json
-from .errors import BadFile, BadParameter, InvalidInput, WrongStudy
+from .data.domains import Domain, domain_from_json
+from .errors import BadFile, InvalidInput, WrongStudy
 from .formats import files
 from .formats.canonical import canonical, digest, parse
 from .formats.checks import choice, fields, integer, positive, required
@@ -22,7 +22,7 @@ from .protocols import PROTOCOLS, Protocol
 from .protocols.counts import Counts
 from .randomness import public_seed
 from .randomness.coins import Coins, windows
-from .statistics import STATISTICS, Kernel, Statistic, statistic_from_json
+from .statistics import Statistic, domains_of, option_names, statistic_from_json
 from .statistics import statistic as statistic_named
 
 FORMAT = "dpairs-study"
@@ -81,13 +81,9 @@ class Study:
         """
         loss = positive("epsilon", epsilon)
         kind = PROTOCOLS[choice("protocol", protocol, PROTOCOLS)]
-        own = STATISTICS[statistic][1] if isinstance(statistic, str) and statistic in STATISTICS else ()
+        own = option_names(statistic)
         chosen = statistic_named(statistic, **{name: options.pop(name) for name in own if name in options})
-        if isinstance(chosen, Kernel):
-            if domain is not None and as_domains(domain) != chosen.domain:
-                raise BadParameter("a Kernel has a domain of its own; another one cannot be given with it")
-            domain = chosen.domain
-        domains = as_domains(domain)
+        domains = domains_of(chosen, domain)
         fields(f"a {protocol!r} study of {chosen.name!r}", options, (*own, *kind.options))
         number = public_seed() if seed is None else integer("seed", seed, 0, MAX_SEED)
         way = kind.create(chosen, domains, loss, **options)

@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from ..data.domains import Domain, as_domains
+from ..data.domains import Domain
 from ..errors import BadParameter
 from ..formats.checks import choice, integer, positive
 from ..protocols import PROTOCOLS
 from ..protocols.theory import MAX_PEOPLE
-from ..statistics import STATISTICS, Kernel, Statistic
+from ..statistics import Statistic, domains_of, option_names
 from ..statistics import statistic as statistic_named
 from ..study import Study
 from . import shapes
@@ -106,16 +106,13 @@ def plan(
     >>> made.options[0].protocol
     'projection'
     """
-    own = STATISTICS[statistic][1] if isinstance(statistic, str) and statistic in STATISTICS else ()
-    unknown = sorted(set(chosen) - set(own))
+    unknown = sorted(set(chosen) - set(option_names(statistic)))
     if unknown:
         raise BadParameter(f"a plan has no option {', '.join(map(repr, unknown))}")
     made = statistic_named(statistic, **chosen)
     if isinstance(n, Mapping) and len(n) == 1 == len(made.strata):
         n = next(iter(n.values()))
-    if isinstance(made, Kernel) and domain is None:
-        domain = made.domain
-    domains = as_domains(domain)
+    domains = domains_of(made, domain)
     made.check_domains(domains)
     integer("rounds", rounds, 1, 2)
     if protocol is not None:
