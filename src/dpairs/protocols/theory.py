@@ -101,20 +101,25 @@ def mse_bound_smooth_data(n: int, k: int, epsilon: float, density_lipschitz: flo
     return krr_variance_bound(n, k, epsilon) + smooth_quantization_bound(1 / k, density_lipschitz)
 
 
-def best_bins(n: int, epsilon: float, lipschitz: float = 1.0) -> int:
-    """Corollary "dphist-main": k = n^(1/4) sqrt(L eps), rounded, at least 2.
+def best_bins(n: int, epsilon: float, lipschitz: float = 1.0, columns: int = 1, apart: int = 1) -> int:
+    """Corollary "dphist-main": k = n^(1/4) sqrt(L eps), rounded, at least 2: bins of each column.
 
     L is the kernel's or the density's Lipschitz constant. Meant for eps <= 1; above, it asks for more
     bins than needed but stays usable.
 
-    >>> best_bins(200_000, 1.0)
-    21
+    The paper has one column. With m ``columns`` of b bins each there are b^m cells, whose diameter is
+    sqrt(m) / b, so (b^m c)^2 / (n eps^2) + m L^2 / b^2 is to be made small, where c is the number of values
+    of further columns that are kept ``apart``: b^(m + 1) = sqrt(n) L eps / c.
+
+    >>> best_bins(200_000, 1.0), best_bins(200_000, 1.0, columns=2)
+    (21, 8)
     """
     people = integer("n", n, 1, MAX_PEOPLE)
     slope = real("lipschitz", lipschitz)
     if slope < 0:
         raise BadParameter(f"lipschitz must be at least 0, not {lipschitz!r}")
-    return max(2, round(math.sqrt(math.sqrt(people) * slope * positive("epsilon", epsilon))))
+    whole = math.sqrt(people) * slope * positive("epsilon", epsilon) / integer("apart", apart, 1, MAX_PEOPLE)
+    return max(2, round(math.pow(whole, 1 / (integer("columns", columns, 1, 64) + 1))))
 
 
 def mse_order(n: int, epsilon: float, lipschitz: float = 1.0) -> float:

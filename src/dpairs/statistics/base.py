@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, fields
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
@@ -68,7 +68,8 @@ class Statistic(ABC):
     @classmethod
     def option_names(cls) -> tuple[str, ...]:
         """The options that the statistic is made with: the fields of its dataclass."""
-        return tuple(each.name for each in fields(cls) if each.init) if is_dataclass(cls) else ()
+        known: Any = cls if hasattr(cls, "__dataclass_fields__") else None
+        return () if known is None else tuple(each.name for each in fields(known) if each.init)
 
     @property
     def own_domain(self) -> tuple[Domain, ...] | None:
