@@ -10,6 +10,7 @@ import dpairs
 from dpairs import Categories, Integers, Interval, Levels, plan
 from dpairs.errors import BadParameter, BadValue
 from dpairs.planning.shapes import draw, even, from_masses, from_sample, hard, normals
+from dpairs.protocols import FirstRound
 from dpairs.statistics import statistic
 
 UNIT = Interval(0, 1)
@@ -58,6 +59,7 @@ def test_predictions_are_what_estimates_report(case, epsilon):
         study = dpairs.Study.create(
             name, protocol=protocol, epsilon=epsilon, domain=domain, seed=1, **options
         )
+        assert isinstance(study.protocol, FirstRound)
         found = study.protocol.predict(shape, sizes)
         without = np.sqrt(found.total**2 - found.quantization**2)
         reported = dpairs.simulate(study, people, seed=1).standard_error
@@ -71,6 +73,7 @@ def test_a_wrong_noise_is_noticed():
     people = {"positive": 30_000, "negative": 30_000}
     half = {name: count // 2 for name, count in people.items()}
     reported = dpairs.simulate(study, draw(shape, people, 1), seed=1).standard_error
+    assert isinstance(study.protocol, FirstRound)
     assert study.protocol.predict(shape, half).total > 1.25 * reported
 
 

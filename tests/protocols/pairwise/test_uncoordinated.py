@@ -1,6 +1,7 @@
 """Pairs that everybody draws alone, and all pairs under one delta."""
 
 from collections import Counter
+from typing import Any
 
 import numpy as np
 import pytest
@@ -118,7 +119,8 @@ def test_all_pairs_pay_for_it():
     """One pair each beats all pairs, as the theory says, at the same epsilon."""
     n = 64
     variances = {}
-    for pairs, more in ((1, {}), (n - 1, {"delta": 1e-6, "matching": "disjoint"})):
+    ways: tuple[tuple[int, dict[str, Any]], ...] = ((1, {}), (n - 1, {"delta": 1e-6, "matching": "disjoint"}))
+    for pairs, more in ways:
         study = Study.create(
             "variance", protocol="pairwise", epsilon=1.0, domain=RATINGS, pairs=pairs, noise="laplace", **more
         )
