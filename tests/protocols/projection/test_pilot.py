@@ -47,7 +47,7 @@ def first_tally(study: Study, table: dict[str, np.ndarray], seed: int) -> Tally:
 def pilot_of(study: Study, tally: Tally) -> Pilot:
     protocol = study.protocol
     assert isinstance(protocol, Projection)
-    counts = {stratum: tally.counts(stratum) for stratum in study.strata}
+    counts: dict[str, Any] = {stratum: tally.counts(stratum) for stratum in study.strata}
     return protocol.pilot.pilot(counts, PublicNoise(study.coins))
 
 
