@@ -2,8 +2,8 @@
 
     python tools/page_widths.py site [--save FOLDER]
 
-``--save`` keeps a picture of each page. Without Chromium the widths are not checked, which is said; with CI set
-that is a failure.
+``--save`` keeps a picture of each page. Without Chromium the widths are not checked, which is said; with CI
+set that is a failure.
 """
 
 from __future__ import annotations
@@ -15,23 +15,32 @@ import sys
 from pathlib import Path
 
 WIDTH, HEIGHT = 1280, 900
-OVERFLOW = """
+FINDINGS = """
 const root = document.documentElement;
 const article = document.querySelector("article") ?? root;
 const edge = article.getBoundingClientRect().right;
-const scrolls = (node) => node !== article && (getComputedStyle(node).overflowX !== "visible" || scrolls(node.parentElement));
-const out = [...article.querySelectorAll("*")].filter((node) => {
+const scrolls = (node) =>
+  node !== article && (getComputedStyle(node).overflowX !== "visible" || scrolls(node.parentElement));
+const beyond = [...article.querySelectorAll("*")].filter((node) => {
   const box = node.getBoundingClientRect();
   return box.width > 1 && box.right > edge + 6 && !scrolls(node);
 });
-const beyond = out.map((node) => Math.round(node.getBoundingClientRect().right - edge));
-return [root.scrollWidth - root.clientWidth, Math.max(0, ...beyond), out.length ? out.at(-1).outerHTML.slice(0, 80) : ""];
+const cut = [...article.querySelectorAll("div.arithmatex")].filter(
+  (node) => node.scrollWidth > node.clientWidth + 6,
+);
+const named = (words, nodes) =>
+  nodes.map((node) => `${words} (${node.clientWidth} pixels): ${node.textContent.trim().slice(0, 60)}`);
+return [
+  ...(root.scrollWidth > root.clientWidth ? ["the page is wider than its window"] : []),
+  ...named("leaves its column", beyond),
+  ...named("is cut", cut),
+];
 """
-"""Pixels by which the page is wider than its window, and by which something leaves its column without scrolling."""
+"""What leaves the window or its column, and formulas that one must scroll to read; tables may scroll."""
 
 
 def too_wide(site: Path, chromium: str, driver: str, save: Path | None) -> tuple[int, list[str]]:
-    """How many pages there are, and those that scroll sideways with the pixels that are too many."""
+    """How many pages there are, and what does not fit on them."""
     from selenium.webdriver import Chrome, ChromeOptions
     from selenium.webdriver.chrome.service import Service
 
@@ -50,9 +59,7 @@ def too_wide(site: Path, chromium: str, driver: str, save: Path | None) -> tuple
         for page in pages:
             browser.get(page.absolute().as_uri())
             name = page.relative_to(site).as_posix()
-            window, column, what = browser.execute_script(OVERFLOW)
-            if window or column:
-                wide.append(f"{name}: {window} pixels wider than {WIDTH}, {column} than its column: {what}")
+            wide += [f"{name}: {finding}" for finding in browser.execute_script(FINDINGS)]
             if save is not None:
                 save.mkdir(parents=True, exist_ok=True)
                 browser.save_screenshot(str(save / f"{name.replace('/', '-').removesuffix('.html')}.png"))
