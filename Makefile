@@ -41,7 +41,7 @@ test: setup system ## Run the tests, without the long ones
 	$(PYTEST) -m "not long and not wheel"
 
 wheel: setup ## Build the wheel and try every install line of the documentation in a clean environment
-	$(PYTEST) -m wheel
+	$(PYTEST) -m wheel --dist loadgroup tests/test_wheel.py
 
 coverage: setup system ## Run the tests and show which lines and branches they reach
 	rm -f .coverage .coverage.*

@@ -31,7 +31,7 @@ MAX_SEED = 2**128 - 1
 _FIELDS = ("format", "version", "id", "statistic", "domain", "protocol", "epsilon", "delta", "seed")
 
 
-class Counted(typing.Protocol):
+class RoundTally(typing.Protocol):
     """What a round's tally has to offer to the next."""
 
     @property
@@ -122,7 +122,7 @@ class Study:
             found[part] = asked[there]
         return found
 
-    def next(self, tally: Counted) -> Study:
+    def next(self, tally: RoundTally) -> Study:
         """The round that follows: a study of its own, with what this round's tally showed inside.
 
         The same tally gives the same study, so anybody who has it can check the next round.

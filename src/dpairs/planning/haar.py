@@ -30,7 +30,7 @@ Matrix = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class Halves:
+class HaarBasis:
     """The nodes of a tree over cells: a column of ``contrasts`` for each, half of each half's mean."""
 
     contrasts: Matrix
@@ -41,7 +41,7 @@ class Halves:
     """The number of the node that a node is half of; its own for the root."""
 
     @classmethod
-    def of(cls, grid: Grid) -> Halves:
+    def of(cls, grid: Grid) -> HaarBasis:
         """Of a tree that halves the columns in turn, down to the cells."""
         order, depth, widths = _leaves(grid)
         contrasts, inside, levels, above = [], [], [], []
@@ -90,17 +90,17 @@ class LevelNoise:
     chance: float
     """Because only some people answer about a level: times a share; 0 where answers hide that anyway."""
 
-    def differences(self, halves: Halves, masses: Vector) -> tuple[Vector, Vector]:
+    def differences(self, haar: HaarBasis, masses: Vector) -> tuple[Vector, Vector]:
         """The variance of each node's number; and of a node's share, the root's first."""
         depth = self.own.size
-        share, apart = masses @ halves.inside, _apart(halves, masses)
+        share, apart = masses @ haar.inside, _apart(haar, masses)
         found, nodes, before = np.zeros(share.size), [0.0], 0.0
         for level in range(depth):
             many = 2.0 ** np.arange(1, depth - level + 1)
             weight = 1 / (many * self.weighed[level:])
             weight /= weight.sum()
             noise = float(weight**2 @ (many * self.own[level:]))
-            here = halves.level == level
+            here = haar.level == level
             found[here] = (
                 noise + float(weight @ weight) * self.chance * np.maximum(share - apart**2, 0.0)[here]
             )
@@ -109,9 +109,9 @@ class LevelNoise:
         return found, np.array(nodes)
 
 
-def _apart(halves: Halves, masses: Vector) -> Vector:
+def _apart(haar: HaarBasis, masses: Vector) -> Vector:
     """By how much the first half of each node exceeds the second."""
-    sums: Vector = 2 * (masses @ (np.sign(halves.contrasts) / 2))
+    sums: Vector = 2 * (masses @ (np.sign(haar.contrasts) / 2))
     return sums
 
 
@@ -136,33 +136,33 @@ def level_noise(tree: Tree, people: float) -> LevelNoise:
     return LevelNoise(np.array(own), np.array(weighed), chance)
 
 
-def linear_variance(tree: Tree, halves: Halves, masses: Vector, function: Vector, people: float) -> float:
+def linear_variance(tree: Tree, haar: HaarBasis, masses: Vector, function: Vector, people: float) -> float:
     """The variance of a function's mean over a tree's least-squares shares, beyond the choice of people."""
-    variances, _ = level_noise(tree, people).differences(halves, masses)
-    return float(variances @ (function @ halves.contrasts) ** 2)
+    variances, _ = level_noise(tree, people).differences(haar, masses)
+    return float(variances @ (function @ haar.contrasts) ** 2)
 
 
-def plain(tree: Tree, halves: Halves, masses: Vector, people: float) -> tuple[Vector, Vector]:
+def plain(tree: Tree, haar: HaarBasis, masses: Vector, people: float) -> tuple[Vector, Vector]:
     """Mean and variance of the error of each node's number, as least squares leaves it."""
-    variances, _ = level_noise(tree, people).differences(halves, masses)
+    variances, _ = level_noise(tree, people).differences(haar, masses)
     return np.zeros_like(variances), variances
 
 
-def descended(tree: Tree, halves: Halves, masses: Vector, people: float) -> tuple[Vector, Vector]:
+def descended(tree: Tree, haar: HaarBasis, masses: Vector, people: float) -> tuple[Vector, Vector]:
     """The same after a descent: clipped where halves would be negative, missed where few people are."""
     from scipy.special import ndtr
 
     noise = level_noise(tree, people)
-    variances, nodes = noise.differences(halves, masses)
-    share, apart = masses @ halves.inside, _apart(halves, masses)
-    deep = halves.level >= tree.depth
-    level = np.minimum(halves.level, tree.depth - 1)
+    variances, nodes = noise.differences(haar, masses)
+    share, apart = masses @ haar.inside, _apart(haar, masses)
+    deep = haar.level >= tree.depth
+    level = np.minimum(haar.level, tree.depth - 1)
     doubt = np.sqrt(nodes[level] + noise.chance * share * np.maximum(1 - share, 0.0))
     clear = (share - LEAST * np.sqrt(nodes[level + 1])) / np.maximum(doubt, 1e-12)
     seen = np.where(deep, 0.0, ndtr(clear))
     for node in range(seen.size):
         # A node is looked into only if the one above it was.
-        seen[node] = min(seen[node], seen[halves.above[node]])
+        seen[node] = min(seen[node], seen[haar.above[node]])
     mean, variance = _clipped(apart, np.sqrt(np.where(deep | (variances <= 0), 1.0, variances)), share)
     return seen * mean - apart, seen * variance + seen * (1 - seen) * mean**2
 

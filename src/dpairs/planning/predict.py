@@ -181,12 +181,12 @@ def on_simplex(masses: Vector, covariance: Matrix) -> tuple[Vector, Matrix]:
 
 
 def _tree(tree: Tree, shape: Shape, sizes: Mapping[str, int]) -> Prediction:
-    halves = shape.halves
+    haar = shape.haar
     privacy = sum(
-        linear_variance(tree, halves, shape.masses[name], shape.functions[name], people)
+        linear_variance(tree, haar, shape.masses[name], shape.functions[name], people)
         for name, people in sizes.items()
     )
-    errors = {name: plain(tree, halves, shape.masses[name], people) for name, people in sizes.items()}
+    errors = {name: plain(tree, haar, shape.masses[name], people) for name, people in sizes.items()}
     # People are split across levels, so a level's share of them is a sample of its own.
     return _parts(shape, PRUNED**2 * privacy, shape.sampling(sizes), rest(shape.crossed, errors))
 
@@ -214,7 +214,7 @@ def _projection(protocol: Projection, shape: Shape, sizes: Mapping[str, int]) ->
             second = _poor(tree, pilots, max(extents.values()))
         else:
             errors = {
-                name: descended(tree, shape.halves, shape.masses[name], people)
+                name: descended(tree, shape.haar, shape.masses[name], people)
                 for name, people in pilots.items()
             }
             second = rest(shape.crossed, errors)

@@ -23,7 +23,7 @@ from ..statistics import Statistic
 from ..statistics.labels import NEGATIVE, POSITIVE
 from ..statistics.linear import Linear, Linearizer
 from ..statistics.vertices import cell_means
-from .haar import CUT_BITS, Halves
+from .haar import CUT_BITS, HaarBasis
 
 FINE_BITS = 6
 FINE, FINE_PAIR = 2**FINE_BITS, 16
@@ -81,14 +81,14 @@ class Shape:
         return along
 
     @cached_property
-    def halves(self) -> Halves:
+    def haar(self) -> HaarBasis:
         """The nodes of a tree over the cells."""
-        return Halves.of(self.grid)
+        return HaarBasis.of(self.grid)
 
     @cached_property
     def crossed(self) -> Vector:
         """The kernel between the contrasts of these nodes."""
-        between: Vector = self.halves.contrasts.T @ self.kernel @ self.halves.contrasts
+        between: Vector = self.haar.contrasts.T @ self.kernel @ self.haar.contrasts
         return between
 
     def sampling(self, sizes: Mapping[str, int]) -> float:
