@@ -143,7 +143,7 @@ def written() -> dict[str, list[str]]:
 
 
 def in_environments(name: str, extras: Iterable[str]) -> pytest.MarkDecorator:
-    """One case for each environment; the cases of one environment go to the same worker, which makes it once."""
+    """A case for each environment; those of one environment go to one worker, which makes it once."""
     groups = [pytest.param(each, marks=pytest.mark.xdist_group(each), id=each or "core") for each in extras]
     return pytest.mark.parametrize(name, groups)
 

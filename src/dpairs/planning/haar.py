@@ -157,8 +157,8 @@ def descended(tree: Tree, haar: HaarBasis, masses: Vector, people: float) -> tup
     share, apart = masses @ haar.inside, _apart(haar, masses)
     deep = haar.level >= tree.depth
     level = np.minimum(haar.level, tree.depth - 1)
-    doubt = np.sqrt(nodes[level] + noise.chance * share * np.maximum(1 - share, 0.0))
-    clear = (share - LEAST * np.sqrt(nodes[level + 1])) / np.maximum(doubt, 1e-12)
+    deviation = np.sqrt(nodes[level] + noise.chance * share * np.maximum(1 - share, 0.0))
+    clear = (share - LEAST * np.sqrt(nodes[level + 1])) / np.maximum(deviation, 1e-12)
     seen = np.where(deep, 0.0, ndtr(clear))
     for node in range(seen.size):
         # A node is looked into only if the one above it was.

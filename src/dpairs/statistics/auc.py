@@ -113,9 +113,9 @@ class AUC(Statistic):
         # Half of each order, so that a mean over ordered pairs counts each unordered pair once.
         both = (negative_positive + negative_positive.T) / 2
         won = product(wins.matrix.T, negative_positive) / 2
-        doubt = product(wins.spread, both)
+        uncertainty = product(wins.spread, both)
         there_are = product(np.ones_like(wins.matrix), both)
-        return Form(won + won.T, doubt), Form(there_are, np.zeros_like(there_are))
+        return Form(won + won.T, uncertainty), Form(there_are, np.zeros_like(there_are))
 
     def against(self, grid: Grid) -> dict[str, tuple[NDArray[np.float64], ...]]:
         """A positive wins against what lies below it, a negative loses against what lies above."""

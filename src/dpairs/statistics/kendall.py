@@ -76,12 +76,12 @@ class KendallTau(Statistic):
         """Concordance; for tau-b also the two shares of tied pairs."""
         x, y = grid.axes
         concordance = product(order(x), order(y))
-        # The sign is in doubt where some axis has both in one wide bin and no axis has a certain tie.
+        # The sign is uncertain where some axis has both in one wide bin and no axis has a certain tie.
         tie_x, tie_y = np.eye(x.bins, dtype=bool), np.eye(y.bins, dtype=bool)
         wide_x, wide_y = np.diag(several(x)), np.diag(several(y))
         certain = product(~tie_x | wide_x, ~tie_y | wide_y)
-        doubt = (product(wide_x, np.ones_like(tie_y)) | product(np.ones_like(tie_x), wide_y)) & certain
-        forms = [Form(concordance, doubt.astype(np.float64))]
+        uncertain = (product(wide_x, np.ones_like(tie_y)) | product(np.ones_like(tie_x), wide_y)) & certain
+        forms = [Form(concordance, uncertain.astype(np.float64))]
         if self.variant == "b":
             same_x, same_y = equal(x, kernel), equal(y, kernel)
             all_x, all_y = np.ones((x.bins, x.bins)), np.ones((y.bins, y.bins))
