@@ -38,7 +38,7 @@ RETIRED = {
 }
 """Words that named a module or a class once, and the word that does now."""
 SHARED = {"Gateway"}
-"""Classes of one name that mean one thing: who sends for many, at the client and in the collector's answer."""
+"""Classes of one name that mean one thing: who sends for many, at the client and in a collector's answer."""
 
 
 def parts(name: str) -> list[str]:
