@@ -44,7 +44,7 @@ wheel: setup ## Build the wheel and try every install line of the documentation 
 	$(PYTEST) -m wheel --dist loadgroup tests/test_wheel.py
 
 coverage: setup system ## Run the tests and show which lines and branches they reach
-	rm -f .coverage .coverage.*
+	@rm -f .coverage .coverage.*
 	$(PYTEST) -m "not long and not wheel" --cov --cov-report=term:skip-covered
 
 validate: setup system ## Run every test, with the full statistical validation
