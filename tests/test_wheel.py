@@ -98,6 +98,8 @@ PROOFS = {
     "": CORE,
     "cli": COMMANDS,
     "pairs": PAIRS,
+    "vdaf": "import dpairs.vdaf.hpke, dpairs.vdaf.instances, dpairs.vdaf.pingpong",
+    "servers": "import dpairs.vdaf.batch.server",
     "client": "from dpairs.client import Analyst, Device, Link, Transport, join; import dpairs.client.peer",
     "service": SERVICE,
     "postgresql": "import psycopg",
@@ -111,7 +113,8 @@ EXTRAS = sorted(set(PROOFS) - {"", "experiments"})
 TOGETHER = {("cli", "client", "service"): JOIN}
 ABSENT = {
     "": {"typer", "rich", "matplotlib", "pyarrow", "pandas", "urllib3", "cryptography", "narwhals"},
-    "service": {"psycopg", "pyspark", "duckdb", "typer"},
+    "vdaf": {"numba", "rbcl"},
+    "service": {"numba", "psycopg", "pyspark", "duckdb", "typer"},
     "duckdb": {"pyspark", "pandas", "typer"},
     "spark": {"duckdb"},
     "client": {"pyarrow", "typer", "fastapi"},
