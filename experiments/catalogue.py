@@ -1,10 +1,22 @@
-"""All experiments, in the order of the report."""
+"""All experiments: the paper's figures in the order of the report, then those of pages."""
 
 from __future__ import annotations
 
 from dpairs.errors import BadParameter
 
-from . import (
+from .experiment import Experiment, Figure
+from .pages import (
+    concepts,
+    federated,
+    internet,
+    mechanisms,
+    plan_grid,
+    projection_runs,
+    quantization,
+    theory,
+    tree,
+)
+from .paper import (
     auc_diabetes,
     auc_diabetes_generic,
     auc_synthetic_generic,
@@ -16,9 +28,8 @@ from . import (
     kendall_tripadvisor,
     splitting,
 )
-from .experiment import Experiment
 
-EXPERIMENTS: tuple[Experiment, ...] = (
+FIGURES: tuple[Figure, ...] = (
     auc_diabetes.EXPERIMENT,
     kendall_tripadvisor.EXPERIMENT,
     auc_synthetic_tree.EXPERIMENT,
@@ -29,6 +40,18 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     beyond.EXPERIMENT,
     gini.EXPERIMENT,
     entropy.EXPERIMENT,
+)
+EXPERIMENTS: tuple[Experiment, ...] = (
+    *FIGURES,
+    concepts.EXPERIMENT,
+    theory.EXPERIMENT,
+    quantization.EXPERIMENT,
+    mechanisms.EXPERIMENT,
+    tree.EXPERIMENT,
+    *projection_runs.EXPERIMENTS,
+    plan_grid.EXPERIMENT,
+    federated.EXPERIMENT,
+    internet.EXPERIMENT,
 )
 
 

@@ -1,0 +1,135 @@
+"""Mechanisms beside each other: exact variances, and errors of the AUC and of Kendall's tau by each."""
+
+from __future__ import annotations
+
+import math
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+
+import dpairs
+from dpairs import mechanisms
+
+from .. import sources
+from ..exhibits import picture, results, table
+from ..experiment import Experiment, Setting, Table
+from ..runs import Row
+from ..style import BLACK, BLUE, GREEN, ORANGE, PURPLE, VERMILION
+from ..synthetic import people
+
+SIZES, SHOWN = (4, 8, 36, 64, 256), (0.1, 1.0, 2.0, 4.0)
+CURVES = ("krr", "projective")
+GRID = np.geomspace(0.01, 10, 61)
+
+
+def subset_selection_variance(k: int, epsilon: float) -> float:
+    """The variance a report adds to a count under subset selection with the best subset size.
+
+    Ye and Barg (2018): a subset of size d holds the truth with probability p, another value with q.
+    """
+    best = math.inf
+    for d in range(1, k):
+        weight = d * math.exp(epsilon) + k - d
+        p = d * math.exp(epsilon) / weight
+        q = (d * (d - 1) * math.exp(epsilon) + (k - d) * d) / ((k - 1) * weight)
+        best = min(best, (p * (1 - p) / k + (1 - 1 / k) * q * (1 - q)) / (p - q) ** 2)
+    return best
+
+
+@cache
+def ratio(name: str, k: int, epsilon: float) -> float:
+    """The exact variance of a count, over that of subset selection."""
+    variance = mechanisms.count_variance(mechanisms.mechanism(name, k, epsilon))
+    return variance / subset_selection_variance(k, epsilon)
+
+
+@table("variance_ratio")
+def ratio_table() -> Table:
+    rows = [
+        [
+            f"{name}, k = {k}",
+            *(f"{ratio(name, k, epsilon):.3f}" for epsilon in SHOWN),
+            f"{max(ratio(name, k, float(epsilon)) for epsilon in GRID):.3f}",
+        ]
+        for name in CURVES
+        for k in SIZES
+    ]
+    return Table("", ["mechanism", *(f"eps {epsilon:g}" for epsilon in SHOWN), "largest"], rows)
+
+
+@picture("variance_ratio")
+def variance_ratio() -> Any:
+    figure, panels = plt.subplots(1, 2, figsize=(9.6, 3.8))
+    for panel, name in zip(panels, CURVES, strict=True):
+        for k, colour in zip(SIZES, (BLACK, ORANGE, GREEN, BLUE, PURPLE), strict=True):
+            curve = [ratio(name, k, float(epsilon)) for epsilon in GRID]
+            panel.plot(GRID, curve, color=colour, label=f"k = {k}", lw=1.6)
+        panel.axhline(1.3, color=VERMILION, ls="--", lw=1.2, label="1.3")
+        panel.set(xscale="log", xlabel="epsilon (natural log units)", title=name)
+    panels[0].set(yscale="log", ylabel="variance of a count / subset selection's")
+    panels[0].set_yticks([1, 1.3, 3, 10, 30, 100], ["1", "1.3", "3", "10", "30", "100"])
+    panels[0].minorticks_off()
+    panels[1].set_ylim(0.98, 1.5)
+    panels[1].legend(fontsize=8, ncol=2)
+    figure.tight_layout()
+    return figure
+
+
+# ---------------------------------------------------------------- errors by mechanism
+
+MECHANISMS = ("krr", "projective", "optimized")
+
+
+def settings(quick: bool) -> list[Setting]:
+    """The hotel ratings in 36 cells, and made-up scores in 64 bins."""
+    losses = (1.0,) if quick else (0.5, 1.0, 2.0, 5.0)
+    return [{"data": data, "epsilon": epsilon} for data in ("ratings", "scores") for epsilon in losses]
+
+
+def measure(setting: Setting, seed: int, data: Path) -> list[Row]:
+    """One study of the same people by each mechanism."""
+    if setting["data"] == "ratings":
+        if sources.missing((sources.RATINGS,), data):
+            return []
+        statistic, domain, bins = "kendall_tau", (sources.LEVELS, sources.LEVELS), {}
+        table: dict[str, Any] = dict(sources.ratings(data))
+    else:
+        statistic, domain, bins = "auc", dpairs.Interval(0, 1), {"bins": 64}
+        rng = people(6)
+        label = rng.integers(0, 2, 100_000)
+        table = {"score": np.clip(rng.normal(0.4 + 0.2 * label, 0.15), 0, 1), "label": label}
+    truth, rows = dpairs.exact(statistic, table), []
+    for name in MECHANISMS:
+        study = dpairs.Study.create(
+            statistic, epsilon=float(setting["epsilon"]), domain=domain, mechanism=name, seed=1, **bins
+        )
+        value = dpairs.simulate(study, table, seed=seed).value
+        rows.append({"mechanism": name, "value": value, "truth": truth})
+    return rows
+
+
+EXPERIMENT = Experiment(
+    "mechanisms", "Errors by mechanism", settings, measure, runs=200, wants=(sources.RATINGS,)
+)
+
+
+def errors(data: str) -> Table:
+    """Mean absolute errors by epsilon and mechanism."""
+    found, rows = results("mechanisms").where(data=data), []
+    for epsilon in found.values("epsilon"):
+        mean = [found.where(epsilon=epsilon, mechanism=name).error.mean for name in MECHANISMS]
+        rows.append([f"{epsilon:g}", *(f"{each:.4f}" for each in mean), f"{mean[0] / mean[2]:.1f}"])
+    return Table("", ["epsilon", *MECHANISMS, "krr over optimized"], rows)
+
+
+@table("plan_ratings")
+def ratings_table() -> Table:
+    return errors("ratings")
+
+
+@table("plan_auc_cells")
+def scores_table() -> Table:
+    return errors("scores")
