@@ -19,6 +19,7 @@ SCALES = {
     "AND/s": ((1e6, "M AND/s"), (1, "AND/s")),
 }
 
+
 def amount(value: float | None, unit: str) -> str:
     """A figure with three digits and a readable unit."""
     if value is None:

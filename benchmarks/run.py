@@ -1,6 +1,6 @@
 """Run the benchmarks: ``python benchmarks/run.py [names...] [--quick]``.
 
-Prints a table for each and keeps it in benchmarks/results.json, from which the documentation's tables are made
+Prints a table for each and keeps it in benchmarks/results.json, of which the documentation's tables are made
 when it is built; what was not run again stays. Ends with 1 when a wanted ratio is missed.
 """
 

@@ -1,4 +1,4 @@
-"""The paper's experiments and those of the documentation: from data to rows, from rows to tables and pictures.
+"""The paper's experiments and those of the documentation.
 
-`python -m experiments` runs them. Rows are kept in ``results``; `exhibits` makes what the pages show from them.
+`python -m experiments` runs them. Rows are kept in ``results``; `exhibits` makes tables and pictures of them.
 """

@@ -17,10 +17,10 @@ PLURALS = {
 }
 TITLE = """# Results: the paper's experiments, and how far we are past them
 
-For each figure and table of the paper (Private Protocols for U-Statistics in the Local Model and Beyond) this report says \
-what the paper states about it, in our words, what we measured, and whether the two agree. Lines and rows that are called \
-the paper's are its own protocol; ours are named so. The numbers behind each picture are in a CSV file of its name, one row \
-for each thing that was measured."""
+For each figure and table of the paper (Private Protocols for U-Statistics in the Local Model and Beyond) \
+this report says what the paper states about it, in our words, what we measured, and whether the two agree. \
+Lines and rows that are called the paper's are its own protocol; ours are named so. The numbers behind each \
+picture are in a CSV file of its name in experiments/results, one row for each thing that was measured."""
 NUMBER = re.compile(r"[-+±]?\$?\d.*|-|none|")
 
 

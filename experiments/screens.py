@@ -4,6 +4,7 @@ Starts a collector, lets made-up people take part, and looks at what an analyst 
 """
 
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +21,7 @@ STEPS = 12
 QUESTION = "Every clinic knows how its patients fared. We ask for the score that the model gave each of them."
 
 
-def scores(rng: np.random.Generator):
+def scores(rng: np.random.Generator) -> Callable[[str, int], dict[str, float]]:
     def score(stratum: str, _: int) -> dict[str, float]:
         return {"score": float(np.clip(rng.normal(0.62 if stratum == "positive" else 0.42, 0.16), 0, 1))}
 

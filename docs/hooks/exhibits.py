@@ -1,7 +1,7 @@
 """Put tables into the pages while the site is built: ``{{ name }}`` on a line of its own is one of them.
 
-They are made from the rows in experiments/results and from benchmarks/results.json, so a new measurement shows
-up with the next build. A name that nobody makes fails the build.
+They are made from the rows in experiments/results and from benchmarks/results.json, so a new measurement
+shows up with the next build. A name that nobody makes fails the build.
 """
 
 import re

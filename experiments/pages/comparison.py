@@ -80,7 +80,7 @@ def bias_table() -> Table:
 def accuracy() -> Any:
     figure, panels = plt.subplots(1, 3, figsize=(9.2, 3.6))
     for panel, case in zip(panels, CASES, strict=True):
-        labels = []
+        labels: list[str] = []
         for package in ("multi-freq-ldpy", "pure-ldp", "dpairs"):
             for result in reversed(of(package, case)):
                 mean, error = mean_error(result)
@@ -131,10 +131,10 @@ def opendp() -> Table:
 @table("comparison_twoparty")
 def twoparty() -> Table:
     """Our measured rates beside published ones of other garbling programs, on other machines."""
-    rates = {
-        row["name"].split(", 8192")[0]: row["ours"] for row in benchmark()["garbled"]["rows"]
-    }
-    here = f"measured here, {benchmark()['garbled']['machine']['processor']}, one core, `benchmarks/garbled.py`"
+    rates = {row["name"].split(", 8192")[0]: row["ours"] for row in benchmark()["garbled"]["rows"]}
+    here = (
+        f"measured here, {benchmark()['garbled']['machine']['processor']}, one core, `benchmarks/garbled.py`"
+    )
     there = "published, another machine, not measured here"
     rows = [
         ["dpairs, garbling", f"{rates['garble'] / 1e6:.1f} M/s", "32", "one who follows the protocol", here],

@@ -91,17 +91,18 @@ def settings(quick: bool) -> list[Setting]:
 
 def measure(setting: Setting, seed: int, data: Path) -> list[Row]:
     """One study of the same people by each mechanism."""
+    statistic, domain, bins = "auc", dpairs.Interval(0, 1), {"bins": 64}  # type: str, Any, dict[str, Any]
     if setting["data"] == "ratings":
         if sources.missing((sources.RATINGS,), data):
             return []
         statistic, domain, bins = "kendall_tau", (sources.LEVELS, sources.LEVELS), {}
         table: dict[str, Any] = dict(sources.ratings(data))
     else:
-        statistic, domain, bins = "auc", dpairs.Interval(0, 1), {"bins": 64}
         rng = people(6)
         label = rng.integers(0, 2, 100_000)
         table = {"score": np.clip(rng.normal(0.4 + 0.2 * label, 0.15), 0, 1), "label": label}
-    truth, rows = dpairs.exact(statistic, table), []
+    truth = dpairs.exact(statistic, table)
+    rows: list[Row] = []
     for name in MECHANISMS:
         study = dpairs.Study.create(
             statistic, epsilon=float(setting["epsilon"]), domain=domain, mechanism=name, seed=1, **bins

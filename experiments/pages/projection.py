@@ -86,12 +86,13 @@ def _by_domain(cells: Any, names: tuple[str, ...]) -> Table:
 def more() -> Table:
     """Kendall's tau, the Gini mean difference and the volume under the surface."""
     rows = []
-    for name, equal in {
+    cases: dict[str, dict[str, str | int | float]] = {
         "Kendall's tau-a, $[-4, 4]^2$": {"data": "plane", "width": 4.0},
         "Kendall's tau-a, $[-10, 10]^2$": {"data": "plane", "width": 10.0},
         "Gini mean difference, incomes": {"data": "incomes"},
         "VUS, three normals": {"data": "three normals"},
-    }.items():
+    }
+    for name, equal in cases.items():
         found = results("projection").where(**equal)
         bias = Spread.of(found.column("value") - found.column("truth"))
         exact = f"{found.column('truth').mean():.4f}"
@@ -165,6 +166,7 @@ def by_people() -> Any:
 
 # ---------------------------------------------------------------- the first round's share
 
+SHARE_RUNS = 40
 SHARED = {
     "AUC, two normals, $10^4$ in each class": case("normals", 10_000),
     "Kendall's tau-a, two normals, $2\\cdot 10^4$ people": case("plane", 20_000),
@@ -192,7 +194,7 @@ def share() -> Any:
     figure, panels = plt.subplots(1, 2, figsize=(9.2, 3.7))
     for panel, (name, setting) in zip(panels, SHARED.items(), strict=True):
         errors, said = share_errors(str(setting["data"]))
-        places, reach = [part / 64 for part in OF_64], np.array(errors) / math.sqrt(2 * 60)
+        places, reach = [part / 64 for part in OF_64], np.array(errors) / math.sqrt(2 * SHARE_RUNS)
         panel.errorbar(places, errors, reach, fmt="o", color=BLUE, ms=4.5, capsize=2, label="measured RMSE")
         panel.plot(places, said, "-", color=ORANGE, lw=1.5, label="reported, root mean square")
         statistic, domain, data = drawn(setting, 0)
@@ -201,7 +203,7 @@ def share() -> Any:
         panel.set(xlabel="share of people in the first round", title=name, ylim=(0, None), xlim=(0, 0.8))
     panels[0].set_ylabel("error")
     figure.legend(*panels[0].get_legend_handles_labels(), loc="lower center", ncol=3, fontsize=8.5)
-    figure.suptitle("epsilon = 1, 60 runs; bars: standard error", fontsize=10)
+    figure.suptitle(f"epsilon = 1, {SHARE_RUNS} runs; bars: standard error", fontsize=10)
     figure.tight_layout(rect=(0, 0.07, 1, 1))
     return figure
 
@@ -327,7 +329,7 @@ def mechanism() -> Any:
             float(WEIGHTS @ window.variances(even))
             for symbols in (8, 16, 32, 64)
             for width in range(1, symbols // 2 + 1)
-            if (window := mechanisms.WindowResponse.for_epsilon(symbols, width, float(loss)))
+            for window in [mechanisms.WindowResponse.for_epsilon(symbols, width, float(loss))]
         )
         for loss in losses
     ]

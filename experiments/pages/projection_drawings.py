@@ -8,7 +8,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import dpairs
-from dpairs.protocols.projection.pilot import Pilot, PublicNoise
+from dpairs.protocols.projection.pilot import PublicNoise
 from dpairs.randomness import SeededRandomness
 
 from ..exhibits import picture
@@ -22,7 +22,7 @@ def first_round(study: dpairs.Study, data: Data, seed: int) -> dpairs.Tally:
     """The tally of the first round alone."""
     tally, bits = dpairs.Tally(study), SeededRandomness(seed)
     for place, (stratum, columns) in enumerate(study.statistic.split(data)):
-        asked = study.protocol.asked(study.coins, place, 0, len(columns[0]))
+        asked: Any = study.protocol.asked(study.coins, place, 0, len(columns[0]))
         first = int(np.argmax(asked))
         values = tuple(column[asked] for column in columns)
         symbols = study.protocol.randomize(study.coins, place, first, values, bits)
@@ -39,7 +39,8 @@ def person() -> Any:
     figure = plt.figure(figsize=(11.4, 6.4), layout="constrained")
     engine: Any = figure.get_layout_engine()
     engine.set(w_pad=0.1, h_pad=0.06)
-    upper, lower = figure.subfigures(2, 1, hspace=0.06)
+    parts: Any = figure.subfigures(2, 1, hspace=0.06)
+    upper, lower = parts
     upper.suptitle("AUC: a person of the positive class with the score 0.55", fontsize=10.5, weight="bold")
     _steps(upper, "auc", scored, ("positive", "negative"), 0.55, "score", "negatives at or below")
     lower.suptitle("Gini mean difference: a person with the value 0.30", fontsize=10.5, weight="bold")
@@ -162,7 +163,7 @@ def plane() -> Any:
     return figure
 
 
-def pilot_of(tally: dpairs.Tally) -> Pilot:
+def pilot_of(tally: dpairs.Tally) -> Any:
     """The pilot that a tree's first round gives."""
     study = tally.study
     protocol: Any = study.protocol

@@ -19,7 +19,7 @@ from ..synthetic import PAPERS, classes, people, scored, unit_scores
 UNIT = dpairs.Interval(0, 1)
 MILLION = 10**6
 Data = dict[str, NDArray[Any]]
-DEPTHS = (10, 12, 16, 20)
+DEPTHS = (10, 14, 20)
 SIZES = (1_000, 3_000, 10_000, 30_000, 100_000, 300_000, MILLION)
 PROTOCOLS = ("histogram", "tree", "projection")
 OF_64 = (2, 4, 8, 12, 16, 24, 32, 48)
@@ -27,7 +27,7 @@ CORRELATIONS, WIDTHS = (0.5, 0.9, 0.99), (4.0, 10.0, 100.0)
 
 
 def case(data: str, size: int, epsilon: float = 1.0, **more: str | int | float) -> Setting:
-    """One setting; ``of_64`` people of every 64 are in the first round, 0 for as many as the study chooses."""
+    """One setting; ``of_64`` of every 64 people are in the first round, 0 for what the study chooses."""
     usual: Setting = {"alpha": 0, "width": 4.0, "correlation": 0.5, "protocol": "projection", "of_64": 0}
     return {"data": data, "size": size, "epsilon": epsilon, **usual, **more}
 
@@ -57,11 +57,12 @@ def drawn(setting: Setting, seed: int) -> tuple[str, Any, Data]:
 
 def study_of(setting: Setting, statistic: str, domain: Any, number: int, seed: int) -> dpairs.Study:
     """A histogram of an interval has 16 bins; a tree sends the answers that are best for epsilon."""
-    options: dict[str, Any] = {
+    fitting: dict[str, dict[str, Any]] = {
         "histogram": {"bins": 16},
         "tree": {"answer": "several-bits"},
         "projection": {"n": number},
-    }[str(setting["protocol"])]
+    }
+    options = fitting[str(setting["protocol"])]
     if setting["of_64"]:
         options["pilot_fraction"] = int(setting["of_64"]) / 64
     return dpairs.Study.create(
@@ -122,9 +123,11 @@ def strong(quick: bool) -> list[Setting]:
 
 
 EXPERIMENTS = (
-    Experiment("projection-large", "Projection on large domains, a million in each class", large, measure),
-    Experiment("projection", "Projection: errors and intervals", others, measure, runs=100),
+    Experiment(
+        "projection-large", "Projection on large domains, a million in each class", large, measure, runs=10
+    ),
+    Experiment("projection", "Projection: errors and intervals", others, measure, runs=60),
     Experiment("projection-people", "Three protocols by the number of people", by_people, measure),
-    Experiment("projection-share", "The share of people in the first round", shares, measure, runs=60),
-    Experiment("projection-strong", "Pairs that depend strongly", strong, measure, runs=40),
+    Experiment("projection-share", "The share of people in the first round", shares, measure, runs=40),
+    Experiment("projection-strong", "Pairs that depend strongly", strong, measure),
 )

@@ -203,7 +203,8 @@ EXPERIMENT = Figure(
     says="Each protocol has a bound on its mean squared error; that of the tree is said to be quite tight. "
     "For pairs the error itself is given.",
     does="Each bound beside simulations, on ordinary data and where possible on the worst; and for each of "
-    "the eleven errata the printed value and the corrected one beside a measured one. Errata 9 and 10 need "
+    "the eleven errata the printed value and the corrected one beside a measured one. Trees split people "
+    "evenly over levels, ask about all rows and are measured around the population. Errata 9 and 10 need "
     "the real data and are left out without them.",
     settings=settings,
     measure=measure,

@@ -63,7 +63,7 @@ SMALL, LARGE = Trees(), Trees(1_000_000, 16, 3)
 def tree(data: str, estimator: str, shape: Trees = SMALL, nodes: bool = False) -> Run:
     """The AUC of two classes by the paper's tree, or how many nodes of each level it splits.
 
-    People are split evenly over levels, the paper's main choice, for which its bound is around the population.
+    People are split evenly over levels, the paper's main choice; its bound is then around the population.
     """
     size, depth = shape.size, shape.depth
     sizes = size, size, depth, theory.oracle_gain(1.0) ** 2

@@ -94,8 +94,30 @@ def checks(results: Results) -> list[Check]:
             _tiny(kept, [epsilon for epsilon, each in ratio.items() if each <= 1]),
         )
     )
-    found.append(_as_predicted(results))
-    return found
+    return [*found, _larger(kept), _as_predicted(results)]
+
+
+def _larger(kept: Results) -> Check:
+    """P pairs of Laplace numbers have a mean squared error of B / P + C P, which is least at sqrt(B / C)."""
+    epsilon, n = max(kept.values("epsilon")), int(kept.values("people")[0])
+    part = kept.where(epsilon=epsilon)
+    pairs = [count for method, count in ways(part) if method == LAPLACE]
+    found = {count: part.where(method=LAPLACE, pairs=count).error.mean for count in pairs}
+    response = part.where(method=RESPONSE)
+    noise = 16 / (n * epsilon**2)
+    rest = max(float(part.where(method=LAPLACE, pairs=1).rows[0]["expected"]) ** 2 - noise, 0.0)
+    least, target = math.sqrt(2 * math.sqrt(rest * noise)), float(response.rows[0]["expected"])
+    return Check(
+        f"For epsilon {epsilon:g} a larger P (Laplace) matches randomized response: its error is at most a "
+        "quarter more.",
+        f"{response.error.mean:.5f} by randomized response; "
+        + ", ".join(f"{error:.5f} with P = {count}" for count, error in found.items())
+        + f"; by the theorems no P has less than {least / target:.1f} times its root mean square error",
+        min(found.values()) <= 1.25 * response.error.mean or least <= 1.25 * target,
+        f"Each pair gets epsilon / P, so the noise of all pairs together grows with P. The best P is "
+        f"{math.sqrt(rest / noise):.0f}, with a root mean square error of {least:.5f}; randomized response "
+        f"has {target:.5f}.",
+    )
 
 
 def _more_pairs(kept: Results, name: str) -> Check:

@@ -84,7 +84,7 @@ def pictures(results: Results) -> Iterator[Picture]:
         for method, pairs in (way for way in ways(part) if way[0] in (RESPONSE, ALL, noise)):
             found = [part.where(method=method, pairs=pairs, epsilon=each).error for each in epsilons]
             place = looks.index(pairs) if pairs in looks else len(looks)  # the same in every panel
-            curve(panel, epsilons, found, place, words(method, pairs).split(", ")[0], bars="doubt")
+            curve(panel, epsilons, found, place, words(method, pairs).split(", ")[0])
         log_axes(panel, epsilons, (0.0001, 0.001, 0.01, 0.1, 1))
         panel.set(xlabel="epsilon (natural log units)", title=f"{noise}; missing ratings {reading}")
         panel.set_title(panel.get_title(), fontsize=9.5)
@@ -93,9 +93,9 @@ def pictures(results: Results) -> Iterator[Picture]:
     yield Picture(
         "kendall-tripadvisor",
         figure,
-        "Kendall's tau-a of hotel ratings. Mean absolute error over runs; bars are the standard error of "
-        "that mean. P is the number of pairs that each person computes in. All pairs is drawn as one normal "
-        "number of the noise's variance, and has a delta of 1e-8.",
+        "Kendall's tau-a of hotel ratings. Mean absolute error over runs; bars are the standard deviation "
+        "over runs, as in the paper. P is the number of pairs that each person computes in. All "
+        "pairs is drawn as one normal number of the noise's variance, and has a delta of 1e-8.",
     )
 
 

@@ -115,11 +115,10 @@ def peers(task: str, arrays: Sequence[NDArray[Any]], *arguments: str) -> list[di
         raise SystemExit("Nothing was compared: the other packages are not installed.")
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder) / "people.npz"
-        np.savez(source, **{f"{place:04d}": array for place, array in enumerate(arrays)})
+        named: dict[str, Any] = {f"{place:04d}": array for place, array in enumerate(arrays)}
+        np.savez(source, **named)
         command = [python, "-W", "ignore", PROGRAM, task, source, *arguments]
-        done = subprocess.run(  # noqa: S603 - the file beside this one
-            command, stdout=subprocess.PIPE, text=True, check=True
-        )
+        done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
