@@ -6,7 +6,7 @@ import csv
 import io
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -24,10 +24,18 @@ class Results:
     """Rows that all have the same columns."""
 
     rows: Sequence[Row]
+    _groups: dict[tuple[str, ...], dict[tuple[Any, ...], list[Row]]] = field(
+        default_factory=dict, compare=False, repr=False
+    )
 
     def where(self, **equal: str | int | float) -> Results:
         """The rows with these values."""
-        return Results([row for row in self.rows if all(row[name] == value for name, value in equal.items())])
+        names = tuple(equal)
+        if names not in self._groups:  # sorted into groups once: tables ask for all of them
+            groups = self._groups[names] = {}
+            for row in self.rows:
+                groups.setdefault(tuple(row[name] for name in names), []).append(row)
+        return Results(self._groups[names].get(tuple(equal.values()), []))
 
     def values(self, name: str) -> list[Any]:
         """The values of a column, each once, in the order of their first appearance."""

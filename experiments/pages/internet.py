@@ -127,3 +127,36 @@ def relay() -> Table:
             rows.append([f"{words}, `{name}`", *cells])
     head = ["kernel", "bytes of 5 messages", "through the relay", "a day's pairs, $P = 1$", "on average"]
     return Table("", head, rows)
+
+
+@table("internet_limits")
+def limits() -> Table:
+    """What ends each protocol, by sizes that were measured."""
+    tally, matching = size("bytes of a tally", 32), size("bytes of a matching", ROWS) / ROWS
+    rows = [
+        (
+            "`histogram`",
+            "4,096 bins of a column",
+            "the study refuses more",
+            "`projection`, whose error hardly depends on the domain",
+        ),
+        (
+            "`tree`",
+            f"{512 * 2**20 / tally:.1g} people with 2^32 leaves",
+            f"a tally file has {tally:.1f} bytes for each before compression; more than 512 MiB are not read",
+            "2^20 leaves or fewer, whose tally is as large whatever the people; or a tally for each level",
+        ),
+        (
+            "`projection`",
+            "2 days for a study",
+            "each round lasts until it was day everywhere, and the second needs the first one's tally",
+            "`tree` or `histogram` where one day is all there is",
+        ),
+        (
+            "`pairwise`",
+            "10,000,000 people of a class",
+            f"a device computes the whole matching, {matching:.0f} bytes for each, and refuses more",
+            "several studies whose estimates are averaged; or a matching by a keyed permutation",
+        ),
+    ]
+    return Table("", ("protocol", "stops at", "because", "what to do"), rows)

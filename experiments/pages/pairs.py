@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -16,8 +17,9 @@ from dpairs.garbled.noise_registry import best_noise, candidates, noise
 from dpairs.garbled.session import Collector, Evaluator, Garbler
 from dpairs.garbled.wire import Pair
 
-from ..exhibits import picture, table
-from ..experiment import Table
+from ..exhibits import picture, results, table
+from ..experiment import Experiment, Setting, Table
+from ..runs import Results, Row
 from ..style import BLACK, BLUE, GREEN, ORANGE, VERMILION
 
 FEW = (0.5, 1.0, 2.0, 10.0)
@@ -26,6 +28,7 @@ KERNELS = (
     ("three levels (Kendall)", 2),
     ("32 bits (Gini)", 2**32 - 1),
 )
+MANY = ("100 values (Gini)", 99)
 SHOWN = (("response", BLUE, "-"), ("kary", GREEN, "-."), ("laplace", VERMILION, "--"))
 
 
@@ -34,24 +37,40 @@ def worst(made: Noise) -> float:
     return max(made.variance(level) for level in (0, made.top // 2, made.top)) / made.top**2
 
 
-def takes_over(top: int) -> list[tuple[float, str]]:
-    """Where the best noise changes as epsilon grows: epsilon, and who is best from there on."""
-    grid = np.geomspace(0.05, 16, 120)
+def choice_settings(quick: bool) -> list[Setting]:
+    return [
+        {"kernel": words, "top": top}
+        for words, top in (*KERNELS[:2], *(() if quick else (*KERNELS[2:], MANY)))
+    ]
+
+
+def choices(setting: Setting, seed: int, data: Path) -> list[Row]:
+    """Which noise a study takes: the first, and where another takes over as epsilon grows."""
+    top = int(setting["top"])
+    grid = np.geomspace(0.05, 16, 120).tolist()
     names = [best_noise(top, loss).name for loss in grid]
-    found = []
+    rows: list[Row] = [{"from": 0.0, "noise": names[0]}]
     for low, high, before, after in zip(grid, grid[1:], names, names[1:], strict=False):
         if before != after:
             for _ in range(20):
                 middle = (low + high) / 2
                 low, high = (middle, high) if best_noise(top, middle).name == before else (low, middle)
-            found.append((high, after))
-    return found
+            rows.append({"from": high, "noise": after})
+    return rows
+
+
+EXPERIMENT = Experiment("noise", "Which noise a pair takes", choice_settings, choices, runs=1)
+
+
+def takes_over(top: int) -> Results:
+    return results("noise").where(top=top)
 
 
 def choice_row(words: str, top: int) -> list[str]:
     """Which noise a study takes, in words."""
-    told = ", ".join(f"`{name}` from {place:.2f} on" for place, name in takes_over(top))
-    return [words, f"`{best_noise(top, 0.05).name}`", told or "-"]
+    first, *others = takes_over(top)
+    told = ", ".join(f"`{row['noise']}` from {row['from']:.2f} on" for row in others)
+    return [words, f"`{first['noise']}`", told or "-"]
 
 
 @table("pairs_noise")
@@ -70,7 +89,7 @@ def noise_table() -> Table:
 
 @table("pairs_choice")
 def choice_table() -> Table:
-    rows = [choice_row(words, top) for words, top in (*KERNELS, ("100 values (Gini)", 99))]
+    rows = [choice_row(words, top) for words, top in (*KERNELS, MANY)]
     return Table("", ["kernel", "chosen for a small epsilon", "then"], rows)
 
 
@@ -86,7 +105,7 @@ def noises() -> Any:
             values = [worst(noise(name, top, loss)) * loss**2 / 2 for loss in grid]
             panel.plot(grid, values, line, color=colour, lw=1.7, label=name)
         panel.axhline(1, ls=":", color=BLACK, lw=1.3, label="Laplace, continuous: $2/\\varepsilon^2$")
-        for place, _ in takes_over(top):
+        for place in takes_over(top).column("from")[1:]:
             panel.axvline(place, color="#777777", lw=0.9)
         panel.set(xscale="log", yscale="log", xlabel="epsilon of the pair", ylim=(0.02, 20), title=words)
         panel.set_xticks([0.1, 0.3, 1, 3, 10], ["0.1", "0.3", "1", "3", "10"])

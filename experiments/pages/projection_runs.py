@@ -90,11 +90,6 @@ def measure(setting: Setting, seed: int, folder: Path) -> list[Row]:
     ]
 
 
-def large(quick: bool) -> list[Setting]:
-    size = 20_000 if quick else MILLION
-    return [case(data, size, loss, alpha=alpha) for data in PAPERS for alpha in DEPTHS for loss in (1.0, 5.0)]
-
-
 def others(quick: bool) -> list[Setting]:
     size = 10_000 if quick else 100_000
     found = [case(data, size, alpha=alpha) for data in PAPERS for alpha in DEPTHS]
@@ -123,9 +118,6 @@ def strong(quick: bool) -> list[Setting]:
 
 
 EXPERIMENTS = (
-    Experiment(
-        "projection-large", "Projection on large domains, a million in each class", large, measure, runs=10
-    ),
     Experiment("projection", "Projection: errors and intervals", others, measure, runs=60),
     Experiment("projection-people", "Three protocols by the number of people", by_people, measure),
     Experiment("projection-share", "The share of people in the first round", shares, measure, runs=40),

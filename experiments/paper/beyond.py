@@ -235,7 +235,9 @@ def findings(results: Results) -> Findings:
             "Everybody in this table trusts nobody: people send one report each, or one in one of two "
             "rounds. Computing in pairs trusts a partner to follow the protocol; the experiment "
             "kendall-tripadvisor has it, with the paper's noise and ours. What the planner takes is what "
-            "somebody gets who knows nothing about the people but how many they are."
+            "somebody gets who knows nothing about the people but how many they are.",
+            "The rows of the paper's tree on Diabetes are the first 20 of the 100 runs that auc-diabetes has "
+            f"with 2^{ALPHA} leaves, so the two means differ by chance.",
         ],
     )
 
