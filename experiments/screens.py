@@ -5,6 +5,7 @@ Starts a collector, lets made-up people take part, and looks at what an analyst 
 
 import tempfile
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -28,6 +29,10 @@ def scores(rng: np.random.Generator) -> Callable[[str, int], dict[str, float]]:
     return score
 
 
+def grown(server: Collector, name: str, before: int) -> bool:
+    return len(server.progress(name)["stages"][1]["growth"]) > before
+
+
 def answered(server: Collector) -> str:
     """A study in its second round, with the first round's and most of the second's reports."""
     study = dpairs.Study.create(
@@ -43,7 +48,7 @@ def answered(server: Collector) -> str:
     for each in gateways:
         before = len(server.progress(name)["stages"][1]["growth"])
         server.answer(name, each, scores(rng))
-        until(lambda before=before: len(server.progress(name)["stages"][1]["growth"]) > before, "a point")
+        until(partial(grown, server, name, before), "a point")
     return name
 
 

@@ -46,8 +46,8 @@ def flow() -> Any:
         axes.text((start + end) / 2, 20.4, word, ha="center", va="bottom", fontsize=8.5)
     for place in (19, 42):
         axes.plot([place, place], [1.5, 19.5], color=VERMILION, ls="--", lw=1.5)
-    for place, words in ((8.5, "public"), (30.5, "stays on the device"), (70, "anybody may see it")):
-        axes.text(place, 3.5, words, ha="center", color=VERMILION, fontsize=9)
+    for middle, words in ((8.5, "public"), (30.5, "stays on the device"), (70.0, "anybody may see it")):
+        axes.text(middle, 3.5, words, ha="center", color=VERMILION, fontsize=9)
     figure.tight_layout(pad=0.3)
     return figure
 

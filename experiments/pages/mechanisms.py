@@ -120,7 +120,7 @@ def measure(setting: Setting, seed: int, data: Path) -> list[Row]:
 
 
 EXPERIMENT = Experiment(
-    "mechanisms", "Errors by mechanism", settings, measure, runs=100, wants=(sources.RATINGS,)
+    "mechanisms", "Errors by mechanism", settings, measure, runs=40, wants=(sources.RATINGS,)
 )
 
 

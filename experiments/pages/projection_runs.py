@@ -118,8 +118,8 @@ def strong(quick: bool) -> list[Setting]:
 
 
 EXPERIMENTS = (
-    Experiment("projection", "Projection: errors and intervals", others, measure, runs=60),
+    Experiment("projection", "Projection: errors and intervals", others, measure, runs=40),
     Experiment("projection-people", "Three protocols by the number of people", by_people, measure),
     Experiment("projection-share", "The share of people in the first round", shares, measure, runs=40),
-    Experiment("projection-strong", "Pairs that depend strongly", strong, measure),
+    Experiment("projection-strong", "Pairs that depend strongly", strong, measure, runs=10),
 )

@@ -70,7 +70,7 @@ def measure(setting: Setting, seed: int, data: Path) -> list[Row]:
     return rows
 
 
-EXPERIMENT = Experiment("tree", "Deep trees, and answers of several bits", settings, measure)
+EXPERIMENT = Experiment("tree", "Deep trees, and answers of several bits", settings, measure, runs=10)
 
 
 # ---------------------------------------------------------------- accuracy

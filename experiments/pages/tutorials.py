@@ -226,8 +226,8 @@ def kernel() -> Any:
     hours = np.linspace(6, 10, 801)
     one.plot(hours, page["fit"](8.0, hours), color=BLUE, lw=2)
     one.set(xlabel="the other leaves at", ylabel="fit", title="one leaves at eight", xticks=range(6, 11))
-    coarse = dpairs.Study.create(rides, epsilon=2.0, bins=16, seed=1)
-    shade = table.imshow(coarse.statistic.matrix, origin="lower", extent=(6, 10, 6, 10), cmap="cividis")
+    coarse: Any = dpairs.Study.create(rides, epsilon=2.0, bins=16, seed=1).statistic
+    shade = table.imshow(coarse.matrix, origin="lower", extent=(6, 10, 6, 10), cmap="cividis")
     figure.colorbar(shade, ax=table, shrink=0.8)
     table.set(xlabel="one leaves at", ylabel="the other", title="table of 16 bins", xticks=range(6, 11))
     table.grid(visible=False)

@@ -92,7 +92,7 @@ def cells_of(case: str, run: int, cells: int) -> list[NDArray[np.int64]]:
     return [binned[:SIZE], binned[SIZE:]]
 
 
-def value_of(case: str, shares: Sequence[Sequence[float]]) -> float:
+def value_of(case: str, shares: Sequence[Any]) -> float:
     """The statistic of estimated shares of cells, which are scaled to a sum of 1 where they miss it."""
     if case == "tau":
         joint = np.reshape(shares[0], (6, 6)) / np.sum(shares[0])
@@ -117,7 +117,7 @@ def peers(task: str, arrays: Sequence[NDArray[Any]], *arguments: str) -> list[di
         source = Path(folder) / "people.npz"
         named: dict[str, Any] = {f"{place:04d}": array for place, array in enumerate(arrays)}
         np.savez(source, **named)
-        command = [python, "-W", "ignore", PROGRAM, task, source, *arguments]
+        command = [str(python), "-W", "ignore", str(PROGRAM), task, str(source), *arguments]
         done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
     return [json.loads(line) for line in done.stdout.splitlines()]
 
