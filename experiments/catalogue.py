@@ -53,6 +53,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     tree.EXPERIMENT,
     *projection_runs.EXPERIMENTS,
     plan_grid.EXPERIMENT,
+    plan_grid.UNSEEN,
     federated.EXPERIMENT,
     internet.EXPERIMENT,
 )

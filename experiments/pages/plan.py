@@ -116,7 +116,7 @@ RANGES = {
 @picture("plan_grid")
 def grid() -> Any:
     """Predicted against simulated errors of all studies."""
-    found = plan_grid.grid(results("plan-grid"))
+    found = results("plan-grid")
     figure, panels = plt.subplots(1, 2, figsize=(10, 4), sharey=True, layout="constrained")
     for axes, knows, title in (
         (panels[0], "shape", "the plan was given the true shape"),
@@ -149,7 +149,7 @@ def grid() -> Any:
 
 @table("plan_summary")
 def promises() -> Table:
-    seen = plan_grid.summary(plan_grid.grid(results("plan-grid")))
+    seen = plan_grid.summary(results("plan-grid"))
     rows = [
         ("settings (statistic, shape, people, epsilon)", str(seen.settings)),
         ("studies whose error was predicted from the true shape", str(seen.cells)),
@@ -163,7 +163,7 @@ def promises() -> Table:
 
 @table("plan_grid_table")
 def by_protocol() -> Table:
-    found, rows = plan_grid.grid(results("plan-grid")), []
+    found, rows = results("plan-grid"), []
     for statistic in RANGES:
         for name in COLOURS:
             known, blind = (
@@ -188,13 +188,16 @@ def by_protocol() -> Table:
 @table("plan_held_out")
 def held_out() -> Table:
     """For each shape: how often predictions were near, and how far off the worst was."""
-    found, rows = plan_grid.grid(results("plan-grid"), held_out=True), []
-    for statistic, shape in dict.fromkeys((str(row["statistic"]), str(row["shape"])) for row in found):
-        known, blind = (
-            found.where(statistic=statistic, shape=shape, knows=what) for what in ("shape", "nothing")
+    rows = [
+        (
+            str(row["statistic"]),
+            str(row["shape"]),
+            f"{row['near']} of {row['studies']}",
+            f"{row['worst']:.2f} times",
+            f"{row['worst_blind']:.2f} times",
         )
-        worst = [f"{max(map(ratio, some)):.2f} times" for some in (known, blind)]
-        rows.append((statistic, shape, f"{sum(map(near, known))} of {len(known)}", *worst))
+        for row in results("plan-held-out")
+    ]
     head = (
         "statistic",
         "shape",

@@ -183,6 +183,7 @@ EXPERIMENT = Figure(
     "protocol asks about all rows of the Hadamard matrix; ours, beside it, about all but the first.",
     settings=settings,
     measure=measure,
+    runs=10,
     pictures=pictures,
     findings=findings,
 )

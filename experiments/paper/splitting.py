@@ -219,5 +219,5 @@ EXPERIMENT = Figure(
     measure=measure,
     pictures=pictures,
     findings=findings,
-    runs=100,
+    runs=50,
 )

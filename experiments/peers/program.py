@@ -194,17 +194,19 @@ def tau(people: list[float]) -> float:
 PACKAGES = {"pure-ldp": pure_ldp, "multi-freq-ldpy": multi_freq_ldpy, "opendp": opendp}
 
 
-@numba.njit
-def seed_compiled(seed: int) -> None:
-    """Compiled code has a generator of its own."""
+def _seed(seed: int) -> None:
     np.random.seed(seed)  # noqa: NPY002
+
+
+SEED_COMPILED: Any = numba.njit(_seed)
+"""Compiled code has a generator of its own."""
 
 
 def seed_all(seed: int) -> None:
     """Make whatever generator a package uses repeatable."""
     random.seed(seed)
     np.random.seed(seed)  # noqa: NPY002 - the packages use this one
-    seed_compiled(seed)
+    SEED_COMPILED(seed)
 
 
 def histograms(source: str, which: str, cells: int, epsilon: float) -> Iterator[dict[str, Any]]:

@@ -30,7 +30,7 @@ def test_predictions_hold_in_a_corner_of_the_grid(kind):
 
 
 def test_the_kept_grid_keeps_its_promises():
-    found = grid.grid(exhibits.results("plan-grid"))
+    found = exhibits.results("plan-grid")
     seen = grid.summary(found)
     assert seen.settings >= 60
     assert seen.near >= 0.9
