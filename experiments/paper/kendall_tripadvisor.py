@@ -86,6 +86,7 @@ def pictures(results: Results) -> Iterator[Picture]:
             place = looks.index(pairs) if pairs in looks else len(looks)  # the same in every panel
             curve(panel, epsilons, found, place, words(method, pairs).split(", ")[0])
         log_axes(panel, epsilons, (0.0001, 0.001, 0.01, 0.1, 1))
+        panel.set_ylim(bottom=0.00002)
         panel.set(xlabel="epsilon (natural log units)", title=f"{noise}; missing ratings {reading}")
         panel.set_title(panel.get_title(), fontsize=9.5)
     axes[0].set_ylabel("mean absolute error of tau-a")
@@ -94,8 +95,9 @@ def pictures(results: Results) -> Iterator[Picture]:
         "kendall-tripadvisor",
         figure,
         "Kendall's tau-a of hotel ratings. Mean absolute error over runs; bars are the standard deviation "
-        "over runs, as in the paper. P is the number of pairs that each person computes in. All "
-        "pairs is drawn as one normal number of the noise's variance, and has a delta of 1e-8.",
+        "over runs, as in the paper, cut where they reach below 0. P is the number of pairs that each person "
+        "computes in. All pairs is drawn as one normal number of the noise's variance, and has a delta of "
+        "1e-8.",
     )
 
 
