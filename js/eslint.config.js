@@ -24,6 +24,7 @@ export default [
   },
   // The library runs in browsers, in workers and in node, so only what all of them have.
   { files: ["js/src/**"], languageOptions: { globals: globals["shared-node-browser"] } },
+  { files: ["js/src/vdaf/client.js", "js/src/vdaf/worker.js"], languageOptions: { globals: globals.worker } },
   { files: ["js/src/randomness.js"], languageOptions: { globals: { crypto: "readonly" } } },
   { files: ["js/test/**", "js/eslint.config.js", "**/*.mjs"], languageOptions: { globals: globals.nodeBuiltin } },
   { files: ["**/web/static/**"], languageOptions: { globals: globals.browser } },

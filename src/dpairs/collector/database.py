@@ -40,8 +40,8 @@ class Database:
             self.engine = create_engine(url, pool_pre_ping=not self.is_sqlite, **options)
         except ModuleNotFoundError as error:
             raise BadParameter(
-                f"{url.drivername} needs {error.name}, which is not here: install the extra 'postgresql' of dpairs, "
-                f"which postgresql+psycopg uses"
+                f"{url.drivername} needs {error.name}, which is not here: install the extra 'postgresql' "
+                f"of dpairs, which postgresql+psycopg uses"
             ) from None
         except (ArgumentError, NoSuchModuleError) as error:
             raise BadParameter(f"the database's address cannot be used: {_first_line(error)}") from None
