@@ -177,7 +177,7 @@ def findings(results: Results) -> Findings:
     rows = []
     for name, found in (("paper", paper), ("pruned", ours)):
         for (data, way, target), (spreads, slope, doubt) in found.items():
-            order = bound(way, target)
+            order = bound(way, target) if name == "paper" else None
             rows.append(
                 [
                     f"{SETS[data]}, {ESTIMATORS[name]}: {way}, {target}",
