@@ -24,7 +24,9 @@ export { Fraction } from "./fraction.js";
 export { Ledger } from "./ledger.js";
 export { Participant } from "./participant.js";
 export { PrivacyClaim } from "./privacy.js";
+export { registerProtocol } from "./protocols/index.js";
 export { Report } from "./report.js";
+export { registerStatistic } from "./statistics.js";
 export { Study } from "./study.js";
 
 /** The same as the Python package's. */

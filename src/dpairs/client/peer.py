@@ -25,8 +25,8 @@ from ..errors import BadMessage, DpairsError, NotYet, WrongPartner
 from ..formats.checks import integer
 from ..garbled.session import Evaluator, Garbler
 from ..garbled.wire import Pair
+from ..protocols import InPairs
 from ..protocols.pairwise.matching import Pairs
-from ..protocols.pairwise.protocol import Pairwise
 from ..randomness import SecretStream
 from ..study import Study
 from .device import Membership
@@ -153,7 +153,7 @@ def _own_pairs(me: Membership, study: Study, given: Sequence[Mapping[str, Any]])
         if set(sizes) != set(strata):
             raise WrongPartner
         people = {name: integer("people", sizes[name], 0, MOST) for name in strata}
-        pairs = _match(_pairwise(study), study, people)
+        pairs = _match(_in_pairs(study), study, people)
     except (DpairsError, TypeError):
         raise WrongPartner("the collector's numbers of people give no pairs") from None
     if len({each["number"] for each in given}) != len(given):
@@ -190,10 +190,9 @@ def _begin(
 ) -> None:
     """Decide once, for all pairs and after every crash: how many people, which pairs, which code."""
     if "coded" not in me.data:
-        names = study.statistic.private_columns
-        columns = [[values[name]] for name in names]
+        columns = [[values[name]] for name in study.statistic.private_columns]
         bits = SecretStream(me.key(ROUNDING))
-        me.data["coded"] = _pairwise(study).code.encode(columns, names, bits)[0].tolist()
+        me.data["coded"] = _in_pairs(study).encode(columns, bits)[0].tolist()
         me.data["people"] = dict(people)
         me.data["pairs"] = {str(number): {} for number in own}
         me.save()
@@ -207,16 +206,16 @@ def _erase_if_over(me: Membership) -> None:
         me.save()
 
 
-def _pairwise(study: Study) -> Pairwise:
-    if not isinstance(study.protocol, Pairwise):
+def _in_pairs(study: Study) -> InPairs:
+    if study.protocol.in_pairs is None:
         raise WrongPartner("nobody has a partner in this study")
-    return study.protocol
+    return study.protocol.in_pairs
 
 
 _matched: dict[tuple[str, tuple[int, ...]], Pairs] = {}
 
 
-def _match(protocol: Pairwise, study: Study, sizes: dict[str, int]) -> Pairs:
+def _match(protocol: InPairs, study: Study, sizes: dict[str, int]) -> Pairs:
     """The matching of a study; kept, since all people of a process need the same one."""
     key = (study.id, tuple(sizes.values()))
     if key not in _matched:
@@ -261,7 +260,7 @@ class _Turn:
             return str(self._book["state"])
         if self._book.get("confirmed") is False:
             return UNCONFIRMED
-        function = _pairwise(self._study).function
+        function = _in_pairs(self._study).function
         bits = SecretStream(self._me.key(f"session {self.number}"))
         coded = self._me.data["coded"]
         if self._own.role == "garbler":
