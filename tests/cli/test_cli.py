@@ -594,7 +594,10 @@ def test_plan_prints_a_table_and_one_sentence(folder, capsys):
     assert run(asked) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["solved_for"] == "epsilon"
-    assert set(found["shuffled_epsilon"]) <= {"histogram", "tree", "projection"}
+    assert set(found["shuffled_epsilon"]) == {option["protocol"] for option in found["options"]}
+    for name in ("tree", "pairwise"):
+        (local,) = (option["epsilon"] for option in found["options"] if option["protocol"] == name)
+        assert found["shuffled_epsilon"][name] == local, "public coins set people apart"
     for option in found["options"]:
         parts = [option[name] for name in ("privacy", "sampling", "second_order", "quantization")]
         assert option["standard_error"] == pytest.approx(np.sqrt(np.sum(np.square(parts))))

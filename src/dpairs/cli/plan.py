@@ -113,7 +113,6 @@ def plan(
         else {
             each.protocol: shuffled_epsilon(each.study.epsilon, each.crowd, shuffled)
             for each in found.options
-            if each.protocol != "pairwise"
         }
     )
     if as_json:
@@ -156,7 +155,7 @@ def _print(found: Plan, central: dict[str, float], delta: float | None, checked:
         facts.insert(4, ("  simulated", lambda each: f"{checked[each.protocol]:.3g}"))
     if central:
         facts.append(
-            ("shuffled", lambda each: f"{central[each.protocol]:.3g}" if each.protocol in central else "-")
+            ("shuffled", lambda each: f"{central[each.protocol]:.3g}" if each.crowd > 1 else "no gain")
         )
     rows = [(name, *[fact(each) for each in found.options]) for name, fact in facts]
     title = f"{found.statistic.name}, people like: {found.shape}"
@@ -170,7 +169,8 @@ def _print(found: Plan, central: dict[str, float], delta: float | None, checked:
     if central and delta is not None:
         output.print(
             f"shuffled: the epsilon towards an analyst who sees only shuffled reports, at delta {delta:g}, "
-            "if the shuffler is trusted; towards everybody else epsilon holds.",
+            "if the shuffler is trusted; towards everybody else epsilon holds. Reports hide only among reports "
+            "with the same public coins: where these set a person apart there is no gain.",
             style="dim",
             highlight=False,
         )

@@ -11,8 +11,7 @@ import numpy as np
 from ..data.domains import Domain, Integers, Interval
 from ..errors import BadParameter, NotEstimable
 from ..mechanisms import OPTIMIZED
-from ..protocols import Histogram, Projection
-from ..protocols.rounds import BLOCK
+from ..protocols import Histogram
 from ..randomness import public_seed
 from ..statistics import AUC, Kernel, Statistic
 from ..study import Study
@@ -72,11 +71,8 @@ class Option:
 
     @property
     def crowd(self) -> int:
-        """Among how many a report would hide in a shuffler: those of its stratum and of its round."""
-        least, protocol = min(self.sizes.values()), self.study.protocol
-        if isinstance(protocol, Projection):
-            least = least * min(protocol.share, BLOCK - protocol.share) // BLOCK
-        return max(least, 2)
+        """Among how many a report would hide in a shuffler, whoever's it is and whatever the seed."""
+        return min(map(self.study.protocol.crowd, self.sizes.values()))
 
     def to_json(self) -> dict[str, Any]:
         return {

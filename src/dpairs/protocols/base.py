@@ -135,6 +135,14 @@ class Protocol(ABC):
         """The cells of the reports that `randomize` gives for the same people and the same bits."""
         return self.randomize(coins, stratum, first_index, columns, bits).astype(np.int64)
 
+    def crowd(self, people: int) -> int:
+        """Among how many reports one of a stratum of so many people surely hides, if all are shuffled.
+
+        Only reports that look alike but for their symbol hide each other. Public coins are known to
+        everybody, so a report whose coins nobody shares hides among none but itself.
+        """
+        return 1 if self.uses_coins else people
+
     @abstractmethod
     def empty_counts(self, coins: Coins, stratum: int) -> Counts:
         """Counts of one stratum with no report in them."""

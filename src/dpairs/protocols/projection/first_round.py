@@ -167,6 +167,11 @@ class Projection(Protocol):
         """Among the people of the first round."""
         return places_in_first(coins, stratum, indices, self.share)
 
+    def crowd(self, people: int) -> int:
+        """The smaller of both rounds' crowds: the coins that say who is asked when leave all else alike."""
+        whole = people // BLOCK
+        return max(1, min(self.pilot.crowd(whole * self.share), whole * (BLOCK - self.share)))
+
     def randomize(
         self, coins: Coins, stratum: int, first_index: int, columns: Sequence[Any], bits: Randomness
     ) -> NDArray[Any]:

@@ -31,7 +31,7 @@ from ...statistics.influence import Influence
 from ...statistics.vertices import Vertices, cell_means
 from ..base import Answer, Protocol
 from ..counts import DenseCounts
-from ..rounds import asked_first
+from ..rounds import BLOCK, asked_first
 from .pilot import Masses, Pilot
 from .reading import Earlier, by_stratum, read_earlier, read_grid, read_number, read_variance
 
@@ -253,6 +253,10 @@ class SecondRound(Protocol):
     def asked(self, coins: Coins, stratum: int, first: int, count: int) -> NDArray[np.bool_]:
         """Everybody whom the first round did not ask."""
         return ~asked_first(self._first_coins, stratum, first, count, self.earlier_round.share)
+
+    def crowd(self, people: int) -> int:
+        """Everybody of the stratum whom the first round did not ask."""
+        return max(1, people // BLOCK * (BLOCK - self.earlier_round.share))
 
     def randomize(
         self, coins: Coins, stratum: int, first_index: int, columns: Sequence[Any], bits: Randomness
