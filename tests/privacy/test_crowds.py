@@ -1,6 +1,7 @@
 """In whose company a shuffled report hides: an analyst who knows everybody's public coins sorts them out."""
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -29,21 +30,21 @@ def exact_delta(kept: float, others: int, epsilon: float) -> float:
     return worst
 
 
-def tree(**more) -> dpairs.Study:
-    given = {"protocol": "tree", "epsilon": 1.0, "bins": 2**10, "seed": 7} | more
+def tree(**more: Any) -> dpairs.Study:
+    given: dict[str, Any] = {"protocol": "tree", "epsilon": 1.0, "bins": 2**10, "seed": 7} | more
     return dpairs.Study.create("auc", domain=dpairs.Interval(0, 1), **given)
 
 
 def public_cells(study: dpairs.Study, stratum: int) -> np.ndarray:
     """What everybody knows of each person's report before it is sent: a row of numbers."""
-    protocol = study.protocol
+    protocol: Any = study.protocol
     if protocol.everybody_everywhere:
         return every_row(study.coins, stratum, 0, PEOPLE, protocol.depth, protocol.rows)
     levels, rows = protocol._assigned(study.coins, stratum, 0, PEOPLE)
     return np.column_stack([levels.astype(np.uint64), rows])
 
 
-KINDS = {
+KINDS: dict[str, dict[str, Any]] = {
     "users": {},
     "users-independent": {"splitting": "users-independent"},
     "budget": {"splitting": "budget"},
@@ -91,10 +92,15 @@ def test_the_control_a_crowd_that_is_counted_too_large_breaks_the_promise():
 @pytest.mark.parametrize("fraction", [0.05, 0.2, 0.7])
 def test_of_two_rounds_the_smaller_crowd_counts_for_any_seed(people, fraction):
     """Partial blocks of people are not counted on: their coins decide how many of them are asked."""
-    common = {"protocol": "projection", "epsilon": 1.0, "domain": dpairs.Categories(list("abcd"))}
+    common: dict[str, Any] = {
+        "protocol": "projection",
+        "epsilon": 1.0,
+        "domain": dpairs.Categories(list("abcd")),
+    }
     for seed in range(5):
         study = dpairs.Study.create("collision_entropy", pilot_fraction=fraction, seed=seed, **common)
-        first = asked_first(study.coins, 0, 0, people, study.protocol.share)
+        protocol: Any = study.protocol
+        first = asked_first(study.coins, 0, 0, people, protocol.share)
         there = min(int(first.sum()), int((~first).sum()))
         assert study.protocol.crowd(people) <= max(there, 1)
     assert people < 128 or study.protocol.crowd(people) > 1
@@ -108,12 +114,18 @@ def test_a_first_round_on_a_tree_and_pairs_set_people_apart():
 
 
 def test_the_second_round_alone_hides_its_people_in_their_stratum():
-    common = {"protocol": "projection", "epsilon": 1.0, "domain": dpairs.Interval(0, 1), "seed": 3}
+    common: dict[str, Any] = {
+        "protocol": "projection",
+        "epsilon": 1.0,
+        "domain": dpairs.Interval(0, 1),
+        "seed": 3,
+    }
     study = dpairs.Study.create("auc", pilot_fraction=0.25, **common)
     rng = np.random.default_rng(1)
     tally = dpairs.Tally(study)
     for place, stratum in enumerate(study.strata):
-        asked = np.flatnonzero(study.protocol.asked(study.coins, place, 0, 640))
+        protocol: Any = study.protocol
+        asked = np.flatnonzero(protocol.asked(study.coins, place, 0, 640))
         symbols = rng.integers(0, study.protocol.symbols, asked.size)
         tally.add_reports(stratum, asked, symbols)
     second = study.next(tally).protocol

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ..data.domains import Domain
 from ..errors import BadParameter
-from ..estimate import Explanation, Quantization
+from ..estimate import Explanation, Manipulation, Quantization
 from ..privacy import PrivacyClaim
 from ..randomness import Randomness
 from ..randomness.coins import Coins
@@ -150,6 +150,14 @@ class Protocol(ABC):
     @abstractmethod
     def estimate(self, counts: Mapping[str, Any], estimator: str) -> Answer:
         """The answer from the counts of each stratum."""
+
+    def participants(self, reports: int) -> int:
+        """How many people made so many reports."""
+        return reports
+
+    @abstractmethod
+    def manipulation(self, counts: Mapping[str, Any], estimator: str, people: int) -> Manipulation:
+        """How far so many liars can move the answer of ``estimate``."""
 
     @abstractmethod
     def privacy(self, epsilon_asked: float) -> PrivacyClaim:

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from ...data.domains import Domain, Integers, Interval
 from ...data.grids import Grid
 from ...errors import BadFile, BadParameter, NotEnoughData, NotEstimable
+from ...estimate import Manipulation
 from ...formats.canonical import agreed
 from ...formats.checks import choice, fields, integer, real, required
 from ...privacy import PrivacyClaim, local_claim
@@ -183,6 +184,10 @@ class Projection(Protocol):
     def estimate(self, counts: Mapping[str, Any], estimator: str) -> Answer:
         """What the first round says alone."""
         return self.pilot.estimate(counts, self.pilot.estimators[0])
+
+    def manipulation(self, counts: Mapping[str, Any], estimator: str, people: int) -> Manipulation:
+        """Of the first round's own answer, where it has one."""
+        return self.pilot.manipulation(counts, self.pilot.estimators[0], people)
 
     def next_round(
         self, study_id: str, coins: Coins, counts: Mapping[str, Any], epsilon: float

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from ...data.domains import Domain
 from ...data.grids import CutAxis, Grid
 from ...errors import BadFile, BadParameter, NotEnoughData, NotEstimable
-from ...estimate import Quantization
+from ...estimate import Manipulation, Quantization
 from ...formats.canonical import agreed, big_integer
 from ...formats.checks import fields, required
 from ...mechanisms import ScalarResponse, scalar_from_json, scalar_response
@@ -32,6 +32,7 @@ from ...statistics.vertices import Vertices, cell_means
 from ..base import Answer, Protocol
 from ..counts import DenseCounts
 from ..rounds import BLOCK, asked_first
+from .manipulation import second_round_manipulation
 from .pilot import Masses, Pilot
 from .reading import Earlier, by_stratum, read_earlier, read_grid, read_number, read_variance
 
@@ -291,9 +292,12 @@ class SecondRound(Protocol):
             weight = variance / (variance + alone[1])
             value += weight * (alone[0] - value)
             variance *= 1 - weight
-        return self._finished(value, variance, max(variance - sampling, 0.0), counts)
+        return self.finished(value, variance, max(variance - sampling, 0.0), counts)
 
-    def _finished(
+    def manipulation(self, counts: Mapping[str, DenseCounts], estimator: str, people: int) -> Manipulation:
+        return second_round_manipulation(self, counts, estimator, people)
+
+    def finished(
         self, value: float, population: float, sample: float, counts: Mapping[str, DenseCounts]
     ) -> Answer:
         """From the unit of the functions to the statistic's own."""

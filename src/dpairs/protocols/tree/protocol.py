@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from ...data.domains import Domain, Integers, Interval
 from ...errors import BadFile, BadParameter
+from ...estimate import Manipulation
 from ...formats.checks import choice, fields, integer, real, required
 from ...mechanisms import KaryResponse
 from ...mechanisms.thresholds import log_above
@@ -35,6 +36,7 @@ from .counts import TreeCounts
 from .estimate import ESTIMATORS, Evidence, estimate
 from .hadamard import parity
 from .leaves import bits_of, leaf_codes
+from .manipulation import tree_manipulation
 from .parities import MAX_PARITIES, best_parities, packed, spanned
 
 MAX_DEPTH = 64
@@ -296,13 +298,18 @@ class Tree(Protocol):
             self.depth, expand, self.symbols, self.everybody_everywhere, self.parities, self.cell_codes
         )
 
-    def estimate(self, counts: Mapping[str, TreeCounts], estimator: str) -> Answer:
+    def evidence(self, counts: Mapping[str, TreeCounts]) -> Evidence:
         statistic = self.statistic
         ties = statistic.ties if isinstance(statistic, AUC) else "half"
-        evidence = Evidence(
+        return Evidence(
             tuple(counts.values()), self.depth, self.responses, self.rows, self.everybody_everywhere, ties
         )
-        return estimate(evidence, self.domains[0], estimator)
+
+    def estimate(self, counts: Mapping[str, TreeCounts], estimator: str) -> Answer:
+        return estimate(self.evidence(counts), self.domains[0], estimator)
+
+    def manipulation(self, counts: Mapping[str, TreeCounts], estimator: str, people: int) -> Manipulation:
+        return tree_manipulation(self.evidence(counts), estimator, people)
 
     def privacy(self, epsilon_asked: float) -> PrivacyClaim:
         """Pure epsilon-LDP in one round, or (epsilon, delta) under advanced composition."""

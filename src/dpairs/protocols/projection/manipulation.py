@@ -1,0 +1,87 @@
+"""How far liars can move the answer of a second round.
+
+The answer is the pilot's value plus the mean of the decoded symbols, times the function's range: linear in
+the counts, so what ``estimator="second-round"`` can be moved by is exact. ``"combined"`` also weighs in the
+first round's own answer, by its variance against that of the second, which the liars move too: value and
+weight are bounded apart, and the mixture is largest at a corner.
+
+Liars of the first round are not counted here. They move the pilot g, and through it only the second-order
+rest (h - g)'A(h - g); what they do to the first round's own answer is in `Projection.manipulation`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...estimate import Manipulation
+from ..counts import DenseCounts
+from ..manipulation import Reach, at_corners, linear, span
+
+if TYPE_CHECKING:
+    from .second_round import SecondRound
+
+
+def second_round_manipulation(
+    study: SecondRound, counts: Mapping[str, DenseCounts], estimator: str, people: int
+) -> Manipulation:
+    """The most that ``people`` replaced reports of this round change."""
+    decode = study.mechanism.decode
+    groups = []
+    value = study.value + study.rest.mean
+    for stratum, each in counts.items():
+        influence = study.influences[stratum]
+        extent = influence.high - influence.low
+        symbols = each.array.astype(np.float64)
+        groups.append((extent * decode / each.people, symbols))
+        value += extent * (float(symbols @ decode) / each.people - study.means[stratum])
+    reach = linear(groups, people)
+    alone = study.earlier_round.alone
+    mixed = alone is not None and estimator == "combined"
+    if alone is not None and mixed:
+        value, reach = _mixed(study, counts, (value, reach), alone, people)
+    forms = np.array([value])
+    reach = at_corners(lambda form: study.finished(float(form[0]), 0.0, 0.0, counts).value, forms, [reach])
+    return Manipulation(people, people, reach.down, reach.up, not mixed, span(decode))
+
+
+def _mixed(
+    study: SecondRound,
+    counts: Mapping[str, DenseCounts],
+    second: tuple[float, Reach],
+    alone: tuple[float, float],
+    people: int,
+) -> tuple[float, Reach]:
+    """Value and reach of (1 - w) v + w a with w = V / (V + A), for v and V in their ranges."""
+    value, reach = second
+    now = least = most = study.rest.variance
+    for stratum, each in counts.items():
+        influence = study.influences[stratum]
+        scale = (influence.high - influence.low) ** 2 / (each.people - 1)
+        here, low, high = _variances(study.mechanism.decode, each.array.astype(np.float64), people)
+        now, least, most = now + scale * here, least + scale * low, most + scale * high
+    ends = [
+        (1 - weight) * end + weight * alone[0]
+        for end in (value - reach.down, value + reach.up)
+        for weight in (variance / (variance + alone[1]) for variance in (least, most))
+    ]
+    weight = now / (now + alone[1])
+    mixture = (1 - weight) * value + weight * alone[0]
+    return mixture, Reach(mixture - min(ends), max(ends) - mixture)
+
+
+def _variances(
+    decode: NDArray[np.float64], symbols: NDArray[np.float64], people: int
+) -> tuple[float, float, float]:
+    """The variance of the decoded symbols now, and bounds on it after ``people`` replacements."""
+    n = float(symbols.sum())
+    mean, square = (float(symbols @ each) / n for each in (decode, decode**2))
+    first, second = (linear([(each / n, symbols)], people) for each in (decode, decode**2))
+    low, high = mean - first.down, mean + first.up
+    nearest = 0.0 if low <= 0 <= high else min(abs(low), abs(high))
+    furthest = max(abs(low), abs(high))
+    least = max(square - second.down - furthest**2, 0.0)
+    return max(square - mean**2, 0.0), least, max(square + second.up - nearest**2, 0.0)
