@@ -107,7 +107,7 @@ def filled(study: dpairs.Study, people: int, seed: int) -> dpairs.Tally:
 def second_round(statistic: Any, domain: Any, seed: int, **options: Any) -> dpairs.Study:
     for attempt in range(50):
         first = dpairs.Study.create(
-            statistic, protocol="projection", epsilon=1.5, domain=domain, seed=seed + 100 * attempt, **options
+            statistic, protocol="projection", epsilon=1.0, domain=domain, seed=seed + 100 * attempt, **options
         )
         try:
             return first.next(filled(first, 60, seed + attempt))

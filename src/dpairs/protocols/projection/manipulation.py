@@ -76,12 +76,12 @@ def _mixed(
 def _variances(
     decode: NDArray[np.float64], symbols: NDArray[np.float64], people: int
 ) -> tuple[float, float, float]:
-    """The variance of the decoded symbols now, and bounds on it after ``people`` replacements."""
+    """The variance of the decoded symbols now, and bounds on it after ``people`` replacements.
+
+    Around the mean as it is now, the variance is the mean square less the square of what the mean moves by.
+    """
     n = float(symbols.sum())
-    mean, square = (float(symbols @ each) / n for each in (decode, decode**2))
-    first, second = (linear([(each / n, symbols)], people) for each in (decode, decode**2))
-    low, high = mean - first.down, mean + first.up
-    nearest = 0.0 if low <= 0 <= high else min(abs(low), abs(high))
-    furthest = max(abs(low), abs(high))
-    least = max(square - second.down - furthest**2, 0.0)
-    return max(square - mean**2, 0.0), least, max(square + second.up - nearest**2, 0.0)
+    square = (decode - float(symbols @ decode) / n) ** 2
+    mean, around = (linear([(each / n, symbols)], people) for each in (decode, square))
+    now = float(symbols @ square) / n
+    return now, max(now - around.down - max(mean.down, mean.up) ** 2, 0.0), now + around.up
