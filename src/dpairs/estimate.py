@@ -175,6 +175,9 @@ class Estimate:
 
     def notes(self) -> list[str]:
         """What the interval covers and does not cover, in sentences."""
+        return self._notes(None if self.attack is None else self.manipulation(share=LIARS))
+
+    def _notes(self, liars: Manipulation | None) -> list[str]:
         said = ["The interval covers the privacy noise and the sampling of people."]
         estimate, bound = self.quantization.estimate, self.quantization.bound
         if estimate is None or estimate > 0:
@@ -187,21 +190,21 @@ class Estimate:
             cause = "binning" if self.explanation is None else "parts that were not looked into"
             said.append(f"Not covered: {cause} may shift the value, {size}{known}.")
         said.append("Not covered: people who answer falsely, and who chose to take part.")
-        if self.attack is not None:
-            said.append(self._liars(self.attack))
+        if liars is not None:
+            said.append(self._liars(liars))
         return said
 
-    def _liars(self, attack: Attack) -> str:
-        found = attack(math.floor(LIARS * attack.participants + 1e-9))
+    def _liars(self, found: Manipulation) -> str:
         who = f"{LIARS:.0%} of dishonest participants ({found.people:,})"
         times = f"at epsilon {self.privacy.epsilon:.3g} privacy multiplies a lie by {found.multiplier:.3g}"
         if not math.isfinite(found.change):
-            return f"{who} can move this answer as far as they like: no bound is known; {times}."
+            return f"{who} can move this answer as far as they like, for all that is known; {times}."
         return f"{who} can move this answer by at most {found.change:.2g}; {times}."
 
     def to_json(self) -> dict[str, Any]:
         """The estimate as plain values; a number that does not exist becomes null."""
         low, high = self.confidence_interval()
+        liars = None if self.attack is None else self.manipulation(share=LIARS)
         return {
             "statistic": self.statistic,
             "value": _finite(self.value),
@@ -216,8 +219,8 @@ class Estimate:
             "privacy": self.privacy.to_json(),
             "quantization": asdict(self.quantization),
             "details": {name: _finite(value) for name, value in self.details.items()},
-            "manipulation": None if self.attack is None else self.manipulation(share=LIARS).to_json(),
-            "notes": self.notes(),
+            "manipulation": None if liars is None else liars.to_json(),
+            "notes": self._notes(liars),
         }
 
 

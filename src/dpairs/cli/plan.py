@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ import typer
 from ..data.domains import Domain
 from ..data.tables import whole
 from ..errors import BadParameter
+from ..estimate import LIARS
 from ..formats.checks import integer
 from ..planning import Option, Plan
 from ..planning import plan as make_plan
@@ -147,6 +149,7 @@ def _print(found: Plan, central: dict[str, float], delta: float | None, checked:
         ("  from sampling", lambda each: f"{each.prediction.sampling:.2g}"),
         ("  second order", lambda each: f"{each.prediction.second_order:.2g}"),
         ("  from bins", lambda each: f"{each.prediction.quantization:.2g}"),
+        (f"{LIARS:.0%} of liars move it", _moved_by),
         ("bits sent", lambda each: str(each.bits)),
         ("rounds", lambda each: str(each.rounds)),
         ("trusts", lambda each: "nobody" if each.trust == "nobody" else "a partner"),
@@ -169,11 +172,15 @@ def _print(found: Plan, central: dict[str, float], delta: float | None, checked:
     if central and delta is not None:
         output.print(
             f"shuffled: the epsilon towards an analyst who sees only shuffled reports, at delta {delta:g}, "
-            "if the shuffler is trusted; towards everybody else epsilon holds. Reports hide only among reports "
+            "if the shuffler is trusted; towards everybody else epsilon holds. Reports hide only among those "
             "with the same public coins: where these set a person apart there is no gain.",
             style="dim",
             highlight=False,
         )
+
+
+def _moved_by(option: Option) -> str:
+    return f"{option.liars_change:.2g}" if math.isfinite(option.liars_change) else "no bound"
 
 
 def _checked(found: Plan, runs: int) -> dict[str, float]:

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from ..data.domains import Domain, Integers, Interval
 from ..errors import BadParameter, NotEstimable
+from ..estimate import LIARS
 from ..mechanisms import OPTIMIZED
 from ..protocols import Histogram
 from ..randomness import public_seed
 from ..statistics import AUC, Kernel, Statistic
 from ..study import Study
+from .liars import liars_change
 from .predict import Prediction, onto, predict
 from .shapes import Shape
 
@@ -74,6 +78,11 @@ class Option:
         """Among how many a report would hide in a shuffler, whoever's it is and whatever the seed."""
         return min(map(self.study.protocol.crowd, self.sizes.values()))
 
+    @cached_property
+    def liars_change(self) -> float:
+        """About how far 1% of dishonest people could move the answer; infinite where no bound is known."""
+        return liars_change(self.study.protocol, self.shape, self.sizes, LIARS)
+
     def to_json(self) -> dict[str, Any]:
         return {
             "protocol": self.protocol,
@@ -84,6 +93,7 @@ class Option:
             "bits": self.bits,
             "rounds": self.rounds,
             "trust": self.trust,
+            "liars_change": self.liars_change if math.isfinite(self.liars_change) else None,
         }
 
 
