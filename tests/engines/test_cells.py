@@ -18,7 +18,7 @@ from dpairs.errors import BadFile, BadParameter
 
 from .reportfiles import FEW, SMALL, TREE, Row, cells_of, in_plain_python, random_files, write, write_rows
 
-pytest.importorskip("duckdb", reason="DuckDB is not installed: the extra 'scale' has it.")
+pytest.importorskip("duckdb", reason="DuckDB is not installed: the extra 'duckdb' has it.")
 FORMS = {"symbols": (SMALL, False), "cells": (SMALL, True), "histogram": (FEW, False)}
 
 

@@ -24,7 +24,7 @@ from .reportfiles import (
     write_rows,
 )
 
-pytest.importorskip("pyspark", reason="Spark is not installed: the extra 'scale' has it.")
+pytest.importorskip("pyspark", reason="Spark is not installed: the extra 'spark' has it.")
 if shutil.which("java") is None:
     pytest.skip("Spark needs Java, which is not installed.", allow_module_level=True)
 

@@ -7,7 +7,15 @@ import { Projection } from "./projection.js";
 import { SecondRound } from "./second_round.js";
 import { Tree } from "./tree.js";
 
-/** Read a protocol from a study. @param {Map<string, any>} spec */
+/**
+ * What not every protocol has: the parts of each column that it tells apart, a person's public coins, who is asked
+ * in this round, and the study that this is the second round of.
+ *
+ * @typedef {{ parts?: () => any[][] | null, coins?: (person: any) => any[], asks?: (person: any) => boolean, firstStudy?: string }} Optional
+ */
+/** @typedef {(Histogram | Tree | Projection | SecondRound) & Optional} Protocol */
+
+/** Read a protocol from a study. @param {Map<string, any>} spec @returns {Protocol} */
 export function readProtocol(statistic, domains, spec) {
   switch (choice("protocol", spec.get("name"), ["histogram", "pairwise", "projection", "tree"])) {
     case "histogram":

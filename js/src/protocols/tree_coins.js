@@ -6,6 +6,7 @@ import { WORDS_IN_BLOCK, ranking } from "../coins.js";
 const [ROW, LEVEL, EVERY_ROW, MORE_ROWS] = [0, 1, 2, 3];
 
 const blocksFor = (words) => Math.ceil(words / WORDS_IN_BLOCK);
+/** @param {bigint} word @param {bigint} limit */
 const below = (word, limit) => (word * limit) >> 64n;
 const highest = (number) => BigInt(number.toString(2).length - 1);
 

@@ -50,7 +50,7 @@ def tally_with_duckdb(
         import duckdb
     except ImportError:
         raise BadParameter(
-            "tallies of Parquet files need DuckDB: install the extra 'scale' of dpairs"
+            "tallies of Parquet files need DuckDB: install the extra 'duckdb' of dpairs"
         ) from None
     meter = Meter(progress, opened.rows)
     return whole(

@@ -39,7 +39,7 @@ def session(master: str | None = None) -> Any:
         from pyspark.errors import PySparkException
         from pyspark.sql import SparkSession
     except ImportError:
-        raise BadParameter("engine 'spark' needs pyspark: install the extra 'scale' of dpairs") from None
+        raise BadParameter("engine 'spark' needs pyspark: install the extra 'spark' of dpairs") from None
     _check_java()
     settings = {"spark.ui.enabled": "false", "spark.log.level": "ERROR", "spark.app.name": "dpairs"}
     settings["spark.ui.showConsoleProgress"] = str(sys.stderr.isatty()).lower()
