@@ -252,7 +252,7 @@ def attacks(
         yield "worst", made
     for _ in range(2):
         made = {name: DenseCounts(protocol.symbols) for name in counts}
-        share = rng.integers(0, liars + 1)
+        share = int(rng.integers(0, liars + 1))
         for (name, each), some in zip(counts.items(), (share, liars - share), strict=True):
             gone = rng.multivariate_hypergeometric(each.array, some)
             made[name].array[:] = each.array - gone
