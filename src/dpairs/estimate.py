@@ -196,10 +196,14 @@ class Estimate:
 
     def _liars(self, found: Manipulation) -> str:
         who = f"{LIARS:.0%} of dishonest participants ({found.people:,})"
-        times = f"at epsilon {self.privacy.epsilon:.3g} privacy multiplies a lie by {found.multiplier:.3g}"
+        times = ""
+        if math.isfinite(found.multiplier):
+            times = (
+                f"; at epsilon {self.privacy.epsilon:.3g} privacy multiplies a lie by {found.multiplier:.3g}"
+            )
         if not math.isfinite(found.change):
-            return f"{who} can move this answer as far as they like, for all that is known; {times}."
-        return f"{who} can move this answer by at most {found.change:.2g}; {times}."
+            return f"{who} can move this answer as far as they like, for all that is known{times}."
+        return f"{who} can move this answer by at most {found.change:.2g}{times}."
 
     def to_json(self) -> dict[str, Any]:
         """The estimate as plain values; a number that does not exist becomes null."""

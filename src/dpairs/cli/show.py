@@ -52,7 +52,9 @@ def print_estimate(estimate: Estimate, level: float) -> None:
     if estimate.attack is not None:
         found = estimate.manipulation(share=LIARS)
         moved = f"at most {found.change:.2g}" if math.isfinite(found.change) else "no bound is known"
-        rows.append((f"{LIARS:.0%} of liars move it", f"{moved}; a lie counts {found.multiplier:.3g} times"))
+        if math.isfinite(found.multiplier):
+            moved += f"; a lie counts {found.multiplier:.3g} times"
+        rows.append((f"{LIARS:.0%} of liars move it", moved))
     rows += [(name.replace("_", " "), number(value)) for name, value in estimate.details.items()]
     table = Table(title=estimate.statistic, title_justify="left", show_header=False)
     table.add_column(style="bold")

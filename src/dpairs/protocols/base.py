@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -155,9 +156,9 @@ class Protocol(ABC):
         """How many people made so many reports."""
         return reports
 
-    @abstractmethod
     def manipulation(self, counts: Mapping[str, Any], estimator: str, people: int) -> Manipulation:
-        """How far so many liars can move the answer of ``estimate``."""
+        """How far so many liars can move the answer of ``estimate``; infinite, unless a protocol knows."""
+        return Manipulation(people, people, math.inf, math.inf, False, math.nan)
 
     @abstractmethod
     def privacy(self, epsilon_asked: float) -> PrivacyClaim:
