@@ -20,7 +20,7 @@ LIARS = 0.01
 """The share of liars that tables and pages show."""
 
 
-class Interval(NamedTuple):
+class ConfidenceInterval(NamedTuple):
     low: float
     high: float
 
@@ -134,7 +134,7 @@ class Estimate:
         """How many people took part."""
         return sum(self.strata.values())
 
-    def confidence_interval(self, level: float = 0.95, target: str = "population") -> Interval:
+    def confidence_interval(self, level: float = 0.95, target: str = "population") -> ConfidenceInterval:
         """A normal interval that covers the target with probability about ``level``.
 
         ``target="population"``: the value in the population the people come from. ``target="sample"``:
@@ -151,7 +151,7 @@ class Estimate:
             else self.sample_standard_error
         )
         reach = NormalDist().inv_cdf((1 + share) / 2) * error
-        return Interval(self.value - reach, self.value + reach)
+        return ConfidenceInterval(self.value - reach, self.value + reach)
 
     def manipulation(self, people: int | None = None, *, share: float | None = None) -> Manipulation:
         """The most that so many liars, or such a share of the people of this round, can do to this answer."""

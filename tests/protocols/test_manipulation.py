@@ -146,7 +146,7 @@ def test_a_second_round_alone_is_exact(kind, most):
 def test_with_the_first_round_mixed_in_it_is_a_bound(kind, most):
     statistic, domain, options = EXACT[kind]
     study = second_round(statistic, domain, 5, pilot="histogram", **options)
-    assert study.protocol.earlier_round.alone is not None  # type: ignore[attr-defined]
+    assert study.protocol.analysis.alone is not None  # type: ignore[attr-defined]
     tally = filled(study, 7, seed=most)
     estimate = tally.estimate()
     found, all_answers = estimate.manipulation(people=most), answers(study, tally, "combined", most)
@@ -233,7 +233,7 @@ def attacks(
     """Counts after attacks: the two that are built to be worst, and some that are not."""
     rng = np.random.default_rng(seed)
     decode = protocol.mechanism.decode
-    extents = {name: each.high - each.low for name, each in protocol.influences.items()}
+    extents = {name: high - low for name, (low, high) in protocol.analysis.ranges.items()}
     for direction in (1, -1):
         made = {name: DenseCounts(protocol.symbols) for name in counts}
         moves = []

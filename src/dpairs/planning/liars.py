@@ -13,8 +13,7 @@ import numpy as np
 from ..errors import NotEstimable
 from ..mechanisms.bit import BitResponse
 from ..protocols import Histogram, Pairwise, Projection, Protocol
-from .predict import onto
-from .shapes import Shape
+from ..protocols.shape import Shape, onto
 
 
 def liars_change(protocol: Protocol, shape: Shape, sizes: Mapping[str, int], share: float) -> float:

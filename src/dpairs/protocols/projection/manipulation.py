@@ -12,44 +12,51 @@ rest (h - g)'A(h - g); what they do to the first round's own answer is in `Proje
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...estimate import Manipulation
+from ...mechanisms import ScalarResponse
+from ...statistics import Statistic
 from ..counts import DenseCounts
 from ..manipulation import Reach, at_corners, linear, span
-
-if TYPE_CHECKING:
-    from .second_round import SecondRound
+from .analysis import Analysis
 
 
 def second_round_manipulation(
-    study: SecondRound, counts: Mapping[str, DenseCounts], estimator: str, people: int
+    analysis: Analysis,
+    statistic: Statistic,
+    mechanism: ScalarResponse,
+    counts: Mapping[str, DenseCounts],
+    combined: bool,
+    people: int,
 ) -> Manipulation:
     """The most that ``people`` replaced reports of this round change."""
-    decode = study.mechanism.decode
+    decode = mechanism.decode
     groups = []
-    value = study.value + study.rest.mean
-    for stratum, each in counts.items():
-        influence = study.influences[stratum]
-        extent = influence.high - influence.low
-        symbols = each.array.astype(np.float64)
-        groups.append((extent * decode / each.people, symbols))
-        value += extent * (float(symbols @ decode) / each.people - study.means[stratum])
+    value = analysis.value + analysis.remainder.mean
+    for stratum, table in counts.items():
+        low, high = analysis.ranges[stratum]
+        symbols = table.array.astype(np.float64)
+        groups.append(((high - low) * decode / table.people, symbols))
+        value += (high - low) * (float(symbols @ decode) / table.people - analysis.means[stratum])
     reach = linear(groups, people)
-    alone = study.earlier_round.alone
-    mixed = alone is not None and estimator == "combined"
-    if alone is not None and mixed:
-        value, reach = _mixed(study, counts, (value, reach), alone, people)
-    forms = np.array([value])
-    reach = at_corners(lambda form: study.finished(float(form[0]), 0.0, 0.0, counts).value, forms, [reach])
+    mixed = analysis.alone is not None and combined
+    if analysis.alone is not None and combined:
+        value, reach = _mixed(analysis, decode, counts, (value, reach), analysis.alone, people)
+    sizes = {stratum: table.people + analysis.people[stratum] for stratum, table in counts.items()}
+    reach = at_corners(
+        lambda form: analysis.finished(statistic, float(form[0]), 0.0, 0.0, sizes).value,
+        np.array([value]),
+        [reach],
+    )
     return Manipulation(people, people, reach.down, reach.up, not mixed, span(decode))
 
 
 def _mixed(
-    study: SecondRound,
+    analysis: Analysis,
+    decode: NDArray[np.float64],
     counts: Mapping[str, DenseCounts],
     second: tuple[float, Reach],
     alone: tuple[float, float],
@@ -57,11 +64,11 @@ def _mixed(
 ) -> tuple[float, Reach]:
     """Value and reach of (1 - w) v + w a with w = V / (V + A), for v and V in their ranges."""
     value, reach = second
-    now = least = most = study.rest.variance
-    for stratum, each in counts.items():
-        influence = study.influences[stratum]
-        scale = (influence.high - influence.low) ** 2 / (each.people - 1)
-        here, low, high = _variances(study.mechanism.decode, each.array.astype(np.float64), people)
+    now = least = most = analysis.remainder.variance
+    for stratum, table in counts.items():
+        start, end = analysis.ranges[stratum]
+        scale = (end - start) ** 2 / (table.people - 1)
+        here, low, high = _variances(decode, table.array.astype(np.float64), people)
         now, least, most = now + scale * here, least + scale * low, most + scale * high
     ends = [
         (1 - weight) * end + weight * alone[0]
