@@ -22,7 +22,7 @@ from ... import mechanisms
 from ...data.domains import Domain
 from ...data.grids import MAX_BINS, Grid
 from ...errors import BadFile, BadParameter
-from ...estimate import Quantization
+from ...estimate import Manipulation, Quantization
 from ...formats.checks import choice, fields, integer, required
 from ...mechanisms import Mechanism, mechanism_from_json
 from ...mechanisms.optimize import optimize
@@ -35,6 +35,7 @@ from ...statistics.labels import need_both
 from ...statistics.ustatistics import OneSample, TwoSamples, Variances
 from ..base import Alone, Answer, FirstRound, Setting
 from ..counts import DenseCounts
+from ..manipulation import at_corners, of_forms, span
 from ..shape import Prediction, Shape
 from ..theory import MAX_PEOPLE
 from .bins import axes_of, bins_of
@@ -173,6 +174,32 @@ class Histogram(Alone, FirstRound):
             self._quantization(vectors, finished.gradient),
             details,
         )
+
+    def manipulation(self, counts: Mapping[str, DenseCounts], estimator: str, people: int) -> Manipulation:
+        """A bound: the form's linear part exactly, its quadratic part and ratios from above."""
+        sizes = {stratum: count.people for stratum, count in counts.items()}
+        return self.reach([count.array.astype(np.float64) for count in counts.values()], sizes, people)
+
+    def reach(
+        self, vectors: list[NDArray[np.float64]], sizes: Mapping[str, int], people: int
+    ) -> Manipulation:
+        """The same from counts that may be expected ones."""
+        averages = [average for average, *_ in self._averages]
+        values = np.array([average.mean(vectors) for average in averages])
+        found = [of_forms(average, vectors, people) for average in averages]
+        finished = self.statistic.finish(values, sizes)
+        reach = at_corners(
+            lambda forms: self.statistic.finish(forms, sizes).value, values, [each for each, _ in found]
+        )
+        multiplier = 0.0
+        for place in range(len(vectors)):
+            along = np.tensordot(
+                finished.gradient, np.array([weights[place] for _, weights in found]), axes=1
+            )
+            # What a false value does on average, when it is randomized as agreed.
+            values_span = span(self.mechanism.channel @ along)
+            multiplier = max(multiplier, span(along) / values_span if values_span > 0 else 0.0)
+        return Manipulation(people, people, reach.down, reach.up, False, multiplier)
 
     def in_unit(self, counts: Mapping[str, DenseCounts], sizes: Mapping[str, int]) -> tuple[float, float]:
         """The estimate and its variance: of the form, where there is one, or of the finished statistic."""
