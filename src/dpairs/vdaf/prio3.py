@@ -24,7 +24,8 @@ from typing import Any
 import numpy as np
 
 from ..errors import BadMessage, BadParameter, NotVerified
-from .circuits import Circuit, whole
+from .arguments import settle, whole
+from .circuits import Circuit
 from .fields import FIELD64, Vector, exact_size
 from .measurements import Histogram
 from .proofs import decide, prove, query
@@ -65,9 +66,9 @@ class Prio3:
 
     def __post_init__(self) -> None:
         """Refuse what the formats cannot express."""
-        whole("the algorithm's number", self.algorithm, 0, 2**32 - 1)
-        whole("the number of proofs", self.proofs, 1, 255)
-        whole("the number of servers", self.shares, 2, 255)
+        settle(self, "algorithm", "the algorithm's number", 0, 2**32 - 1)
+        settle(self, "proofs", "the number of proofs", 1, 255)
+        settle(self, "shares", "the number of servers", 2, 255)
 
     @property
     def rand_size(self) -> int:
