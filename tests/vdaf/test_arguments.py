@@ -7,6 +7,7 @@ import pytest
 
 from dpairs.errors import BadParameter, BadValue
 from dpairs.vdaf import instances
+from dpairs.vdaf.fields import FIELD64
 from dpairs.vdaf.measurements import Count
 from dpairs.vdaf.prio3 import Prio3
 
@@ -38,7 +39,7 @@ def test_numbers_of_numpy(kind):
             instances.multihot_count_vec(3, 2),
             np.array([1, 0, 1], dtype=kind),
         ),
-        (Prio3(Count(instances.FIELD64), kind(1)), instances.count(), kind(0)),
+        (Prio3(Count(FIELD64), kind(1)), instances.count(), kind(0)),
     ]
     for given, plain, measurement in pairs:
         assert given == plain

@@ -194,6 +194,7 @@ class Prio3:
 
     def verifier_shares_to_message(self, context: bytes, shares: Sequence[bytes]) -> bytes:
         """What all servers learn together: that the proofs hold; else `NotVerified`."""
+        _context(context)
         circuit, size = self.circuit, self.circuit.field.size * self.proofs * self.circuit.verifier
         if len(shares) != self.shares:
             raise BadMessage(f"there must be {self.shares} verifier shares, not {len(shares)}")
