@@ -6,6 +6,7 @@ import time
 import numpy as np
 import pytest
 
+from dpairs.errors import BadParameter
 from dpairs.vdaf import instances
 from dpairs.vdaf.batch import pingpong as together
 from dpairs.vdaf.batch.server import Server
@@ -50,3 +51,42 @@ def test_a_scheme_that_came_from_another_process(vdaf: Prio3):
         assert valid.tolist() == [True]
         sums = [leader.aggregate(kept, valid), helper.aggregate(verified.prepared, valid)]
         assert np.sum(vdaf.unshard(sums)) == 1
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: instances.one_hot(2**20, chunk=2**20, proofs=255),
+        lambda: instances.one_hot(1, chunk=2**20, proofs=9),
+        lambda: instances.sum_vec_with_multiproof(2**20, 1, chunk=1, proofs=4),
+    ],
+)
+def test_reports_that_are_too_large(make):
+    """Gigabytes that no one would verify: refused before anything is allocated."""
+    with pytest.raises(BadParameter, match="at most 16777216 elements"):
+        make()
+
+
+def test_the_largest_reports():
+    for vdaf in (
+        instances.histogram(2**20),
+        instances.one_hot(2**20, chunk=1),
+        instances.one_hot(2**20, proofs=255),
+        instances.sum_vec(2**13, FIELD128.modulus - 1),
+    ):
+        assert vdaf.report_size < 2**28
+
+
+def test_sums_that_may_not_fit():
+    """2^63 + 2^63 is 2^32 - 1 in Field64: a result that looks like one."""
+    vdaf = instances.sum_up(2**63)
+    share = FIELD64.encode(FIELD64.vector([2**63]))
+    zero = bytes(vdaf.share_size)
+    assert vdaf.unshard([vdaf.aggregate([share, share]), zero]) == 2**32 - 1
+    assert vdaf.most_reports == 1
+    assert vdaf.unshard([share, zero], reports=1) == 2**63
+    with pytest.raises(BadParameter, match="number of reports"):
+        vdaf.unshard([vdaf.aggregate([share, share]), zero], reports=2)
+    for scheme in (instances.count(), instances.one_hot(256), instances.multihot_count_vec(9, 5)):
+        assert scheme.most_reports == scheme.circuit.field.modulus - 1
+    assert instances.sum_vec(3, 1000).most_reports == (FIELD128.modulus - 1) // 1000
