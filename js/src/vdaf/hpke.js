@@ -84,15 +84,15 @@ async function sharedSecret({ secret, encapsulated }, recipient) {
  */
 export async function seal(recipient, text, options) {
   const { info = EMPTY, associated = EMPTY, material = randomBytes(KEY_SIZE) } = options ?? {};
-  const parts = Object.entries({ recipient, text, info, associated, material });
-  for (const [name, value] of parts) {
+  for (const [name, value] of Object.entries({ recipient, text, info, associated, material })) {
     if (!(value instanceof Uint8Array)) throw new BadParameter(`${name} must be a Uint8Array`);
   }
   // Copies, taken at once: a caller may erase its own while this waits.
-  return sealCopies(Object.fromEntries(parts.map(([name, value]) => [name, new Uint8Array(value)])));
+  const [key, copy, purpose, tied, random] = [recipient, text, info, associated, material].map((given) => new Uint8Array(given));
+  return sealCopies(key, copy, purpose, tied, random);
 }
 
-async function sealCopies({ recipient, text, info, associated, material }) {
+async function sealCopies(recipient, text, info, associated, material) {
   for (const [name, { length }] of Object.entries({ recipient, material })) {
     if (length !== KEY_SIZE) throw new BadParameter(`${name} must have ${KEY_SIZE} bytes, not ${length}`);
   }
