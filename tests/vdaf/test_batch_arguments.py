@@ -31,6 +31,13 @@ def test_masks_that_are_none():
             server.aggregate(prepared, chosen)
 
 
+def test_a_batch_of_another_kind():
+    count, cells = instances.count(), instances.one_hot(3)
+    prepared = Server(count, KEY, b"", 1).verify_init([bytes(16)], [b""], [bytes(32)])
+    with pytest.raises(BadParameter, match="another kind"):
+        Server(cells, KEY, b"", 1).verify_next(prepared, [bytes(32)])
+
+
 @pytest.mark.parametrize("context", [None, "text", 5, bytes(65528)], ids=type)
 def test_a_context_that_is_none(context):
     vdaf = instances.one_hot(3)

@@ -131,6 +131,8 @@ class Server:
         message, fits = rows(messages, self.vdaf.message_size)
         if len(message) != len(prepared):
             raise BadMessage(f"there must be {len(prepared)} verifier messages, not {len(message)}")
+        if message.shape != prepared.seeds.shape:
+            raise BadParameter("this batch was prepared for another kind of report")
         equal = np.bitwise_or.reduce(message ^ prepared.seeds, axis=1) == 0
         verified: Mask = prepared.good & fits & equal
         return verified
