@@ -243,7 +243,7 @@ def test_simulated_cells_are_those_of_the_simulated_reports(tmp_path, study):
     }
     for number, (reports, coded) in enumerate(zip(tables[False], tables[True], strict=True)):
         assert reports["index"] == coded["index"]
-        said = study.protocol.cells_of(
+        said = study.protocol.alone.cells_of(
             study.coins, number, reports["index"].to_numpy(), reports["symbol"].to_numpy()
         )
         assert coded["symbol"].to_numpy().tolist() == said.tolist()

@@ -15,6 +15,8 @@ from ..data.grids import Grid
 from ..data.tables import Table
 from ..errors import NotEnoughData, NotEstimable
 from ..formats.checks import choice
+from ..garbled.encoding import FixedPoint
+from ..garbled.kernels import Concordance, PairKernel
 from .base import EVERYBODY, ErrorOf, Finished, Form, Statistic, need_two
 from .binned import equal, order, product, several
 from .vertices import Vertices
@@ -51,6 +53,23 @@ class KendallTau(Statistic):
 
     def options(self) -> dict[str, Any]:
         return {"variant": self.variant}
+
+    def pair_kernel(self, codes: tuple[FixedPoint, ...]) -> PairKernel | None:
+        if self.variant == "a":
+            return Concordance(max(code.largest for code in codes))
+        return super().pair_kernel(codes)
+
+    def kernel_variance(
+        self,
+        grid: Grid,
+        masses: tuple[NDArray[np.float64], NDArray[np.float64]],
+        mean: float,
+        low: float,
+        extent: float,
+    ) -> float:
+        """Two people who differ in both columns are concordant or discordant; the others are tied."""
+        x, y = (1 - np.eye(axis.bins) / axis.geometry[2] for axis in grid.axes)
+        return float(masses[0] @ np.kron(x, y) @ masses[1]) - mean**2
 
     def exact(self, table: Table) -> float:
         """Kendall's tau of all pairs, in O(n log n) by scipy's count of discordant pairs."""

@@ -29,7 +29,7 @@ from dpairs import (
 from dpairs.formats.canonical import canonical, digest
 from dpairs.mechanisms import KaryResponse, largest_ratio
 from dpairs.protocols import Tree
-from dpairs.protocols.tree.protocol import SPLITTINGS
+from dpairs.protocols.tree.answers import SPLITTINGS
 from dpairs.randomness import WORDS, SeededRandomness, TapeRandomness
 from dpairs.randomness.coins import Coins
 from tests.mechanisms.exponential import exp_lower_bound
