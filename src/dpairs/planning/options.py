@@ -21,7 +21,6 @@ from ..protocols.shape import Prediction, Shape, onto
 from ..randomness import public_seed
 from ..statistics import Statistic
 from ..study import Study
-from .liars import liars_change
 
 
 @dataclass(frozen=True)
@@ -69,7 +68,9 @@ class Option:
     @cached_property
     def liars_change(self) -> float:
         """About how far 1% of dishonest people could move the answer; infinite where no bound is known."""
-        return liars_change(self.study.protocol, self.shape, self.sizes, LIARS)
+        return self.study.protocol.predict_manipulation(
+            self.shape, self.sizes, math.floor(LIARS * sum(self.sizes.values()) + 1e-9)
+        )
 
     def to_json(self) -> dict[str, Any]:
         return {

@@ -142,6 +142,10 @@ class Protocol(ABC):
         """How far so many liars can move the answer of ``estimate``; infinite, unless a protocol knows."""
         return Manipulation(people, people, math.inf, math.inf, False, math.nan)
 
+    def predict_manipulation(self, shape: Shape, sizes: Mapping[str, int], liars: int) -> float:
+        """About what `manipulation` will say of so many liars; infinite, unless a protocol knows."""
+        return math.inf
+
     @property
     def cell_codes(self) -> Cells | None:
         """The codes of what a report counts in, where that is one cell; None where it is not.

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from ... import mechanisms
 from ...data.domains import Domain
 from ...data.grids import MAX_BINS, Grid
-from ...errors import BadFile, BadParameter
+from ...errors import BadFile, BadParameter, NotEstimable
 from ...estimate import Manipulation, Quantization
 from ...formats.checks import choice, fields, integer, required
 from ...mechanisms import Mechanism, mechanism_from_json
@@ -36,7 +36,7 @@ from ...statistics.ustatistics import OneSample, TwoSamples, Variances
 from ..base import Alone, Answer, FirstRound, Setting
 from ..counts import DenseCounts
 from ..manipulation import at_corners, of_forms, span
-from ..shape import Prediction, Shape
+from ..shape import Prediction, Shape, onto
 from ..theory import MAX_PEOPLE
 from .bins import axes_of, bins_of
 from .predict import candidates, predict
@@ -145,6 +145,14 @@ class Histogram(Alone, FirstRound):
 
     def predict(self, shape: Shape, sizes: Mapping[str, int]) -> Prediction:
         return predict(self, shape, sizes)
+
+    def predict_manipulation(self, shape: Shape, sizes: Mapping[str, int], liars: int) -> float:
+        masses, channel = onto(shape, self.grid), self.mechanism.channel
+        expected = [people * (masses[name] @ channel) for name, people in sizes.items()]
+        try:
+            return self.reach(expected, sizes, liars).change
+        except NotEstimable:
+            return math.inf
 
     def randomize(
         self, coins: Coins, stratum: int, first_index: int, columns: Sequence[Any], bits: Randomness

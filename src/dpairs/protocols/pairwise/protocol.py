@@ -185,6 +185,12 @@ class Pairwise(InPairs, FirstRound):
     def predict(self, shape: Shape, sizes: Mapping[str, int]) -> Prediction:
         return predict(self, shape, sizes)
 
+    def predict_manipulation(self, shape: Shape, sizes: Mapping[str, int], liars: int) -> float:
+        least = min(sizes.values())
+        pairs = self.pairs * (least if len(sizes) > 1 else least / 2)
+        spoiled = min(liars * self.pairs / pairs, 1.0)
+        return abs(shape.scale) * spoiled * float(np.ptp(self.function.decode))
+
     def empty_counts(self, coins: Coins, stratum: int) -> PairCounts:
         """Counts by group and symbol."""
         return PairCounts(self.symbols)

@@ -23,6 +23,7 @@ from ...data.grids import Grid
 from ...errors import BadFile, BadParameter, NotEnoughData, NotEstimable
 from ...estimate import Manipulation
 from ...formats.checks import choice, fields, integer, real, required
+from ...mechanisms.bit import BitResponse
 from ...mechanisms.optimize import optimize
 from ...privacy import PrivacyClaim, local_claim
 from ...randomness import Randomness
@@ -189,6 +190,12 @@ class Projection(Alone, FirstRound):
 
     def predict(self, shape: Shape, sizes: Mapping[str, int]) -> Prediction:
         return predict(self, shape, sizes)
+
+    def predict_manipulation(self, shape: Shape, sizes: Mapping[str, int], liars: int) -> float:
+        """Liars of both rounds are as many in a hundred; those of the second move the mean of its bits."""
+        span = float(np.ptp(BitResponse.for_epsilon(self.epsilon).decode))
+        ranges = {name: float(np.ptp(values)) for name, values in shape.linear.functions.items()}
+        return abs(shape.scale) * span * liars * max(ranges[name] / sizes[name] for name in sizes)
 
     def estimate(self, counts: Mapping[str, Any], estimator: str) -> Answer:
         """What the first round says alone."""
