@@ -41,10 +41,10 @@ test: setup system ## Run the tests, without the long ones
 	$(PYTEST) -m "not long and not wheel"
 
 wheel: setup ## Build the wheel and try every install line of the documentation in a clean environment
-	$(PYTEST) -m wheel
+	$(PYTEST) -m wheel --dist loadgroup tests/test_wheel.py
 
 coverage: setup system ## Run the tests and show which lines and branches they reach
-	rm -f .coverage .coverage.*
+	@rm -f .coverage .coverage.*
 	$(PYTEST) -m "not long and not wheel" --cov --cov-report=term:skip-covered
 
 validate: setup system ## Run every test, with the full statistical validation
