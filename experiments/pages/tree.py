@@ -153,7 +153,7 @@ def epsilon() -> Any:
         axes.errorbar(EPSILONS, errors, reach, fmt=style, color=colour, ms=4, lw=1.4, capsize=2, label=label)
     sampling = normals_population(ALPHA, SIZE)[1]
     axes.axhline(sampling, color=BLACK, ls="--", lw=1.3, label="sampling alone, no privacy (exact)")
-    axes.set(xscale="log", yscale="log", xlabel="epsilon (natural log units)", ylim=(0.0004, 0.08))
+    axes.set(xscale="log", yscale="log", xlabel="epsilon (natural log units)", ylim=(0.0004, 0.15))
     axes.set_ylabel("root mean square error, population")
     axes.set_xticks(EPSILONS, [f"{each:g}" for each in EPSILONS])
     axes.set_yticks([0.001, 0.003, 0.01, 0.03], ["0.001", "0.003", "0.01", "0.03"])
