@@ -75,11 +75,12 @@ def run(quick: bool) -> list[Row]:
 def first_tally(asked: dpairs.Study, data: dict[str, np.ndarray]) -> dpairs.Tally:
     """The first round alone."""
     tally, bits = dpairs.Tally(asked), dpairs.randomness.SeededRandomness(1)
+    protocol: Any = asked.protocol
     for place, (stratum, columns) in enumerate(asked.statistic.split(data)):
-        chosen: Any = asked.protocol.asked(asked.coins, place, 0, len(columns[0]))
+        chosen = protocol.asked(asked.coins, place, 0, len(columns[0]))
         first = int(np.argmax(chosen))
         values = tuple(column[chosen] for column in columns)
-        symbols = asked.protocol.randomize(asked.coins, place, first, values, bits)
+        symbols = protocol.randomize(asked.coins, place, first, values, bits)
         tally.add_symbols(stratum, symbols, first)
     return tally
 

@@ -21,11 +21,12 @@ from .projection_runs import UNIT, Data, case, drawn
 def first_round(study: dpairs.Study, data: Data, seed: int) -> dpairs.Tally:
     """The tally of the first round alone."""
     tally, bits = dpairs.Tally(study), SeededRandomness(seed)
+    protocol: Any = study.protocol
     for place, (stratum, columns) in enumerate(study.statistic.split(data)):
-        asked: Any = study.protocol.asked(study.coins, place, 0, len(columns[0]))
+        asked = protocol.asked(study.coins, place, 0, len(columns[0]))
         first = int(np.argmax(asked))
         values = tuple(column[asked] for column in columns)
-        symbols = study.protocol.randomize(study.coins, place, first, values, bits)
+        symbols = protocol.randomize(study.coins, place, first, values, bits)
         tally.add_symbols(stratum, symbols, first)
     return tally
 
