@@ -36,19 +36,19 @@ def box(axes: Any, x: float, y: float, width: float, height: float, colour: str,
     axes.add_patch(shape)
     top = y + height / 2 - 3
     for i, line in enumerate(lines):
-        bold = {"weight": "bold", "fontsize": 10.5} if i == 0 else {"fontsize": 8.7}
+        bold: dict[str, Any] = {"weight": "bold", "fontsize": 10.5} if i == 0 else {"fontsize": 8.7}
         axes.text(x, top - 3.9 * i, line, ha="center", va="center", **bold)
 
 
 def arrow(axes: Any, start: tuple[float, float], end: tuple[float, float]) -> None:
     """From a box to another."""
-    style = {"arrowstyle": "-|>", "mutation_scale": 13, "color": "#444444", "lw": 1.2}
+    style: dict[str, Any] = {"arrowstyle": "-|>", "mutation_scale": 13, "color": "#444444", "lw": 1.2}
     axes.add_patch(FancyArrowPatch(start, end, shrinkA=0, shrinkB=0, **style))
 
 
 def words(axes: Any, x: float, y: float, text: str, **how: Any) -> None:
     """A label on a plate, so that an arrow behind it does not cross the letters."""
-    plate = {"facecolor": "white", "edgecolor": "none", "pad": 1.5}
+    plate: dict[str, Any] = {"facecolor": "white", "edgecolor": "none", "pad": 1.5}
     axes.text(x, y, text, ha="center", va="center", fontsize=8.7, bbox=plate, **how)
 
 
