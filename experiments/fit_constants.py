@@ -1,10 +1,10 @@
-"""Measure the fitted constants of `dpairs.protocols.fitted` again: `python -m experiments.fit_constants`.
+"""Measure the fitted constants of the remainder again: `python -m experiments.fit_constants`.
 
 For each population many pilots are made, and what each pilot's derivative truly misses is compared with what
 its imagined rounds say. One row for each population: how much more than imagined the remainder varies, the
-`SMOOTH` that would say so, and how far the allowed standard error is off with the constants as they are (a root
-mean square of 1 is right, below 1 is cautious). Populations of the first half were looked at when the constants
-were chosen; those of the second half were not.
+`SMOOTH` that would say so, and how far the allowed standard error is off with the constants as they are (a
+root mean square of 1 is right, below 1 is cautious). Populations of the first half were looked at when the
+constants were chosen; those of the second half were not.
 """
 
 from __future__ import annotations

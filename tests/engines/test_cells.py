@@ -1,4 +1,4 @@
-"""Files of cells: the same tally in every lane, and files that say what the coins do not."""
+"""Files of cells: the same tally in every group, and files that say what the coins do not."""
 
 import json
 import threading
@@ -11,7 +11,7 @@ import pytest
 import dpairs
 from dpairs.cli.app import run
 from dpairs.engines import ReportWriter, open_files, simulate_reports, tally_with_duckdb
-from dpairs.engines.deduplication import Deduplication, lanes, wanted
+from dpairs.engines.deduplication import Deduplication, deduplication, wanted
 from dpairs.engines.inspecting import SAMPLE, Inspected, Wanted, inspect
 from dpairs.engines.meter import Meter, watched
 from dpairs.errors import BadFile, BadParameter
@@ -24,10 +24,10 @@ FORMS = {"symbols": (SMALL, False), "cells": (SMALL, True), "histogram": (FEW, F
 
 def lanes_of(study: dpairs.Study, folder: Path) -> Deduplication:
     opened = open_files([f"{folder}/*.parquet"], study)
-    return lanes(study, opened, [inspect(study, each) for each in wanted(study, opened, False)])
+    return deduplication(study, opened, [inspect(study, each) for each in wanted(study, opened, False)])
 
 
-# ---------------------------------------------------------------- every lane
+# ---------------------------------------------------------------- every group
 
 
 @pytest.mark.parametrize("form", FORMS)

@@ -246,15 +246,15 @@ def test_a_shape_can_be_planned_with_again():
 
 def test_halves_add_up_to_the_whole_covariance():
     """Contrasts of a tree, with least squares by hand: the same covariance of all cells."""
-    from dpairs.protocols.tree.haar import Halves
+    from dpairs.protocols.tree.haar import HaarBasis
     from dpairs.protocols.tree.predict import level_noise
 
     shape = even(statistic("gini_mean_difference"), (UNIT,))
     study = dpairs.Study.create("auc", protocol="tree", epsilon=1.0, domain=UNIT, bins=64, seed=1)
     noise = level_noise(study.protocol, 10_000.0)
-    halves = Halves.of(shape.grid)
-    variances, nodes = noise.differences(halves, next(iter(shape.masses.values())))
-    found = (halves.contrasts * variances) @ halves.contrasts.T
+    haar = HaarBasis.of(shape.grid)
+    variances, nodes = noise.differences(haar, next(iter(shape.masses.values())))
+    found = (haar.contrasts * variances) @ haar.contrasts.T
     precision = np.zeros((64, 64))
     for level in range(1, 7):
         precision += np.kron(np.eye(2**level), np.ones((64 >> level,) * 2)) / noise.own[level - 1]

@@ -14,9 +14,9 @@ They need the extras ``duckdb`` and ``spark``. Both give the same tally and the 
 
 from __future__ import annotations
 
-from .counted import Counted
+from .file_tally import FileTally
 from .files import Opened, ReportWriter, open_files
 from .on_duckdb import tally_with_duckdb
 from .simulated import simulate_reports
 
-__all__ = ["Counted", "Opened", "ReportWriter", "open_files", "simulate_reports", "tally_with_duckdb"]
+__all__ = ["FileTally", "Opened", "ReportWriter", "open_files", "simulate_reports", "tally_with_duckdb"]
