@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from ..errors import BadFile, Conflict
+from ..errors import BadFile, BadParameter, Conflict
 
 MAX_BYTES = 512 * 2**20
 
@@ -72,7 +72,10 @@ def locked(path: str | os.PathLike[str], what: str, *, busy: str | None = None) 
     Waits for its turn; with ``busy``, that sentence is raised as a `Conflict` instead. The lock is on a file
     beside it, because the file itself is replaced when it is written.
     """
-    from filelock import FileLock, Timeout
+    try:
+        from filelock import FileLock, Timeout
+    except ModuleNotFoundError:
+        raise BadParameter(f"{what} is locked with filelock: install the extra 'client' of dpairs") from None
 
     lock = FileLock(f"{os.fspath(path)}.lock", timeout=-1 if busy is None else 0, mode=0o600)
     try:
