@@ -10,6 +10,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs" / "paper.md").read_text(encoding="utf-8")
+ERRATA = (ROOT / "docs" / "errata.md").read_text(encoding="utf-8")
 NAME = re.compile(r"`((?:dpairs|experiments)(?:\.\w+)+)`")
 TEST = re.compile(r"`(tests/[a-z_/]+\.py)::(test_[a-z0-9_]+)`")
 NOT_BUILT = "not built, because"
@@ -102,10 +103,24 @@ def test_every_name_is_there(path):
 
 
 def test_every_test_is_there():
-    named = TEST.findall(PAGE)
-    assert len(named) > 100
+    named = TEST.findall(PAGE) + TEST.findall(ERRATA)
+    assert len(named) > 120
     for path, name in named:
         assert f"\ndef {name}(" in (ROOT / path).read_text(encoding="utf-8"), f"{path}::{name}"
+
+
+def test_errata_are_numbered_alike_and_each_names_its_tests():
+    """The table, the headings and the sentence that counts them; "erratum N" on any page is one of them."""
+    table = rows(ERRATA)
+    numbers = list(range(1, len(table) + 1))
+    assert [int(number) for number, *_ in table] == numbers
+    assert [int(number) for number in re.findall(r"^## (\d+)\. ", ERRATA, re.MULTILINE)] == numbers
+    assert len(numbers) == 16 and "In sixteen places" in ERRATA
+    for number, _, _, checked in table:
+        assert TEST.search(checked), number
+    for page in (ROOT / "docs").rglob("*.md"):
+        for link in re.findall(r"errat(?:um|a)[\s-]+(\d+)", page.read_text(encoding="utf-8")):
+            assert int(link) in numbers, page
 
 
 @pytest.mark.parametrize("path", ["dpairs.theory.no_such_bound", "dpairs.no_module.name", "nothing.at.all"])
