@@ -26,16 +26,17 @@ def create_app(service: Service) -> FastAPI:
     app = FastAPI(
         title="dpairs collector",
         version=__version__,
-        summary="Statistics over pairs of people, from people who hand nothing over.",
+        summary="Pairwise statistics of people who keep their data.",
         lifespan=lifespan,
         docs_url=None,
         redoc_url=None,
         openapi_url="/openapi.json",
+        redirect_slashes=False,  # a redirect would send people to whatever Host the request names
     )
     app.state.service = service
     problems.install(app)
-    for each in (participants, pairs, analysts, operations):
-        app.include_router(each.router)
+    for router in (*participants.routers, pairs.router, analysts.router, operations.router):
+        app.include_router(router)
     pages.install(app)
-    app.add_middleware(Limits, service=service, report=participants.take_report)
+    app.add_middleware(Limits, service=service)
     return app

@@ -31,6 +31,7 @@ STATUS: dict[type[errors.DpairsError], int] = {
     errors.InvalidInput: 422,
     errors.TooMany: 429,
     errors.Unavailable: 503,
+    errors.ServiceError: 500,
 }
 WORDS = {
     401: "No token, or one that is not known.",
@@ -76,7 +77,7 @@ def answer(error: errors.DpairsError) -> Response:
 
 
 def install(app: FastAPI) -> None:
-    """Make every error of an app have that shape."""
+    """Make every error of an app have that shape; what nobody expected is answered by `Limits`."""
 
     @app.exception_handler(errors.DpairsError)
     async def ours(_: Request, error: errors.DpairsError) -> Response:

@@ -1,19 +1,19 @@
-"""What is shown of a study: pure functions from what is stored to what is answered."""
+"""What is shown of a study: pure functions from what was read to what is answered."""
 
 from __future__ import annotations
 
-import contextlib
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from sqlalchemy import Connection
 
-from ..errors import DpairsError, NotFound
+from ..errors import DpairsError
 from ..privacy import PrivacyClaim
-from . import estimate_history, models, relay
+from . import models
+from .estimate_history import Point
 from .lifecycle import next_step, step_of
-from .live_study import OPEN, LiveStudy
+from .live_study import LiveStudy
 
 
 def public(live: LiveStudy) -> models.PublicStudy:
@@ -66,8 +66,10 @@ def summary(live: LiveStudy) -> models.Summary:
     )
 
 
-def progress(connection: Connection, live: LiveStudy) -> models.Progress:
-    """All that an analyst watches."""
+def progress(
+    live: LiveStudy, histories: Sequence[Sequence[Point]], pairs: dict[str, int] | None
+) -> models.Progress:
+    """All that an analyst watches: ``histories`` are the estimate's, by round; ``pairs`` how they stand."""
     estimate: dict[str, Any] | None = None
     why_not: str | None = None
     try:
@@ -75,8 +77,7 @@ def progress(connection: Connection, live: LiveStudy) -> models.Progress:
     except DpairsError as error:
         why_not = str(error)
     stages = []
-    for each in live.rounds:
-        points = estimate_history.points(connection, each.serial)
+    for each, points in zip(live.rounds, histories, strict=False):  # a round may have begun since
         stages.append(
             models.Stage(
                 number=each.study.protocol.round,
@@ -86,10 +87,6 @@ def progress(connection: Connection, live: LiveStudy) -> models.Progress:
                 growth=[(point.reports, point.at, point.value, point.standard_error) for point in points],
             )
         )
-    pairs: dict[str, int] | None = None
-    if live.of_pairs and live.state != OPEN:
-        with contextlib.suppress(NotFound):  # closed before there were two
-            pairs = relay.drop_outs(connection, live)
     return models.Progress(
         study=public(live),
         expected=live.expected,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import csv
 import io
 import json
@@ -16,20 +18,21 @@ from fastapi.responses import FileResponse, Response
 from starlette.background import BackgroundTask
 
 from ...data.domains import domain_from_json
-from ...errors import BadParameter, DpairsError
+from ...errors import BadParameter, DpairsError, NotFound
 from ...estimate import Estimate
 from ...formats.canonical import canonical
 from ...planning import Plan, plan
 from ...study import Study
-from .. import lifecycle, models, views
+from .. import estimate_history, lifecycle, models, relay, views
+from ..bodies import bounded
 from ..enrolment import EnrolRequest, enrol
 from ..export import write_reports
-from ..live_study import LiveStudy, Round
+from ..live_study import OPEN, LiveStudy, Round
 from ..problems import declared
 from ..tokens import Holder, new_code
-from . import API, Analyst, OfStudy
+from . import API, Analyst, OfStudy, of_analyst
 
-router = APIRouter(prefix=API, tags=["analysts"])
+router = APIRouter(prefix=API, tags=["analysts"], route_class=bounded(of_analyst))
 PARQUET = "application/vnd.apache.parquet"
 
 
@@ -120,8 +123,13 @@ async def watch_study(service: Analyst, live: OfStudy) -> models.Progress:
     """How a study stands: enrolled, reports, pairs, the estimate and how it grew."""
 
     def look() -> models.Progress:
+        pairs: dict[str, int] | None = None
         with service.database.reading() as connection:
-            return views.progress(connection, live)
+            histories = [estimate_history.points(connection, each.serial) for each in list(live.rounds)]
+            if live.of_pairs and live.state != OPEN:
+                with contextlib.suppress(NotFound):  # closed before there were two
+                    pairs = relay.drop_outs(connection, live)
+        return views.progress(live, histories, pairs)
 
     return await to_thread.run_sync(look)
 
@@ -129,8 +137,16 @@ async def watch_study(service: Analyst, live: OfStudy) -> models.Progress:
 @router.post("/studies/{study}/advance", responses=declared(401, 404, 409, 422))
 async def advance_study(service: Analyst, live: OfStudy, step: models.Advance) -> models.PublicStudy:
     """Close the round and publish the next, or form the pairs."""
-    await service.writer.do(lifecycle.advance, lifecycle.Step(live, step.seen))
+    prepared = None
+    if not live.of_pairs and lifecycle.next_step(live) is not None and step.seen == lifecycle.step_of(live):
+        prepared = await to_thread.run_sync(_prepare, live)
+    await service.writer.do(lifecycle.advance, lifecycle.Step(live, step.seen, prepared))
     return views.public(live)
+
+
+def _prepare(live: LiveStudy) -> tuple[int, Study]:
+    tally = live.now.tally
+    return tally.n, live.study.next(tally)
 
 
 @router.post("/studies/{study}/close", responses=declared(401, 404, 422))
@@ -144,6 +160,8 @@ async def close_study(service: Analyst, live: OfStudy) -> models.PublicStudy:
 async def delete_study(service: Analyst, live: OfStudy) -> None:
     """Forget a study with everything that belongs to it."""
     await service.writer.do(lifecycle.end, lifecycle.End(service.studies, live, True))
+    # Goes on to its end whether or not somebody waits for the answer.
+    await asyncio.shield(asyncio.ensure_future(service.purge(live.id)))
 
 
 @router.post("/studies/{study}/invitations", status_code=201, responses=declared(401, 404, 409, 422))
@@ -169,7 +187,7 @@ async def add_gateway(service: Analyst, live: OfStudy, new: models.NewGateway) -
     for stratum, count in new.people.items():
         request = EnrolRequest(live, new.request, stratum, count=count)
         holder: Holder = await service.writer.do(enrol, request)
-        secret = service.secrets.make(live.id, holder)
+        secret = service.secrets.make(live, holder)
         found[stratum] = {"first": holder.index, "count": holder.count, "secret": secret}
     return models.Gateway(people=found)
 

@@ -11,7 +11,7 @@ from fastapi.responses import FileResponse
 from starlette.responses import Response
 from starlette.staticfiles import StaticFiles
 
-from . import Collector
+from . import Serving
 
 WEB = Path(__file__).parent.parent / "web"
 SCRIPTS = (WEB / "dpairs", Path(__file__).parents[4] / "js" / "src")
@@ -39,13 +39,13 @@ async def analyst_page() -> FileResponse:
 
 
 @router.get("/studies/{study}")
-async def study_page(service: Collector, study: str) -> FileResponse:
+async def study_page(service: Serving, study: str) -> FileResponse:
     """The analyst's page of a study; it says so itself when there is none."""
     return FileResponse(WEB / "analyst.html", _status(service.studies, study), headers=ASK_AGAIN)
 
 
 @router.get("/take-part/{study}")
-async def participant_page(service: Collector, study: str) -> FileResponse:
+async def participant_page(service: Serving, study: str) -> FileResponse:
     """The participant's page; it says so itself when there is no such study."""
     return FileResponse(WEB / "participant.html", _status(service.studies, study), headers=ASK_AGAIN)
 
