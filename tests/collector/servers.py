@@ -76,7 +76,7 @@ class Process:
         self._child: subprocess.Popen[bytes] | None = None
 
     def start(self) -> Process:
-        """Start, read the line it prints, and wait until it is healthy."""
+        """Start, read the line it prints, and wait until it is ready; a standby, until it lives."""
         self._starts += 1
         command = [*PROGRAM, "serve", "--json", "--port", str(self.port)]
         command += ["--database", self.database, "--rate", "0", *self._options]
@@ -100,7 +100,8 @@ class Process:
 
     def _healthy(self) -> bool:
         with contextlib.suppress(urllib3.exceptions.HTTPError), urllib3.PoolManager() as pool:
-            answer = pool.request("GET", f"{self.base}/readyz", retries=False, timeout=5.0)
+            path = "healthz" if "--standby" in self._options else "readyz"
+            answer = pool.request("GET", f"{self.base}/{path}", retries=False, timeout=5.0)
             return answer.status == 200 and answer.json()["status"] == "ok"
         return False
 

@@ -102,7 +102,7 @@ def _columns(message: Any, types: list[np.dtype[Any]]) -> list[NDArray[Any]]:
 
 
 class _Head:
-    """A flatbuffer: a table begins with the distance back to its list of fields, which says where each lies."""
+    """A flatbuffer: a table begins with the distance back to its list of fields, with where they lie."""
 
     def __init__(self, data: bytes) -> None:
         self._data = data

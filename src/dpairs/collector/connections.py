@@ -38,7 +38,7 @@ class BoundedProtocol(HttpToolsProtocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        if self._timer is None and (self.cycle is None or not self.cycle.more_body):
+        if self._timer is None and not getattr(self.cycle, "more_body", False):
             self._await_head()
         self._size += len(data) if self._timer is not None else 0
         super().data_received(data)

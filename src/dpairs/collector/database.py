@@ -105,9 +105,10 @@ class Database:
         except Exception:
             raise DisconnectionError from None
 
-    def locked(self, table: Table) -> Select[Any]:
+    def locked(self, table: Table, skip: bool = False) -> Select[Any]:
         """The rows of a table, which nobody else changes before this transaction ends."""
-        return select(table) if self.is_sqlite else select(table).with_for_update()
+        # SQLite's transactions that write are alone from their beginning.
+        return select(table) if self.is_sqlite else select(table).with_for_update(skip_locked=skip)
 
     @contextlib.contextmanager
     def reading(self, long: bool = False) -> Iterator[Connection]:

@@ -84,8 +84,11 @@ class Lease:
         """Take over if the holder has let go or shows no life; else look again later."""
         now = time.monotonic()
         with self._database.writing() as connection:
-            # What a holder may still be committing is waited for, some seconds at most.
-            row = connection.execute(self._database.locked(schema.lease)).one()
+            # A row that is locked is somebody's who lives, or whose last commit is under way.
+            row = connection.execute(self._database.locked(schema.lease, skip=True)).one_or_none()
+            if row is None:
+                self._seen = None
+                return False
             seen = Seen(row.epoch, row.serial, row.holder is None, now)
             if self._seen is None or (self._seen.epoch, self._seen.serial) != (seen.epoch, seen.serial):
                 self._seen = seen

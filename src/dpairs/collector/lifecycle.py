@@ -211,7 +211,9 @@ def _purge(connection: Connection, study: str) -> bool:
     return False
 
 
-def _delete_some(connection: Connection, table: Table, mine: ColumnElement[bool], order: Any, most: int) -> int:
+def _delete_some(
+    connection: Connection, table: Table, mine: ColumnElement[bool], order: Any, most: int
+) -> int:
     """Delete about so many rows, the first in the order of their keys; how many went."""
     wanted = [mine]
     if "stratum" in table.primary_key.columns:

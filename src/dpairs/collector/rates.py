@@ -33,7 +33,8 @@ class Rates:
         if left < 1:
             raise TooMany("there were too many requests from this address; try again in a moment")
         if len(self._buckets) >= ADDRESSES:
-            full = [key for key, (_, then) in self._buckets.items() if (now - then) * self._rate > self._burst]
+            age = self._burst / self._rate
+            full = [key for key, (_, then) in self._buckets.items() if now - then > age]
             for key in full or list(self._buckets)[: ADDRESSES // 2]:
                 del self._buckets[key]
         self._buckets[whose] = (left - 1, now)

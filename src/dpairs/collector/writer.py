@@ -68,9 +68,7 @@ class OnCommit:
 class Writer:
     """A queue of changes and the thread that commits them."""
 
-    def __init__(
-        self, database: Database, lease: Lease, load: Load, drop: Callable[[], None]
-    ) -> None:
+    def __init__(self, database: Database, lease: Lease, load: Load, drop: Callable[[], None]) -> None:
         """``load`` is called after every taking over, ``drop`` when the lease is lost."""
         self._database, self._lease, self._load, self._drop = database, lease, load, drop
         self._queue: queue.SimpleQueue[Work | None] = queue.SimpleQueue()
@@ -123,7 +121,15 @@ class Writer:
                 continue
             work = self._gather()
             going = None not in work
-            self._commit_all([each for each in work if each is not None])
+            changes = [each for each in work if each is not None]
+            try:
+                self._commit_all(changes)
+            except Exception:  # a mistake of ours must not end the only thread that writes
+                log.exception("the writer failed")
+                self._lose(LeaseLost("what is in memory cannot be trusted"))
+                _tell(
+                    (future, Unavailable("this could not be stored now; try again")) for *_, future in changes
+                )
 
     def _gather(self) -> list[Work | None]:
         """The changes of the next transactions: what waits, or nothing after a while."""
@@ -157,18 +163,18 @@ class Writer:
 
     def _commit(self, handler: Handler, items: list[Any]) -> list[Any]:
         if any(item.retired for item in items):
-            items_now = [item for item in items if not item.retired]
-            outcomes = iter(self._commit(handler, items_now) if items_now else [])
+            current = [item for item in items if not item.retired]
+            found = iter(self._commit(handler, current) if current else [])
             lost = Unavailable("the database was taken over by another collector meanwhile; try again")
-            return [lost if item.retired else next(outcomes) for item in items]
+            return [lost if item.retired else next(found) for item in items]
         began = time.monotonic()
         try:
             outcomes = self._transact(handler, items)
         except LeaseLost as error:
             self._lose(error)
-            return [error] * len(items)
+            return [Unavailable(str(error))] * len(items)
         except DpairsError as error:
-            return self._apart(handler, items) if len(items) > 1 else [error]
+            return self._apart(handler, items) if len(items) > 1 else [error] * len(items)
         except Exception as error:
             # One bad change must not spoil the others; a database that is gone spoils all of them alike.
             if len(items) > 1 and (not isinstance(error, DBAPIError) or isinstance(error, IntegrityError)):

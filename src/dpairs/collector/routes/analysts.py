@@ -7,28 +7,25 @@ import contextlib
 import csv
 import io
 import json
-import os
-import shutil
-import tempfile
+from collections.abc import AsyncIterator, Iterator
 from typing import Annotated, Any, Literal
 
 from anyio import to_thread
 from fastapi import APIRouter, Query
-from fastapi.responses import FileResponse, Response
-from starlette.background import BackgroundTask
+from fastapi.responses import Response, StreamingResponse
 
 from ...data.domains import domain_from_json
-from ...errors import BadParameter, DpairsError, NotFound
+from ...errors import BadParameter, DpairsError, NotFound, Unavailable
 from ...estimate import Estimate
 from ...formats.canonical import canonical
 from ...planning import Plan, plan
 from ...study import Study
-from .. import estimate_history, lifecycle, models, relay, views
+from .. import estimate_history, export, lifecycle, models, relay, views
 from ..bodies import bounded
 from ..enrolment import EnrolRequest, enrol
-from ..export import write_reports
 from ..live_study import OPEN, LiveStudy, Round
 from ..problems import declared
+from ..service import Service
 from ..tokens import Holder, new_code
 from . import API, Analyst, OfStudy, of_analyst
 
@@ -239,7 +236,7 @@ async def download_tally(
 
 @router.get(
     "/studies/{study}/reports",
-    response_class=FileResponse,
+    response_class=Response,
     responses={**declared(401, 404, 422), 200: {"content": {PARQUET: {}}}},
 )
 async def download_reports(
@@ -247,27 +244,41 @@ async def download_reports(
     live: OfStudy,
     number: Annotated[int | None, Query(alias="round", ge=1, le=2)] = None,
     form: Annotated[Literal["reports", "cells"], Query()] = "reports",
-) -> FileResponse:
+    after: Annotated[str | None, Query(pattern=r"^\d{1,4}\.-?\d{1,16}$")] = None,
+) -> Response:
     """The reports of a round (by default the current one), as a Parquet file: `dpairs tally` reads it.
 
     In the form `cells`, where the study has it, it holds what each report counts in, and is counted faster.
+    With `after` it is one part, of a quarter of a million reports at most, from that place on: `0.-1` is the
+    beginning, and the header `X-Next` names where the next part begins. A part can be asked for again.
     """
-    asked = _asked(live, number)
+    asked, cells = _asked(live, number), form == "cells"
+    export.check(asked, cells)
+    headers = _name(live, "reports.parquet")
+    if service.exporting.locked():
+        raise Unavailable("other reports are being downloaded just now; try again in a moment")
+    if after is None:
+        parts = export.stream(service.database, asked, cells)
+        return StreamingResponse(_in_turns(service, parts), media_type=PARQUET, headers=headers)
+    stratum, _, index = after.partition(".")
+    place = int(stratum), int(index)
 
-    def write() -> str:
-        folder = tempfile.mkdtemp(prefix="dpairs-")
-        path = os.path.join(folder, "reports.parquet")
-        try:
-            with service.database.reading() as connection:
-                write_reports(connection, asked, path, form == "cells")
-        except BaseException:
-            shutil.rmtree(folder)
-            raise
-        return path
+    def one() -> tuple[bytes, export.Place | None]:
+        body = b"".join(export.stream(service.database, asked, cells, place, parts=1))
+        return body, export.end_of_part(service.database, asked, place)
 
-    path = await to_thread.run_sync(write)
-    gone = BackgroundTask(shutil.rmtree, os.path.dirname(path))
-    return FileResponse(path, media_type=PARQUET, headers=_name(live, "reports.parquet"), background=gone)
+    async with service.exporting:
+        body, end = await to_thread.run_sync(one)
+    if end is not None:
+        headers["X-Next"] = f"{end[0]}.{end[1]}"
+    return Response(body, media_type=PARQUET, headers=headers)
+
+
+async def _in_turns(service: Service, parts: Iterator[bytes]) -> AsyncIterator[bytes]:
+    """Pieces of an answer that another thread makes, one at a time."""
+    async with service.exporting:
+        while (piece := await to_thread.run_sync(next, parts, None)) is not None:
+            yield piece
 
 
 def _asked(live: LiveStudy, number: int | None) -> Round:

@@ -21,7 +21,8 @@ from ..service import Service
 from ..tokens import Holder
 from . import API, Bearer, OfStudy, Serving, holder_of, of_participant
 
-router = APIRouter(prefix=f"{API}/studies/{{study}}/pairs", tags=["pairs"], route_class=bounded(of_participant))
+PREFIX = f"{API}/studies/{{study}}/pairs"
+router = APIRouter(prefix=PREFIX, tags=["pairs"], route_class=bounded(of_participant))
 Number = Annotated[int, Path(ge=0, le=MAX_INDEX, description="The pair's number.")]
 Sent = Literal["offer", "choice", "circuit", "table", "labels"]
 Fetched = Literal["offer", "choice", "circuit"]
