@@ -87,9 +87,9 @@ class Process:
         assert self._child.stdout is not None
         line = self._child.stdout.readline()
         assert line, self.log.read_text()
-        said = json.loads(line)
-        assert said["address"] == self.base
-        self.token = said["token"] or self.token
+        self.said: dict[str, Any] = json.loads(line)
+        assert self.said["address"] == self.base
+        self.token = self.said["token"] or self.token
         until(self._healthy, "a healthy collector")
         return self
 

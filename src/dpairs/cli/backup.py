@@ -44,7 +44,8 @@ def _say(rows: dict[str, int], what: str, as_json: bool) -> None:
     if as_json:
         print_json(rows)
     else:
-        output.print(f"{what}: {rows['studies']} studies, {rows['reports']} reports", highlight=False)
+        said = f"{what}: {rows['studies']} studies, {rows['reports']} reports"
+        output.print(said, highlight=False, soft_wrap=True)
 
 
 def _needed() -> None:

@@ -37,13 +37,18 @@ class Analyst:
         *,
         enrolment: str = "open",
         people: int | None = None,
+        words: Mapping[str, Any] | None = None,
     ) -> str:
-        """Begin a study; the link for its participants."""
+        """Begin a study; the link for its participants.
+
+        ``words`` is what its participants read: organisation, purpose, contact, groups and questions.
+        """
         wish = {
             "title": title,
             "question": question,
             "enrolment": enrolment,
             "people": people,
+            "words": dict(words or {}),
             "study": json.loads(study.to_json()),
         }
         self._ask("POST", "/studies", wish)

@@ -51,7 +51,7 @@ class BoundedProtocol(HttpToolsProtocol):
             self._await_head()
 
     def on_headers_complete(self) -> None:
-        if sum(len(name) + len(value) for name, value in self.headers) + len(self.url) > MOST_HEAD:
+        if sum(len(name) + len(value) + 4 for name, value in self.headers) + len(self.url) > MOST_HEAD:
             self._refuse(b"431 Request Header Fields Too Large", "TooLarge", self._too_large())
             return
         self._head_ended()

@@ -15,7 +15,6 @@ from sqlalchemy import (
     Select,
     bindparam,
     cast,
-    column,
     func,
     insert,
     select,
@@ -153,11 +152,10 @@ def _stored(connection: Connection, batch: Batch) -> Select[Any]:
         return select(table.index, table.symbol).where(*mine, table.index.between(first, last))
     asked = batch.indices.tolist()
     if connection.dialect.name == "sqlite":
-        listed = func.json_each(json.dumps(asked)).table_valued("value")
+        listed = select(func.json_each(json.dumps(asked)).table_valued("value").c.value)
     else:
-        values = cast(bindparam("asked", asked), ARRAY(BigInteger))
-        listed = func.unnest(values).table_valued(column("value", BigInteger))
-    return select(table.index, table.symbol).where(*mine, table.index.in_(select(listed.c.value)))
+        listed = select(func.unnest(cast(bindparam("asked", asked), ARRAY(BigInteger))).column_valued())
+    return select(table.index, table.symbol).where(*mine, table.index.in_(listed))
 
 
 def _insert(connection: Connection, serial: int, stratum: int, indices: Column, symbols: Column) -> None:

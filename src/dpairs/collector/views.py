@@ -16,7 +16,8 @@ from .lifecycle import next_step, step_of
 from .live_study import LiveStudy
 
 
-def public(live: LiveStudy) -> models.PublicStudy:
+def public(live: LiveStudy, base: str) -> models.PublicStudy:
+    """A study for everybody; ``base`` is where people reach the collector."""
     study = live.study
     return models.PublicStudy(
         id=live.id,
@@ -32,6 +33,8 @@ def public(live: LiveStudy) -> models.PublicStudy:
         strata=list(live.strata),
         columns=list(study.statistic.private_columns),
         study=json.loads(study.to_json()),
+        words=models.StudyWords.model_validate(live.words),
+        link=f"{base}/take-part/{live.id}",
         claim=study.privacy.to_json(),
         promise=promise(study.privacy),
     )
@@ -67,7 +70,7 @@ def summary(live: LiveStudy) -> models.Summary:
 
 
 def progress(
-    live: LiveStudy, histories: Sequence[Sequence[Point]], pairs: dict[str, int] | None
+    live: LiveStudy, base: str, histories: Sequence[Sequence[Point]], pairs: dict[str, int] | None
 ) -> models.Progress:
     """All that an analyst watches: ``histories`` are the estimate's, by round; ``pairs`` how they stand."""
     estimate: dict[str, Any] | None = None
@@ -88,7 +91,7 @@ def progress(
             )
         )
     return models.Progress(
-        study=public(live),
+        study=public(live, base),
         expected=live.expected,
         enrolled=dict(zip(live.strata, live.next_index, strict=True)),
         stages=stages,

@@ -100,8 +100,21 @@ def _curves(found: Plan, ask: Any) -> dict[str, Any]:
 async def begin_study(service: Analyst, new: models.NewStudy) -> models.PublicStudy:
     """Begin a study."""
     study = _read(new.study)
-    item = lifecycle.Begin(service.studies, study, new.title, new.question, new.enrolment, new.people)
-    return views.public(await service.writer.do(lifecycle.begin, item))
+    words = _checked(new.words, study)
+    item = lifecycle.Begin(service.studies, study, new.title, new.question, new.enrolment, new.people, words)
+    return views.public(await service.writer.do(lifecycle.begin, item), service.settings.public_url)
+
+
+def _checked(words: models.StudyWords, study: Study) -> dict[str, Any]:
+    """Words that name what the study has."""
+    strata = set(study.statistic.strata) | {"positive", "negative"}
+    for name in words.groups:
+        if name not in strata:
+            raise BadParameter(f"words name the group {name!r}, which this study does not have")
+    for name in words.columns:
+        if name not in study.statistic.private_columns:
+            raise BadParameter(f"words name the question {name!r}, which this study does not ask")
+    return words.model_dump(exclude_defaults=True)
 
 
 def _read(spec: dict[str, Any]) -> Study:
@@ -126,7 +139,7 @@ async def watch_study(service: Analyst, live: OfStudy) -> models.Progress:
             if live.of_pairs and live.state != OPEN:
                 with contextlib.suppress(NotFound):  # closed before there were two
                     pairs = relay.drop_outs(connection, live)
-        return views.progress(live, histories, pairs)
+        return views.progress(live, service.settings.public_url, histories, pairs)
 
     return await to_thread.run_sync(look)
 
@@ -138,7 +151,7 @@ async def advance_study(service: Analyst, live: OfStudy, step: models.Advance) -
     if not live.of_pairs and lifecycle.next_step(live) is not None and step.seen == lifecycle.step_of(live):
         prepared = await to_thread.run_sync(_prepare, live)
     await service.writer.do(lifecycle.advance, lifecycle.Step(live, step.seen, prepared))
-    return views.public(live)
+    return views.public(live, service.settings.public_url)
 
 
 def _prepare(live: LiveStudy) -> tuple[int, Study]:
@@ -150,7 +163,7 @@ def _prepare(live: LiveStudy) -> tuple[int, Study]:
 async def close_study(service: Analyst, live: OfStudy) -> models.PublicStudy:
     """Take no more reports. Closing again changes nothing."""
     await service.writer.do(lifecycle.end, lifecycle.End(service.studies, live, False))
-    return views.public(live)
+    return views.public(live, service.settings.public_url)
 
 
 @router.delete("/studies/{study}", status_code=204, responses=declared(401, 404, 422))

@@ -67,9 +67,9 @@ RECEIPTS = {outcome: f'{{"outcome":"{outcome}"}}'.encode() for outcome in (intak
 
 
 @anybody.get("", responses=declared(404, 422))
-async def read_study(live: OfStudy) -> models.PublicStudy:
+async def read_study(service: Serving, live: OfStudy) -> models.PublicStudy:
     """The study, its question, and what it promises."""
-    return views.public(live)
+    return views.public(live, service.settings.public_url)
 
 
 @anybody.get("/rounds/{number}", responses=declared(404, 422))
