@@ -15,8 +15,8 @@ from .servers import Caller, InThread, Process, collector
 @pytest.fixture(scope="session", autouse=True)
 def _plain_logs() -> None:
     """Tracebacks as text: drawn with all their values they take half a minute."""
-    processors = [structlog.processors.format_exc_info, structlog.processors.KeyValueRenderer()]
-    structlog.configure(processors=processors)
+    plain = structlog.processors.KeyValueRenderer()
+    structlog.configure(processors=[structlog.processors.format_exc_info, plain])
 
 
 @pytest.fixture(scope="session")

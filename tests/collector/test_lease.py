@@ -97,7 +97,7 @@ def test_a_study_that_another_collector_closed_takes_no_report_of_the_old_one(cl
         with collector(database, old.token, standby=True) as new:
             until(lambda: new.service.lease.valid, "the taking over", 20)
             new.analyst().close(study.id)
-            del old.service.lease.renew  # type: ignore[attr-defined]
+            del old.service.lease.renew
             assert send(old, study, given).status == 503
             assert send(new, study, given).error == (409, "Closed")
         assert stored_symbols(database) == {}
