@@ -190,7 +190,7 @@ def test_invitations_are_links_that_work_once(browser, server):
     sign_in(browser, server)
     browser.open(f"/studies/{name}")
     browser.write("#invited", "3")
-    browser.choose("Their group", "negative")
+    browser.choose("Their group", "No")
     browser.press("Make invitations")
     browser.see("#links")
     links = str(browser.run("return document.querySelector('#links').value")).split("\n")
@@ -198,7 +198,7 @@ def test_invitations_are_links_that_work_once(browser, server):
     browser.shot("analyst-invitations")
     browser.open(links[0].removeprefix(server.address))
     browser.press("Take part")
-    browser.see("section", "in the group “negative”")
+    browser.see("section", "You said: No")
     assert server.progress(name)["enrolled"] == {"positive": 0, "negative": 1}
 
 
@@ -323,7 +323,7 @@ def test_a_wrong_value_is_refused_in_one_sentence(browser, server, typed, words)
     name = server.begin(tree(), "Scores")
     browser.open(f"/take-part/{name}")
     browser.press("Take part")
-    browser.see("[role=alert]", "Please choose your group.")
+    browser.see("[role=alert]", "Please answer this first.")
     browser.choose("Are you in the group", "No")
     browser.press("Take part")
     browser.see("h2", "Your answer")
