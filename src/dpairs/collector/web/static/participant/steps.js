@@ -39,7 +39,7 @@ export function invitation({ study, about, link, submit }) {
   return card(
     "What happens if you take part",
     whoAsks(about),
-    element("p", {}, `You are asked: ${list(study.columns.map(({ name }) => `“${names.question(name)}”`))}. What you answer stays on this device.`),
+    element("p", {}, `You are asked: ${list(study.columns.map(({ name }) => `“${names.question(name)}”`))} What you answer stays on this device.`),
     element("p", {}, study.privacy.plainWords),
     rounds ? element("p", {}, rounds) : null,
     element(
