@@ -25,6 +25,7 @@ NAMES = (
     "projection",
     "plan",
     "garbled",
+    "vdaf",
     "collector",
     "engines",
 )

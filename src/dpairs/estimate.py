@@ -18,7 +18,7 @@ from .privacy import PrivacyClaim
 TARGETS = ("population", "sample")
 
 
-class Interval(NamedTuple):
+class ConfidenceInterval(NamedTuple):
     low: float
     high: float
 
@@ -88,7 +88,7 @@ class Estimate:
         """How many people took part."""
         return sum(self.strata.values())
 
-    def confidence_interval(self, level: float = 0.95, target: str = "population") -> Interval:
+    def confidence_interval(self, level: float = 0.95, target: str = "population") -> ConfidenceInterval:
         """A normal interval that covers the target with probability about ``level``.
 
         ``target="population"``: the value in the population the people come from. ``target="sample"``:
@@ -105,7 +105,7 @@ class Estimate:
             else self.sample_standard_error
         )
         reach = NormalDist().inv_cdf((1 + share) / 2) * error
-        return Interval(self.value - reach, self.value + reach)
+        return ConfidenceInterval(self.value - reach, self.value + reach)
 
     def explain(self) -> Explanation:
         """Where the estimate looked closely and where it did not (tree studies)."""

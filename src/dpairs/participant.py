@@ -71,7 +71,7 @@ class Participant:
             raise BadValue(f"a report of this study needs {' and '.join(names)}, but {given} was given")
         columns = [_one(name, values[name]) for name in names]
         study, stratum = self._study, self._study.strata.index(self._stratum)
-        symbol = study.protocol.randomize(study.coins, stratum, self._index, columns, self._bits)[0]
+        symbol = study.protocol.alone.randomize(study.coins, stratum, self._index, columns, self._bits)[0]
         self._answered = True
         return Report(self._study, self._stratum, self._index, int(symbol))
 

@@ -15,9 +15,9 @@ import pytest
 from dpairs.cli.app import run as command
 from dpairs.errors import BadFile, WorkerLost
 from experiments import EXPERIMENTS, Scale, catalogue, named, results, sources
-from experiments.reproduce import reproduce
 from experiments.experiment import Check, Experiment, Findings, Picture, Table
 from experiments.report import AGREE, DISAGREE, UNJUDGED
+from experiments.reproduce import reproduce
 from experiments.runner import Journal, jobs, run
 from experiments.style import curve, panels
 from experiments.synthetic import people

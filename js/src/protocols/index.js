@@ -2,25 +2,45 @@
 
 import { choice, equals } from "../checks.js";
 import { BadParameter } from "../errors.js";
+import { repr } from "../wording.js";
 import { Histogram } from "./histogram.js";
 import { Projection } from "./projection.js";
 import { SecondRound } from "./second_round.js";
 import { Tree } from "./tree.js";
 
-/** Read a protocol from a study. @param {Map<string, any>} spec */
+/**
+ * What not every protocol has: the parts of each column that it tells apart, a person's public coins, who is asked
+ * in this round, and the study that this is the second round of.
+ *
+ * @typedef {{ parts?: () => any[][] | null, coins?: (person: any) => any[], asks?: (person: any) => boolean, firstStudy?: string }} Optional
+ */
+/** @typedef {(Histogram | Tree | Projection | SecondRound) & Optional} Protocol */
+
+/** Every protocol by name: how its participant's side is read from a study. */
+/** @type {Record<string, (statistic: any, domains: any[], spec: Map<string, any>) => Protocol>} */
+const PROTOCOLS = {
+  histogram: (statistic, domains, spec) => new Histogram(statistic, domains, spec),
+  tree: (statistic, domains, spec) => new Tree(statistic, domains, spec),
+  projection: (statistic, domains, spec) =>
+    equals(spec.get("round"), 2) ? new SecondRound(statistic, domains, spec) : new Projection(statistic, domains, spec),
+  pairwise: () => {
+    throw new BadParameter(
+      "a 'pairwise' study needs two people who compute together, which this program cannot do",
+    );
+  },
+};
+
+/**
+ * Add a protocol of one's own.
+ *
+ * @param {string} name @param {(statistic: any, domains: any[], spec: Map<string, any>) => Protocol} read
+ */
+export function registerProtocol(name, read) {
+  if (Object.hasOwn(PROTOCOLS, name)) throw new BadParameter(`there is a protocol named ${repr(name)} already`);
+  PROTOCOLS[name] = read;
+}
+
+/** Read a protocol from a study. @param {Map<string, any>} spec @returns {Protocol} */
 export function readProtocol(statistic, domains, spec) {
-  switch (choice("protocol", spec.get("name"), ["histogram", "pairwise", "projection", "tree"])) {
-    case "histogram":
-      return new Histogram(statistic, domains, spec);
-    case "tree":
-      return new Tree(statistic, domains, spec);
-    case "projection":
-      return equals(spec.get("round"), 2)
-        ? new SecondRound(statistic, domains, spec)
-        : new Projection(statistic, domains, spec);
-    default:
-      throw new BadParameter(
-        "a 'pairwise' study needs two people who compute together, which this program cannot do",
-      );
-  }
+  return PROTOCOLS[choice("protocol", spec.get("name"), Object.keys(PROTOCOLS))](statistic, domains, spec);
 }

@@ -29,7 +29,7 @@ from .show import errors
 
 app = typer.Typer(
     name="dpairs",
-    help="Statistics over pairs of people, from people who hand nothing over.",
+    help="Pairwise statistics (AUC, Kendall's tau, Gini, ...) of people who keep their data.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -64,7 +64,7 @@ def options(
         False, "--version", callback=_version, is_eager=True, help="Say which version this is."
     ),
 ) -> None:
-    """Statistics over pairs of people, from people who hand nothing over."""
+    """Pairwise statistics (AUC, Kendall's tau, Gini, ...) of people who keep their data."""
 
 
 def run(arguments: list[str]) -> int:

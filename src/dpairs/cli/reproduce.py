@@ -39,8 +39,8 @@ def reproduce(
 ) -> None:
     """Regenerate every experiment of the paper: data, pictures, and a report in HTML and Markdown."""
     from experiments import EXPERIMENTS, Scale, named, sources
-    from experiments.reproduce import reproduce as run
     from experiments.report import verdict
+    from experiments.reproduce import reproduce as run
     from experiments.runner import QUICK_RUNS, RUNS
 
     if show_list:

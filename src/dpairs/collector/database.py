@@ -55,7 +55,12 @@ class Database:
                 url = url.set(database=self._file)
             arguments: dict[str, Any] = {"timeout": 30} if self.is_sqlite else POSTGRESQL
             self.engine = create_engine(url, connect_args=arguments)
-        except (ArgumentError, NoSuchModuleError, ModuleNotFoundError) as error:
+        except ModuleNotFoundError as error:
+            raise BadParameter(
+                f"{url.drivername} needs {error.name}, which is not here: install the extra 'postgresql' "
+                f"of dpairs, which postgresql+psycopg uses"
+            ) from None
+        except (ArgumentError, NoSuchModuleError) as error:
             raise BadParameter(f"the database's address cannot be used: {cause(error)}") from None
         self._watchdog = Watchdog()
         event.listen(self.engine, "connect", _durable if self.is_sqlite else _nothing)

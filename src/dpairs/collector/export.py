@@ -72,7 +72,7 @@ def stream(
             stratum, indices, symbols = found
             after = stratum, int(indices[-1])
             if by_cell:
-                symbols = study.protocol.cells_of(study.coins, stratum, indices, symbols)
+                symbols = study.protocol.alone.cells_of(study.coins, stratum, indices, symbols)
             columns = [
                 pa.DictionaryArray.from_arrays(pa.array(np.full(len(indices), stratum, np.int8)), names),
                 pa.array(indices),

@@ -16,6 +16,7 @@ before its last commit, the standby from after it.
 
 from __future__ import annotations
 
+import threading
 import time
 from dataclasses import dataclass
 
@@ -49,7 +50,7 @@ class Seen:
 
 
 class Lease:
-    """One collector's part in the row; the writer's thread alone changes it."""
+    """One collector's part in the row; the writer's thread changes it, and while that loads, its keeper."""
 
     def __init__(self, database: Database, holder: str) -> None:
         self._database, self._holder = database, holder
@@ -57,13 +58,9 @@ class Lease:
         self._until = 0.0
         self._seen: Seen | None = None
         self._service, self._then = 0.0, time.monotonic()
+        self.alone = threading.Lock()
         self.held = False
         """Set by the writer when all is loaded."""
-
-    @property
-    def age(self) -> float:
-        """Seconds since the last commit began."""
-        return time.monotonic() - (self._until - TERM)
 
     @property
     def epoch(self) -> int:

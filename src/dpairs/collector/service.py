@@ -82,16 +82,17 @@ class Service:
                 )
             time.sleep(0.1)
 
-    def _load(self, keep: Callable[[], None]) -> None:
+    def _load(self) -> None:
         """Read everything that is kept in memory: by the writer's thread, after taking over."""
         began = time.monotonic()
-        with self.database.writing() as connection:
-            self.lease.renew(connection)
-            key, epoch, self._analyst = self._keys(connection)
-        self.lease.committed(began)
+        with self.lease.alone:
+            with self.database.writing() as connection:
+                self.lease.renew(connection)
+                key, epoch, self._analyst = self._keys(connection)
+            self.lease.committed(began)
         self.secrets = Secrets(key, epoch)
         with self.database.reading(long=True) as connection:
-            found = load(connection, keep)
+            found = load(connection)
         self._deleted = [name for name, live in found.items() if live.state == DELETED]
         self.studies.clear()
         self.studies.update({name: live for name, live in found.items() if live.state != DELETED})

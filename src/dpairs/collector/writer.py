@@ -15,7 +15,7 @@ import contextlib
 import queue
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Protocol
 
 import structlog
@@ -53,8 +53,6 @@ Handler = Callable[[Connection, Sequence[Any]], list[Any]]
 It may raise a `DpairsError` when it is given one change. What follows from a commit, such as counting, it
 returns in an `OnCommit`: a handler itself changes nothing but the database.
 """
-Load = Callable[[Callable[[], None]], None]
-"""Loads everything, and calls what it is given now and then."""
 Work = tuple[Handler, Any, "asyncio.Future[Any]"]
 
 
@@ -68,7 +66,9 @@ class OnCommit:
 class Writer:
     """A queue of changes and the thread that commits them."""
 
-    def __init__(self, database: Database, lease: Lease, load: Load, drop: Callable[[], None]) -> None:
+    def __init__(
+        self, database: Database, lease: Lease, load: Callable[[], None], drop: Callable[[], None]
+    ) -> None:
         """``load`` is called after every taking over, ``drop`` when the lease is lost."""
         self._database, self._lease, self._load, self._drop = database, lease, load, drop
         self._queue: queue.SimpleQueue[Work | None] = queue.SimpleQueue()
@@ -243,17 +243,41 @@ class Writer:
         if not self._lease.take():
             return False
         began = time.monotonic()
-        self._load(self._keep)
+        with self._kept():
+            self._load()
         self._lease.held = True
         log.info("took over", epoch=self._lease.epoch, seconds=round(time.monotonic() - began, 3))
         return True
 
-    def _keep(self) -> None:
-        """Renew the lease if it is time to, while something long is done."""
-        if self._lease.age > RENEW:
-            began = time.monotonic()
-            self._transact(_nothing, [])
-            self._lease.committed(began)
+    @contextlib.contextmanager
+    def _kept(self) -> Iterator[None]:
+        """Renew the lease from another thread, while this one does something long."""
+        ended, lost = threading.Event(), list[Exception]()
+
+        def keep() -> None:
+            while not ended.wait(RENEW):
+                try:
+                    began = time.monotonic()
+                    with self._lease.alone:
+                        self._transact(_nothing, [])
+                        self._lease.committed(began)
+                except LeaseLost as error:
+                    lost.append(error)
+                    return
+                except Exception as error:
+                    log.error("renewal failed", reason=cause(error))
+
+        keeper = threading.Thread(target=keep, name="keeper", daemon=True)
+        if not self._database.is_sqlite:
+            keeper.start()
+        try:
+            yield
+        finally:
+            ended.set()
+            if keeper.is_alive():
+                keeper.join()
+        if lost:
+            raise lost[0]
 
     def _refuse_all(self) -> bool:
         """Refuse what waits, for a while; whether to go on."""

@@ -1,7 +1,7 @@
 """One pass over a report file before it is counted: who is there in what order, and whether cells are right.
 
-It reads every page with its checksum, in batches. What it finds lets `lanes` say exactly, without comparing
-people with each other, whether anybody can be there twice.
+It reads every page with its checksum, in batches. What it finds lets `deduplication` say exactly, without
+comparing people with each other, whether anybody can be there twice.
 """
 
 from __future__ import annotations
@@ -163,7 +163,7 @@ def compare(
     wrong = 0
     for place in range(len(study.strata)):
         mine = np.flatnonzero(good & (places == place))
-        said = study.protocol.symbols_of(cells[mine])
-        right = study.protocol.cells_of(study.coins, place, indices[mine], said)
+        said = study.protocol.alone.symbols_of(cells[mine])
+        right = study.protocol.alone.cells_of(study.coins, place, indices[mine], said)
         wrong += int(np.count_nonzero(right != cells[mine]))
     return int(np.count_nonzero(good)), wrong

@@ -15,7 +15,7 @@ ROUND, REPEATED, CONTRADICTORY = "of another round", "repeated", "contradictory"
 
 
 @dataclass
-class Counted:
+class FileTally:
     """A tally of report files, what became of the rows, and which files could not be used."""
 
     tally: Tally
@@ -27,7 +27,7 @@ class Counted:
     """
     refused: tuple[str, ...] = ()
 
-    def add(self, other: Counted) -> None:
+    def add(self, other: FileTally) -> None:
         """Count what another part found."""
         self.tally = self.tally + other.tally
         self.reasons += other.reasons
