@@ -133,11 +133,17 @@ def test_everything_but_two_plain_columns_is_refused():
 
 def test_a_dictionary_that_stands_for_gigabytes_is_not_unpacked():
     """A dictionary batch may be compressed by itself: 66 KB stood for 2.2 GB."""
-    bomb = pa.DictionaryArray.from_arrays(
-        pa.array([0], pa.int32()), pa.array(np.zeros(2**24, dtype=np.int64))
-    )
+    zeros = pa.array(np.zeros(2**24, dtype=np.int64))
+    bomb = pa.DictionaryArray.from_arrays(pa.array([0], pa.int32()), zeros)
     number = pa.array([1], pa.int64())
-    body = stream(pa.table({"index": number, "symbol": number, "more": bomb}), compression="zstd")
+    table = pa.table({"index": number, "symbol": number, "more": bomb})
+    packed, plain = (
+        list(pa.ipc.MessageReader.open_stream(stream(table, compression=codec))) for codec in ("zstd", None)
+    )
+    # The dictionary of one stream, with the rows of the other, which are not compressed.
+    body = (
+        b"".join(bytes(each.serialize()) for each in (*packed[:2], plain[2])) + b"\xff\xff\xff\xff" + bytes(4)
+    )
     assert len(body) < 2**20
     before = psutil.Process().memory_info().rss
     with pytest.raises(BadValue):
@@ -152,7 +158,7 @@ def mutated(rng: np.random.Generator, sources: list[bytes]) -> bytes:
         place = int(rng.integers(len(body)))
         # Most of the sense is in the heads.
         place = place if rng.random() < 0.3 else min(place, int(rng.integers(1, 700)))
-        how = rng.integers(6)
+        how = rng.integers(7)
         if how == 0:
             body[place] ^= 1 << int(rng.integers(8))
         elif how == 1:
@@ -163,6 +169,9 @@ def mutated(rng: np.random.Generator, sources: list[bytes]) -> bytes:
             del body[place : place + int(rng.integers(1, 64))]
         elif how == 4:
             body[place:place] = body[place : place + int(rng.integers(1, 256))]
+        elif how == 5:  # every count of rows at once, as somebody who knows the format would
+            more = struct.pack("<q", int(rng.choice([41, 1040, 10**6, 2**40])))
+            body = body.replace(struct.pack("<q", 40), more)
         else:
             other = sources[rng.integers(len(sources))]
             body = body[:place] + bytearray(other[int(rng.integers(len(other))) :])
