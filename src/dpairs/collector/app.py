@@ -10,7 +10,7 @@ from fastapi import FastAPI
 from .. import __version__
 from . import problems
 from .limits import Limits
-from .routes import analysts, operations, pages, pairs, participants
+from .routes import analysts, operations, pages, pairs, participants, plans
 from .service import Service
 
 
@@ -35,7 +35,7 @@ def create_app(service: Service) -> FastAPI:
     )
     app.state.service = service
     problems.install(app)
-    for router in (*participants.routers, pairs.router, analysts.router, operations.router):
+    for router in (*participants.routers, pairs.router, analysts.router, plans.router, operations.router):
         app.include_router(router)
     pages.install(app)
     app.add_middleware(Limits, service=service)
