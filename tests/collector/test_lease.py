@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import signal
 import time
 from collections.abc import Iterator
@@ -155,13 +154,13 @@ def test_failover_takes_less_than_ten_seconds(serve, cluster):
 
 def test_a_collector_that_stops_lets_its_standby_begin_at_once(cluster):
     database = cluster.new_database()
-    with collector(database), collector(database, standby=True) as standby:
+    first = InThread(database)
+    with collector(database, standby=True) as standby:
         assert not standby.service.lease.valid
-        with contextlib.ExitStack() as stack:
-            stack.callback(lambda: None)
-    service = Service(Settings(database=database))
-    assert service.lease.valid
-    service.close()
+        first.stop()
+        began = time.monotonic()
+        until(lambda: standby.service.lease.valid, "the taking over")
+        assert time.monotonic() - began < lease.TERM
 
 
 def test_a_restart_of_the_server_loses_neither_the_lease_nor_a_report(server):
