@@ -16,7 +16,7 @@ export NO_MKDOCS_2_WARNING := 1
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup system demo test wheel coverage validate check javascript format bench docs lock build clean
+.PHONY: help setup system demo test wheel coverage validate check javascript format bench reproduce figures docs lock build clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -74,8 +74,14 @@ format: setup ## Format the code and fix what can be fixed safely
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 
-bench: setup ## Run the benchmarks
-	$(BIN)/python benchmarks/run.py --write
+bench: setup ## Run the benchmarks; NAMES for some of them
+	$(BIN)/python benchmarks/run.py $(NAMES)
+
+reproduce: setup ## Run the paper's experiments, into reproduced/; QUICK=1 for a small form, NAMES for some of them
+	$(BIN)/python -m experiments $(if $(QUICK),--quick) $(NAMES)
+
+figures: setup ## Draw the pictures of the documentation from the results; NAMES for some of them
+	$(BIN)/python -m experiments --figures $(NAMES)
 
 docs: setup ## Build the documentation into site/
 	$(BIN)/mkdocs build --strict

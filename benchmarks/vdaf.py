@@ -25,6 +25,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from functools import partial
 from typing import Any
 
 from environment import HERE
@@ -190,9 +191,7 @@ def participants(repeats: int, theirs: dict[str, dict[str, float]]) -> list[Row]
     rows = []
     for name, (vdaf, measurement, _, peer) in kinds().items():
         rand = os.urandom(vdaf.rand_size)
-        spent = seconds(
-            5 * repeats, ours=lambda v=vdaf, m=measurement, r=rand: v.shard(CONTEXT, m, bytes(16), r)
-        )
+        spent = seconds(5 * repeats, ours=partial(vdaf.shard, CONTEXT, measurement, bytes(16), rand))
         other = theirs[peer]["shard"] if peer in theirs else None
         rows.append(Row(f"{name}, one report", f"{PEER} {PEER_VERSION}", spent["ours"], other, "s"))
     return rows
@@ -204,6 +203,7 @@ def sizes() -> list[Row]:
     rows = []
     for exponent in range(4, 13):
         ours, theirs = instances.one_hot(2**exponent), instances.histogram(2**exponent)
+        circuit: Any = ours.circuit
         errors = [f"2^{math.log2(each.soundness_error()):.0f}" for each in (ours, theirs)]
         rows.append(
             Row(
@@ -212,7 +212,7 @@ def sizes() -> list[Row]:
                 ours.report_size,
                 theirs.report_size,
                 "B",
-                note=f"chunks of {ours.circuit.chunk}; error {errors[0]} against {errors[1]}",
+                note=f"chunks of {circuit.chunk}; error {errors[0]} against {errors[1]}",
             )
         )
     return rows

@@ -19,6 +19,17 @@ def pytest_sessionstart(session: pytest.Session) -> None:
                 pytest.exit(f"{program} is not installed; with CI set, tests that need it must run", 1)
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests on the paper's data are run where the data are, as a step of its own: pytest -m data."""
+    if not os.environ.get("DPAIRS_DATA"):
+        absent = pytest.mark.skip(
+            reason="no folder of the paper's data (set DPAIRS_DATA, run pytest -m data)"
+        )
+        for item in items:
+            if item.get_closest_marker("data"):
+                item.add_marker(absent)
+
+
 def reasons(reports: list[pytest.TestReport | pytest.CollectReport]) -> Counter[str]:
     """How many tests or whole files were left out for each reason, in the order of the reports."""
     left_out: dict[str, str] = {}

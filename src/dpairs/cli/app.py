@@ -10,21 +10,7 @@ from rich.text import Text
 
 from .. import __version__
 from ..errors import DpairsError
-from . import (
-    backup,
-    demo,
-    estimate,
-    join,
-    ledger,
-    pair,
-    plan,
-    report,
-    reproduce,
-    serve,
-    simulate,
-    study,
-    tally,
-)
+from . import backup, demo, estimate, join, ledger, pair, plan, report, serve, simulate, study, tally
 from .show import errors
 
 app = typer.Typer(
@@ -48,7 +34,6 @@ app.command("join")(join.join)
 app.command("serve")(serve.serve)
 app.command("backup")(backup.backup)
 app.command("restore")(backup.restore)
-app.command("reproduce")(reproduce.reproduce)
 app.command("demo")(demo.demo)
 
 

@@ -179,9 +179,9 @@ class Analysis:
             value += weight * (self.alone[0] - value)
             variance *= 1 - weight
         sizes = {stratum: table.people + self.people[stratum] for stratum, table in counts.items()}
-        return self._finished(statistic, value, variance, max(variance - sampling, 0.0), sizes)
+        return self.finished(statistic, value, variance, max(variance - sampling, 0.0), sizes)
 
-    def _finished(
+    def finished(
         self, statistic: Statistic, value: float, population: float, sample: float, sizes: dict[str, int]
     ) -> Answer:
         """From the unit of the functions to the statistic's own."""

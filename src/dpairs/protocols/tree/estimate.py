@@ -28,7 +28,7 @@ from ..base import Answer
 from .counts import LevelCounts, TreeCounts
 from .hierarchy import Level, Solution, children, least_squares
 from .oracle import Oracle
-from .walk import Walk, walk_raw, walk_solution, worth
+from .walk import Keep, Walk, walk_raw, walk_solution, worth
 
 ESTIMATORS = ("pruned", "paper", "paper-zero")
 PRUNING = 2.0
@@ -106,20 +106,25 @@ def estimate(evidence: Evidence, domain: Domain, estimator: str) -> Answer:
     )
 
 
-def _paper(evidence: Evidence, estimator: str) -> Walk:
-    """The paper's estimator: no connection between levels; discarded nodes count half, or nothing."""
+def paper_rule(evidence: Evidence, estimator: str) -> tuple[Keep, float]:
+    """Which nodes the paper's estimators recurse into, and what a discarded node's pairs are worth."""
     zero = estimator == "paper-zero"
     noise = [max(oracle.noise for oracle in side) for side in evidence.oracles]
     sizes = evidence.sizes
     constant = max(each / (size * evidence.depth) for each, size in zip(noise, sizes, strict=True))
     choose = theory.tree_factor_zero if zero else theory.tree_factor
-    keep = worth((noise[0], noise[1]), choose(*sizes, evidence.depth, constant))
-    return walk_raw(evidence.query, keep, evidence.depth, sizes, TIES[evidence.ties], 0.0 if zero else 0.5)
+    return worth((noise[0], noise[1]), choose(*sizes, evidence.depth, constant)), 0.0 if zero else 0.5
+
+
+def _paper(evidence: Evidence, estimator: str) -> Walk:
+    """The paper's estimator: no connection between levels; discarded nodes count half, or nothing."""
+    keep, credit = paper_rule(evidence, estimator)
+    return walk_raw(evidence.query, keep, evidence.depth, evidence.sizes, TIES[evidence.ties], credit)
 
 
 def _pruned(evidence: Evidence) -> Walk:
     """Least squares over all levels, then the paper's pruning; deep levels are explored where it pays."""
-    solutions = _explore(evidence)
+    solutions = explored(evidence)
     walk = walk_solution(*solutions, _kept(solutions), evidence.depth, TIES[evidence.ties])
     # Weights of the estimates become weights of the measurements, whose noise is independent.
     for side, solution in enumerate(solutions):
@@ -128,7 +133,7 @@ def _pruned(evidence: Evidence) -> Walk:
     return walk
 
 
-def _explore(evidence: Evidence) -> tuple[Solution, Solution]:
+def explored(evidence: Evidence) -> tuple[Solution, Solution]:
     """Solve on all nodes of the levels that are small enough, and below on worthwhile nodes' children."""
     top = min(evidence.depth, WHOLE_LEVELS)
     levels = [
