@@ -36,6 +36,7 @@ PAGES = (
     "projection_drawings",
     "quantization",
     "scale",
+    "shares",
     "theory",
     "tree",
     "tutorials",

@@ -19,11 +19,11 @@ from ..synthetic import PAPERS, classes, people, scored, unit_scores
 UNIT = dpairs.Interval(0, 1)
 MILLION = 10**6
 Data = dict[str, NDArray[Any]]
-DEPTHS = (10, 14, 20)
+DEPTHS = (10, 20)
 SIZES = (1_000, 3_000, 10_000, 30_000, 100_000, 300_000, MILLION)
 PROTOCOLS = ("histogram", "tree", "projection")
 OF_64 = (2, 4, 8, 12, 16, 24, 32, 48)
-CORRELATIONS, WIDTHS = (0.5, 0.9, 0.99), (4.0, 10.0, 100.0)
+CORRELATIONS, WIDTHS = (0.5, 0.99), (4.0, 100.0)
 
 
 def case(data: str, size: int, epsilon: float = 1.0, **more: str | int | float) -> Setting:
@@ -118,8 +118,8 @@ def strong(quick: bool) -> list[Setting]:
 
 
 EXPERIMENTS = (
-    Experiment("projection", "Projection: errors and intervals", others, measure, runs=40),
+    Experiment("projection", "Projection: errors and intervals", others, measure),
     Experiment("projection-people", "Three protocols by the number of people", by_people, measure),
     Experiment("projection-share", "The share of people in the first round", shares, measure, runs=40),
-    Experiment("projection-strong", "Pairs that depend strongly", strong, measure, runs=10),
+    Experiment("projection-strong", "Pairs that depend strongly", strong, measure),
 )

@@ -24,7 +24,7 @@ MILLION = 10**6
 DEEP = (("auc_one", 32), ("auc_one", 64), ("normals", 32), ("normals", 64), ("float bits", 64))
 EPSILONS, ANSWERS = (0.5, 1.0, 2.0, 5.0), ("one-bit", "several-bits")
 ALPHA, SIZE = 14, 100_000
-"""Of the runs by epsilon."""
+"""Leaves of the runs by epsilon, and people in each class."""
 PAPER = ("paper", "all", "one-bit")
 WAYS = {
     "the paper's protocol": (PAPER, VERMILION, "s--"),
@@ -36,7 +36,7 @@ WAYS = {
 
 def settings(quick: bool) -> list[Setting]:
     """Trees of 32 and 64 levels, and two normals by epsilon."""
-    deep = [(data, alpha, MILLION, 1.0) for data, alpha in DEEP]
+    deep = [(data, alpha, SIZE, 1.0) for data, alpha in DEEP]
     usual = [("normals", ALPHA, SIZE, epsilon) for epsilon in EPSILONS]
     return [
         {"data": data, "alpha": alpha, "size": 2000 if quick else size, "epsilon": epsilon}
@@ -70,7 +70,7 @@ def measure(setting: Setting, seed: int, data: Path) -> list[Row]:
     return rows
 
 
-EXPERIMENT = Experiment("tree", "Deep trees, and answers of several bits", settings, measure, runs=10)
+EXPERIMENT = Experiment("tree", "Deep trees, and answers of several bits", settings, measure)
 
 
 # ---------------------------------------------------------------- accuracy
@@ -153,7 +153,7 @@ def epsilon() -> Any:
         axes.errorbar(EPSILONS, errors, reach, fmt=style, color=colour, ms=4, lw=1.4, capsize=2, label=label)
     sampling = normals_population(ALPHA, SIZE)[1]
     axes.axhline(sampling, color=BLACK, ls="--", lw=1.3, label="sampling alone, no privacy (exact)")
-    axes.set(xscale="log", yscale="log", xlabel="epsilon (natural log units)", ylim=(0.0004, 0.08))
+    axes.set(xscale="log", yscale="log", xlabel="epsilon (natural log units)", ylim=(0.0004, 0.15))
     axes.set_ylabel("root mean square error, population")
     axes.set_xticks(EPSILONS, [f"{each:g}" for each in EPSILONS])
     axes.set_yticks([0.001, 0.003, 0.01, 0.03], ["0.001", "0.003", "0.01", "0.03"])

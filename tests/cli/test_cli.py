@@ -246,9 +246,12 @@ def test_two_rounds_from_file_to_estimate(folder, capsys):
         for stratum in ("positive", "negative"):
             arguments = ["--index", str(index), "--stratum", stratum, "--score", str(index % 5 + 1)]
             if first.asks(stratum, index):
-                refused(capsys, ["report", "second.json", *arguments], "another round", str(index))
+                refused(capsys, ["report", "second.json", *arguments], "--first FILE")
+                agreed = ["report", "second.json", "--first", "first.json", *arguments]
+                refused(capsys, agreed, "another round", str(index))
             else:
-                assert run(["report", "second.json", *arguments, "--append", "second.jsonl"]) == 0
+                agreed = ["report", "second.json", "--first", "first.json", *arguments]
+                assert run([*agreed, "--append", "second.jsonl"]) == 0
     late = {**stranger, "study": second.id, "index": ask(first, 24)[0], "symbol": 0}
     with (folder / "second.jsonl").open("a") as file:
         file.write(json.dumps(late) + "\n" + lines[0] + "\n")

@@ -83,7 +83,8 @@ def test_a_pair_takes_its_turns_without_ever_meeting(two):
     assert two.analyst.tally(two.study.id).n == 1
     assert two.go(two.garbler).state == "done"
     assert list(two.go(two.garbler).pairs.values()) == ["done"]
-    assert two.go(two.garbler).safety == two.go(two.evaluator).safety
+    mine, theirs = (two.go(who).fingerprints[two.number] for who in (two.garbler, two.evaluator))
+    assert mine == theirs[::-1]
 
 
 def test_messages_of_somebody_else_or_of_another_kind_are_refused(running, tmp_path):
@@ -367,15 +368,18 @@ class Between(Transport):
         return answer
 
 
-def test_somebody_between_the_two_shows_in_the_safety_number(two):
+def test_somebody_between_the_two_shows_in_the_fingerprints(two):
     between = Between(two.running.base, two)
     for who in (two.garbler, two.evaluator, two.garbler):
         two.go(who, between)
     garbler, evaluator = two.go(two.garbler, between), two.go(two.evaluator, between)
     assert {garbler.state, evaluator.state} == {"done"}
-    assert len(between.read) >= 3  # it read them all: the limit of the model, which only the number shows
-    assert garbler.safety[two.number] != evaluator.safety[two.number]
-    assert re.fullmatch("([0-9]{5} ){5}[0-9]{5}", garbler.safety[two.number])
+    assert len(between.read) >= 3  # it read them all: the limit of the model, which only fingerprints show
+    mine, partner = garbler.fingerprints[two.number]
+    theirs, other = evaluator.fingerprints[two.number]
+    assert partner != theirs
+    assert mine != other
+    assert re.fullmatch("([0-9]{5} ){7}[0-9]{5}", mine)
 
 
 def test_a_message_sealed_for_a_false_key_opens_nowhere(two):

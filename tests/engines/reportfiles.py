@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import dpairs
 from dpairs.engines.files import CELLS, FORMAT, ROW_GROUP, STUDY, SYMBOLS
 
-PEOPLE = 10**7 if os.environ.get("DPAIRS_VALIDATE") else 10**6
+PEOPLE = 10**7 if os.environ.get("DPAIRS_VALIDATE") else 2 * 10**5
 TREE = dpairs.Study.create(
     "auc", protocol="tree", epsilon=1.0, domain=dpairs.Interval(0, 1), bins=2**16, seed=1
 )

@@ -39,6 +39,8 @@ pytestmark = pytest.mark.filterwarnings(
 @pytest.fixture(scope="module")
 def spark():
     made = on_spark.session("local[2,4]")
+    # 200, Spark's own choice, are more tasks than most of these files have rows.
+    made.conf.set("spark.sql.shuffle.partitions", "4")
     yield made
     made.stop()
 

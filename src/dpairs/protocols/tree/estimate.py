@@ -86,7 +86,7 @@ def estimate(evidence: Evidence, domain: Domain, estimator: str) -> Answer:
     variance = sum(_variance(evidence, walk, side) for side in (0, 1)) / pairs**2
     parts = _in_order(walk)
     shares = np.clip(parts[1], 0, None) / positive, np.clip(parts[2], 0, None) / negative
-    # Between none and all of the discarded pairs are won. Where half were counted, half of the doubt is
+    # Between none and all of the discarded pairs are won. Where half were counted, half of them are
     # allowed for; where none were, all of it, because about that much is missing.
     unseen = float((shares[0] * shares[1])[parts[3]].sum()) / 2
     variance += (unseen if estimator == "paper-zero" else unseen / 2) ** 2
@@ -96,12 +96,12 @@ def estimate(evidence: Evidence, domain: Domain, estimator: str) -> Answer:
     )
     # A leaf of one value hides nothing; one of many values may, like a discarded part.
     hidden = parts[3] | _binned(domain, evidence.depth)
-    doubt = float((shares[0] * shares[1])[hidden].sum()) / 2
+    uncertain = float((shares[0] * shares[1])[hidden].sum()) / 2
     return Answer(
         value=walk.total / pairs,
         standard_error=math.sqrt(population),
         sample_standard_error=math.sqrt(max(sample, 0.0)),
-        quantization=Quantization(bound=None, estimate=doubt, delta=doubt / 2),
+        quantization=Quantization(bound=None, estimate=uncertain, delta=uncertain / 2),
         explanation=_explanation(walk, parts, domain, evidence),
     )
 

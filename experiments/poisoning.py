@@ -1,6 +1,6 @@
 """The tables of docs/poisoning.md: what liars can do, and what built attacks reach.
 
-    python docs/figures/make_poisoning.py
+    python -m experiments.poisoning
 
 prints Markdown. Populations are two normals with means 0.4 and 0.6 and standard deviation 0.1, cut off to
 [0, 1], 50,000 people in each class. Takes a quarter of a minute.
@@ -35,7 +35,7 @@ class Truth:
 
 
 def population(seed: int) -> dict[str, NDArray[Any]]:
-    rng = np.random.default_rng(seed)  # noqa: TID251 - made-up people
+    rng = np.random.default_rng(seed)
     means = {"positive": 0.6, "negative": 0.4}
     return {name: np.clip(rng.normal(mean, 0.1, PEOPLE), 0, 1) for name, mean in means.items()}
 
@@ -96,7 +96,7 @@ def bands() -> None:
 
 def chosen(made: dpairs.Study, asked: Symbols, how: str, seed: int) -> Symbols:
     """Which places of the asked lie: 1% of everybody, as they come or where they count most."""
-    rng = np.random.default_rng(100 + seed)  # noqa: TID251 - made-up people
+    rng = np.random.default_rng(100 + seed)
     protocol: Any = made.protocol
     picked = {}
     for place, name in enumerate(made.strata):

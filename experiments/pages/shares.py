@@ -1,4 +1,4 @@
-"""Make the figure and the tables of the page on verified shares: ``python docs/figures/make_shares.py``."""
+"""Of the page on verified shares: who holds what, and bytes."""
 
 from __future__ import annotations
 
@@ -7,12 +7,14 @@ from fractions import Fraction
 from typing import Any
 
 import matplotlib.pyplot as plt
-from dpairs.experiments.style import BLUE, GREEN, ORANGE
-from make_figures import save, table
 from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
 
 from dpairs.vdaf import instances
 from dpairs.vdaf.prio3 import Prio3
+
+from ..exhibits import picture, table
+from ..experiment import Table
+from ..style import BLUE, GREEN, ORANGE
 
 CELLS = tuple(2**exponent for exponent in range(4, 13))
 
@@ -34,23 +36,24 @@ def box(axes: Any, x: float, y: float, width: float, height: float, colour: str,
     axes.add_patch(shape)
     top = y + height / 2 - 3
     for i, line in enumerate(lines):
-        bold = {"weight": "bold", "fontsize": 10.5} if i == 0 else {"fontsize": 8.7}
+        bold: dict[str, Any] = {"weight": "bold", "fontsize": 10.5} if i == 0 else {"fontsize": 8.7}
         axes.text(x, top - 3.9 * i, line, ha="center", va="center", **bold)
 
 
 def arrow(axes: Any, start: tuple[float, float], end: tuple[float, float]) -> None:
     """From a box to another."""
-    style = {"arrowstyle": "-|>", "mutation_scale": 13, "color": "#444444", "lw": 1.2}
+    style: dict[str, Any] = {"arrowstyle": "-|>", "mutation_scale": 13, "color": "#444444", "lw": 1.2}
     axes.add_patch(FancyArrowPatch(start, end, shrinkA=0, shrinkB=0, **style))
 
 
 def words(axes: Any, x: float, y: float, text: str, **how: Any) -> None:
     """A label on a plate, so that an arrow behind it does not cross the letters."""
-    plate = {"facecolor": "white", "edgecolor": "none", "pad": 1.5}
+    plate: dict[str, Any] = {"facecolor": "white", "edgecolor": "none", "pad": 1.5}
     axes.text(x, y, text, ha="center", va="center", fontsize=8.7, bbox=plate, **how)
 
 
-def picture() -> None:
+@picture("shares_flow")
+def flow() -> Any:
     """Who holds what: a participant, two servers, a sum."""
     figure, axes = plt.subplots(figsize=(9.4, 5.6))
     axes.set(xlim=(0, 100), ylim=(0, 62))
@@ -96,7 +99,7 @@ def picture() -> None:
     words(axes, 89, 17, "sum of shares")
     words(axes, 14, 8, "One check per report,\none message each way.", color="#555555")
     figure.tight_layout(pad=0.3)
-    save(figure, "shares_flow")
+    return figure
 
 
 # ---------------------------------------------------------------- tables
@@ -120,7 +123,8 @@ def row(name: str, vdaf: Prio3) -> list[str]:
     ]
 
 
-def sizes() -> None:
+@table("shares_bytes")
+def sizes() -> Table:
     """Bytes of one report by the number of cells."""
     rows = []
     for cells in CELLS:
@@ -143,10 +147,11 @@ def sizes() -> None:
         "`one_hot`, a cheat",
         "`histogram`, a cheat",
     )
-    table("shares_bytes", head, rows)
+    return Table("", head, rows)
 
 
-def schemes() -> None:
+@table("shares_schemes")
+def schemes() -> Table:
     """Every scheme at one size."""
     made = {
         "`count()`": instances.count(),
@@ -165,10 +170,4 @@ def schemes() -> None:
         "between them, bytes",
         "a cheat",
     )
-    table("shares_schemes", head, [row(name, vdaf) for name, vdaf in made.items()])
-
-
-if __name__ == "__main__":
-    picture()
-    sizes()
-    schemes()
+    return Table("", head, [row(name, vdaf) for name, vdaf in made.items()])
