@@ -75,9 +75,7 @@ def there(path: str) -> object:
 
 def test_every_item_has_its_row():
     assert [int(number) for number, *_ in rows()] == list(range(1, len(rows()) + 1))
-    counts = {
-        kind: sum(bool(re.match(rf"{kind}\b", item)) for _, item, _, _ in rows()) for kind in PRINTED
-    }
+    counts = {kind: sum(bool(re.match(rf"{kind}\b", item)) for _, item, _, _ in rows()) for kind in PRINTED}
     assert counts == PRINTED
     labels = re.findall(r"`((?:algo|cor|def|fig|lem|tab|thm):[\w-]+)`", PAGE)
     assert sorted(labels) == sorted(LABELS)
@@ -93,7 +91,8 @@ def test_every_row_names_what_has_it_and_what_checks_it():
         if here.startswith(NOT_BUILT):
             assert checked == "none", number
         else:
-            assert NAME.search(here) and TEST.search(checked), number
+            assert NAME.search(here), number
+            assert TEST.search(checked), number
     assert sum(here.startswith(NOT_BUILT) for _, _, here, _ in rows()) < 10
 
 
@@ -115,7 +114,8 @@ def test_errata_are_numbered_alike_and_each_names_its_tests():
     numbers = list(range(1, len(table) + 1))
     assert [int(number) for number, *_ in table] == numbers
     assert [int(number) for number in re.findall(r"^## (\d+)\. ", ERRATA, re.MULTILINE)] == numbers
-    assert len(numbers) == 16 and "In sixteen places" in ERRATA
+    assert len(numbers) == 16
+    assert "In sixteen places" in ERRATA
     for number, _, _, checked in table:
         assert TEST.search(checked), number
     for page in (ROOT / "docs").rglob("*.md"):

@@ -26,7 +26,8 @@ def test_erratum_8_row_and_answer_are_more_than_one_bit():
     found = values(8)
     assert found.measured == found.right == 7
     assert found.printed == 1
-    study = dpairs.Study.create("auc", protocol="tree", epsilon=1.0, domain=dpairs.Integers(0, 63), rows="all")
+    domain = dpairs.Integers(0, 63)
+    study = dpairs.Study.create("auc", protocol="tree", epsilon=1.0, domain=domain, rows="all")
     assert study.protocol.symbols == 2
 
 

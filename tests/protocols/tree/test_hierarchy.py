@@ -252,9 +252,7 @@ def test_the_papers_example_of_a_hierarchical_histogram():
     """{0, 1, 2, 2, 3} over four values: 5 at the root, then 2 and 3, then 1, 1, 2, 1; they are consistent."""
     leaves = np.bincount([0, 1, 2, 2, 3], minlength=4).astype(np.float64)
     assert leaves.tolist() == [1, 1, 2, 1]
-    levels = [
-        Level(np.arange(2**depth, dtype=np.uint64), np.full(2**depth, depth < 2)) for depth in range(3)
-    ]
+    levels = [Level(np.arange(2**depth, dtype=np.uint64), np.full(2**depth, depth < 2)) for depth in range(3)]
     assert children(levels[1].nodes).tolist() == levels[2].nodes.tolist()
     printed = [np.array([5.0]), np.array([2.0, 3.0]), leaves]
     found = least_squares(levels, printed, [0.0, 1.0, 1.0], 5.0)
