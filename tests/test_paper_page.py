@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from experiments import exhibits
+
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs" / "paper.md").read_text(encoding="utf-8")
 ERRATA = (ROOT / "docs" / "errata.md").read_text(encoding="utf-8")
@@ -51,6 +53,34 @@ LABELS = {
     "thm:subsampling",
 }
 """Those of its labels that are not of sections and formulas."""
+VERDICTS = [
+    (58, "; holds", "auc-diabetes", "The tree protocol is robust to d", True),
+    (59, "; does not hold", "auc-diabetes", "Beyond epsilon 2 little is gained", False),
+    (62, "not below epsilon 1", "kendall-tripadvisor", "All pairs has the largest error", False),
+    (62, "not below epsilon 1", "kendall-tripadvisor", "Randomized response is slightly better", False),
+    (63, "up to epsilon 1 with the paper's noise", "kendall-tripadvisor", "One pair.*Laplace.*up to 1", True),
+    (
+        63,
+        "up to epsilon 1 with the paper's noise",
+        "kendall-tripadvisor",
+        "One pair.*Laplace.*up to 2",
+        False,
+    ),
+    (64, "; holds", "kendall-tripadvisor", r"More than one pair \(Laplace\)", True),
+    (65, "; does not hold", "kendall-tripadvisor", "For epsilon 10 a larger P", False),
+    (124, "; holds", "auc-synthetic-tree", "auc_one is the tree's hard case", True),
+    (124, "; holds", "auc-synthetic-tree", "On ithdigit the error is low", True),
+    (
+        125,
+        "not at epsilon 4",
+        "auc-synthetic-generic",
+        r"The generic protocol fails.*\(epsilon up to 2\)",
+        True,
+    ),
+    (125, "not at epsilon 4", "auc-synthetic-generic", r"The generic protocol fails.*\(epsilon 4\)", False),
+    (127, "the AUC is 0.714", "auc-diabetes-generic", "The scores of positives and negatives", False),
+]
+"""What the page says of a judged statement, and where the report judges it."""
 
 
 def rows(page: str = PAGE) -> list[list[str]]:
@@ -121,6 +151,15 @@ def test_errata_are_numbered_alike_and_each_names_its_tests():
     for page in (ROOT / "docs").rglob("*.md"):
         for link in re.findall(r"errat(?:um|a)[\s-]+(\d+)", page.read_text(encoding="utf-8")):
             assert int(link) in numbers, page
+
+
+def test_verdicts_are_those_of_the_report():
+    report = exhibits.text("report")
+    for number, words, experiment, statement, agrees in VERDICTS:
+        assert words in rows()[number - 1][2], number
+        line = rf"^\| {experiment} \| {statement}[^|]* \|[^|]*\| ([a-z ]+) \|$"
+        (verdict,) = re.findall(line, report, re.MULTILINE)
+        assert (verdict == "agrees") == agrees, (number, verdict)
 
 
 @pytest.mark.parametrize("path", ["dpairs.theory.no_such_bound", "dpairs.no_module.name", "nothing.at.all"])
