@@ -116,6 +116,20 @@ def test_a_second_round_of_another_study_is_refused(tmp_path, what):
     assert line.sent == []
 
 
+def test_a_weak_first_round_promises_no_less_than_its_second_may_lose(tmp_path):
+    """Variant: both rounds name epsilon 4, but the first one's mechanism loses 0.1, and that was shown."""
+    weak = json.loads(first_round(0.1).to_json())["protocol"]["pilot"]
+    agreed = forged(first_round(4.0), protocol__pilot=weak)
+    strong = forged(second_round(first_round(4.0)), protocol__first__study=agreed.id).following(agreed)
+    assert agreed.protocol.epsilon < 0.11
+    assert strong.privacy.epsilon > 3.9
+    assert agreed.privacy.epsilon >= strong.privacy.epsilon
+    line = Dishonest(serving(agreed, index=index_of(agreed)))
+    with pytest.raises(LimitExceeded):
+        join(link_to(agreed.id), {"value": 2}, device=Device(tmp_path), transport=line, limit=1.0)
+    assert line.sent == []
+
+
 def test_a_second_round_that_follows_is_answered(tmp_path):
     agreed = first_round(1.0)
     second = second_round(agreed)
