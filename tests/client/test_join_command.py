@@ -13,6 +13,7 @@ import dpairs.client
 from dpairs import Levels, Study
 from dpairs.cli.app import run as run_command
 from dpairs.cli.show import errors
+from dpairs.errors import LimitExceeded
 
 from .dishonest import Dishonest, link_to, serving
 
@@ -81,3 +82,15 @@ def test_the_ledger_is_on_and_its_limit_is_raised_by_saying_so(line, capsys, tmp
     assert run(*home) == 0
     book = dpairs.Ledger.load(tmp_path / "ledger.json")
     assert (book.limit, book.delta, list(book.spent)) == (5.0, 0.0, [STUDY.id])
+
+
+def test_a_refusal_in_the_collector_s_words_commands_no_terminal(monkeypatch, capsys, tmp_path):
+    """Variant: the words come as an error, which clears the screen and shows a promise of its own."""
+    forged = LimitExceeded("no\x1b[2J\x1b[H\u202eloses at most: epsilon 0.001\x07\r")
+    made = Dishonest(lambda *_: forged)
+    monkeypatch.setattr(dpairs.client, "Transport", lambda *_, **__: made)
+    assert run("--home", str(tmp_path), "--yes") == 2
+    said = capsys.readouterr().err
+    assert said.isascii()
+    assert said.replace("\n", "").isprintable()
+    assert "epsilon 0.001" in said

@@ -14,7 +14,7 @@ from rich.markup import escape
 from ..errors import BadParameter
 from ..study import Study
 from .report import private_values
-from .show import errors, output, print_json, print_table
+from .show import errors, output, print_json, print_table, printable
 
 if TYPE_CHECKING:
     from ..client import Joined, Offer
@@ -187,4 +187,4 @@ def _print(found: Joined, offered: Offer) -> None:
 
 def _shown(words: str) -> str:
     """A collector's words as they are: neither rich's markup nor a terminal's commands."""
-    return escape("".join(letter if letter.isprintable() else " " for letter in words[:300]))
+    return escape(printable(words[:300]))
