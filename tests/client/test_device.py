@@ -348,6 +348,36 @@ def test_files_of_the_device_are_the_owner_s_alone(here, tmp_path):
         assert word not in repr(device) + repr(Membership(device.home / f"{study.id}.json", study.id))
 
 
+CUT_SHORT = """
+import os, signal, sys
+from pathlib import Path
+from dpairs.client import Device
+def stopped(*given):
+    os.kill(os.getpid(), signal.SIGKILL)
+with Device(sys.argv[1]).study("0" * 64) as me:
+    me.data["coded"] = [7]
+    Path.replace = stopped
+    me.key("session 1")
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+@pytest.mark.parametrize("then", ["go on", "forget"])
+def test_what_a_killed_process_had_half_written_does_not_stay(tmp_path, then):
+    """The encoded value and a session's key, in a file that was never renamed."""
+    command = [sys.executable, "-c", CUT_SHORT, str(tmp_path)]
+    assert subprocess.run(command, check=False, env=ENVIRONMENT, timeout=60).returncode == -9
+    (left,) = [each for each in tmp_path.iterdir() if each.suffix != ".lock"]
+    assert b"session 1" in left.read_bytes()
+    device = Device(tmp_path)
+    if then == "forget":
+        device.forget("0" * 64)
+    else:
+        with device.study("0" * 64) as me:
+            assert not me.began
+    assert [each for each in tmp_path.iterdir() if each.suffix != ".lock"] == []
+
+
 def test_a_folder_that_cannot_be_used_is_refused_in_one_sentence(tmp_path):
     file = tmp_path / "file"
     file.write_text("not a folder")

@@ -56,6 +56,7 @@ class Device:
         path = self.home / f"{study}.json"
         busy = "another process takes part in this study for this person"
         with files.locked(path, "the device's file", busy=busy):
+            files.sweep(path)
             yield Membership(path, study)
 
     def forget(self, study: str) -> None:
