@@ -16,6 +16,7 @@ from dpairs.cli.show import errors
 from dpairs.errors import LimitExceeded
 
 from .dishonest import Dishonest, link_to, serving
+from .test_pairs import PlaysPartners, own_pairs, tau
 
 STUDY = Study.create("gini_mean_difference", epsilon=1.0, domain=Levels(range(4)), seed=1)
 PROMISE = "This study is perfectly anonymous"
@@ -94,3 +95,24 @@ def test_a_refusal_in_the_collector_s_words_commands_no_terminal(monkeypatch, ca
     assert said.isascii()
     assert said.replace("\n", "").isprintable()
     assert "epsilon 0.001" in said
+
+
+def test_a_partner_who_was_turned_down_stays_so_without_a_question(monkeypatch, capsys, tmp_path):
+    """Variant: somebody saw a false fingerprint, said no, and runs the plain command again to go on."""
+    study, sizes = tau(), {"everybody": 30}
+    made = PlaysPartners(study, 0, "everybody")
+    ((number, role, partner),) = own_pairs(study, sizes, 0)
+    made.list_pair(sizes, number, role, partner)
+    monkeypatch.setattr(dpairs.client, "Transport", lambda *_, **__: made)
+    monkeypatch.setattr(errors, "width", 300)
+    command = ["join", link_to(study.id), "--x", "1", "--y", "2", "--yes", "--home", str(tmp_path)]
+    asked = terminal(monkeypatch, says=False)
+    assert run_command([*command, "--confirm"]) == 0
+    assert len(asked) == 1
+    capsys.readouterr()
+    assert run_command(command) == 0
+    assert "your partner's must be" in capsys.readouterr().err
+    assert made.sent == []
+    terminal(monkeypatch, says=True)
+    assert run_command([*command, "--confirm"]) == 0
+    assert made.sent != []

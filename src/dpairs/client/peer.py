@@ -251,8 +251,10 @@ class _Turn:
         """Let the person compare fingerprints, before anything of this pair is sent."""
         if confirm is not None and "state" not in self._book and not self._book.get("confirmed"):
             mine, partner = self._book["keys"]
-            self._book["confirmed"] = bool(confirm(self.number, mine, partner))
-            self._me.save()
+            said = confirm(self.number, mine, partner)
+            if said is not None:
+                self._book["confirmed"] = bool(said)
+                self._me.save()
 
     def go(self, deadline: float) -> str:
         """All steps that can be taken."""

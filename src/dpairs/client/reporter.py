@@ -18,8 +18,9 @@ from .transport import Transport, part
 
 Book = Callable[[Study, str], None]
 """Writes an answer of that name into the person's ledger, or refuses."""
-Confirm = Callable[[int, str, str], bool]
-"""Whether the person lets a pair begin: its number, the fingerprint of one's own key, and the partner's."""
+Confirm = Callable[[int, str, str], bool | None]
+"""Whether the person lets a pair begin: its number, the fingerprint of one's own key, and the partner's. None
+leaves it as it was: a pair that was turned down stays so."""
 
 
 @dataclass(frozen=True)
