@@ -104,6 +104,10 @@ def _exchange(
                 states[turn.number] = turn.go(deadline)
             except NotYet:
                 states[turn.number] = WAITING
+            except BadMessage as error:
+                if len(turns) == 1:
+                    raise
+                states[turn.number] = f"refused: {error}"  # a bad partner stops no other pair
 
 
 def _joined(me: Membership, states: Mapping[int, str]) -> Joined:
