@@ -158,6 +158,27 @@ def test_a_device_that_waits_answers_only_what_follows(tmp_path):
         assert line.sent == []
 
 
+def test_a_secret_goes_to_nobody_but_the_collector_that_gave_it(tmp_path):
+    """Variant: somebody else serves the very same study, and would act as this person at the first."""
+    study = Study.create("gini_mean_difference", epsilon=1.0, domain=DOMAIN, seed=1)
+    heard: list[str | None] = []
+
+    class Listening(Dishonest):
+        def bytes(self, method: str, path: str, *more: Any, **options: Any) -> bytes:
+            heard.append(more[1] if len(more) > 1 else options.get("token"))
+            return super().bytes(method, path, *more, **options)
+
+    device, line = Device(tmp_path), Dishonest(serving(study))
+    assert join(link_to(study.id), {"value": 2}, device=device, transport=line).state == "counted"
+    elsewhere = Listening(serving(study))
+    elsewhere.base = "http://other.example"
+    link = f"{elsewhere.base}/take-part/{study.id}"
+    with pytest.raises(BadParameter, match=r"enrolled at http://dishonest\.example"):
+        join(link, {"value": 2}, device=device, transport=elsewhere)
+    assert set(heard) == {None}
+    assert elsewhere.sent == []
+
+
 def test_two_links_to_one_collector_are_two_answers_in_the_ledger(tmp_path):
     """Variant: many seeds of one study are many studies; the device's own ledger adds them up."""
     device, sent = Device(tmp_path), 0
