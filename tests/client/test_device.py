@@ -9,6 +9,7 @@ import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -523,6 +524,26 @@ def test_an_answer_without_end_is_cut(fake, monkeypatch):
     fake.answers = [(200, b"x" * 1001)]
     with pytest.raises(TooLarge):
         Transport(fake.base).bytes("GET", "/x")
+
+
+def test_an_answer_that_trickles_in_is_given_up(fake, monkeypatch):
+    """Every look at the clock takes ten seconds: 64 KiB in that time are too few, however patient one is."""
+    now = iter(range(0, 10**6, 10))
+    clock = SimpleNamespace(monotonic=lambda: float(next(now)), sleep=lambda _: None)
+    monkeypatch.setattr(transport_module, "time", clock)
+    fake.answers = [(200, b"x" * 2**22)]
+    with pytest.raises(Unavailable, match="too slowly"):
+        Transport(fake.base, patience=30.0).bytes("GET", "/x")
+    # The control: a short answer is none the worse.
+    fake.answers = [(200, b'{"fine": 1}')]
+    assert Transport(fake.base, patience=30.0).json("GET", "/x") == {"fine": 1}
+
+
+def test_json_without_end_is_not_parsed(fake, monkeypatch):
+    monkeypatch.setattr(transport_module, "MAX_JSON", 1000)
+    fake.answers = [(200, b'["' + b"x" * 1000 + b'"]')]
+    with pytest.raises(TooLarge, match="JSON"):
+        Transport(fake.base).json("GET", "/x")
 
 
 def public(of: Any, **changes: Any) -> bytes:

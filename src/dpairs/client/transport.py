@@ -17,6 +17,11 @@ FIRST, LONGEST = 0.05, 5.0
 """Seconds before the second attempt, and between late ones."""
 MAX_ANSWER = 512 * 2**20
 """Bytes of an answer that are read."""
+MAX_JSON = 64 * 2**20
+"""Bytes of JSON that are parsed: in memory they are many times as long."""
+PIECE = 2**16
+SLOWEST = 10_000
+"""Bytes in a second that are waited for beyond one's patience."""
 JSON = "application/json"
 T = TypeVar("T")
 
@@ -44,6 +49,8 @@ class Transport:
         """A request with JSON both ways."""
         body = None if content is None else json.dumps(content).encode()
         answer = self.bytes(method, path, body, token, JSON)
+        if len(answer) > MAX_JSON:
+            raise errors.TooLarge(f"{self.base} answers with more than {MAX_JSON} bytes of JSON")
         try:
             return json.loads(answer) if answer else None
         except (ValueError, RecursionError):
@@ -73,11 +80,10 @@ class Transport:
                     headers=headers,
                     redirect=False,
                     preload_content=False,
+                    # Nobody asked for compressed bytes, which may be a thousand times as long.
+                    decode_content=False,
                 )
-                answer = response.read(MAX_ANSWER + 1)
-                response.release_conn()
-                if len(answer) > MAX_ANSWER:
-                    raise errors.TooLarge(f"{self.base} answers with more than {MAX_ANSWER} bytes")
+                answer = self._body(response)
                 if response.status < 300:
                     return answer
                 problem = _problem(self.base, response.status, answer)
@@ -92,6 +98,23 @@ class Transport:
                 raise problem
             time.sleep(pause)
             attempt += 1
+
+    def _body(self, response: urllib3.BaseHTTPResponse) -> bytes:
+        """The bytes of an answer: not without end, and not one by one for ever."""
+        began, size, parts = time.monotonic(), 0, []
+        try:
+            while piece := response.read1(PIECE):
+                parts.append(piece)
+                size += len(piece)
+                if size > MAX_ANSWER:
+                    raise errors.TooLarge(f"{self.base} answers with more than {MAX_ANSWER} bytes")
+                if time.monotonic() - began > self._patience + size / SLOWEST:
+                    raise errors.Unavailable(f"{self.base} answers too slowly")
+        except errors.DpairsError:
+            response.close()
+            raise
+        response.release_conn()
+        return b"".join(parts)
 
 
 def part(answer: Any, name: str, kind: type[T]) -> T:
