@@ -151,6 +151,45 @@ def answers(
         return runner.run(run()), found
 
 
+def paced(
+    address: tuple[str, int], requests: Sequence[bytes], rate: float, connections: int = 64
+) -> list[float]:
+    """Send so many requests a second, whatever the answers take; the seconds that each answer took.
+
+    Time is counted from when a request was due, so a server that stalls is charged for those that wait.
+    """
+    import uvloop
+
+    took: list[float] = []
+
+    async def one(
+        lines: asyncio.Queue[tuple[asyncio.StreamReader, asyncio.StreamWriter]], body: bytes
+    ) -> None:
+        due = asyncio.get_running_loop().time()
+        reader, writer = await lines.get()
+        writer.write(body)
+        head = (await reader.readuntil(b"\r\n\r\n")).lower()
+        assert head.startswith(b"http/1.1 200"), head
+        await reader.readexactly(int(head.partition(b"content-length:")[2].split(b"\r\n", 1)[0]))
+        took.append(asyncio.get_running_loop().time() - due)
+        lines.put_nowait((reader, writer))
+
+    async def run() -> None:
+        lines: asyncio.Queue[tuple[asyncio.StreamReader, asyncio.StreamWriter]] = asyncio.Queue()
+        for _ in range(connections):
+            lines.put_nowait(await asyncio.open_connection(*address))
+        loop, tasks = asyncio.get_running_loop(), []
+        began = loop.time()
+        for number, body in enumerate(requests):
+            await asyncio.sleep(max(0.0, began + number / rate - loop.time()))
+            tasks.append(asyncio.create_task(one(lines, body)))
+        await asyncio.gather(*tasks)
+
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        runner.run(run())
+    return took
+
+
 def refused(found: Sequence[bytes]) -> list[bytes]:
     """Answers that are none of success."""
     return [each for each in found if not each.startswith((b"HTTP/1.1 200", b"HTTP/1.1 201"))]

@@ -6,9 +6,17 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+import structlog
 
 from .postgres import Cluster
 from .servers import Caller, InThread, Process, collector
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _plain_logs() -> None:
+    """Tracebacks as text: drawn with all their values they take half a minute."""
+    plain = structlog.processors.KeyValueRenderer()
+    structlog.configure(processors=[structlog.processors.format_exc_info, plain])
 
 
 @pytest.fixture(scope="session")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import subprocess
@@ -9,11 +10,12 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 from sqlalchemy import create_engine, text
 
 MISSING = "PostgreSQL is not installed: on Debian, `apt-get install postgresql`"
-# The tests kill collectors, never the cluster, so it need not flush.
+# A machine's crash is not tested, so it need not flush; a server's own crash loses nothing then.
 SETTINGS = "-c listen_addresses='' -c fsync=off -c shared_buffers=32MB -c max_connections=60"
 
 
@@ -40,8 +42,28 @@ class Cluster:
             self._as |= {"user": "postgres", "group": "postgres", "extra_groups": []}
         self._data = self._folder / "data"
         self._run(initdb, "-D", self._data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C", "-N")
+        self.start()
+
+    def start(self) -> None:
         options = f"{SETTINGS} -c unix_socket_directories='{self._folder}'"
-        self._run(control, "-D", self._data, "-w", "-l", self._folder / "log", "-o", options, "start")
+        log = self._folder / "log"
+        self._run(self._control, "-D", self._data, "-w", "-l", log, "-o", options, "start")
+
+    def halt(self, how: str = "fast") -> None:
+        """Stop the server: `immediate` is what a crash is like."""
+        self._run(self._control, "-D", self._data, "-m", how, "-w", "stop")
+
+    @property
+    def socket(self) -> Path:
+        """Where the server listens."""
+        return self._folder / ".s.PGSQL.5432"
+
+    def signal(self, number: int) -> None:
+        """Send a signal to the server and to all its processes, such as those that freeze and thaw them."""
+        first = int((self._data / "postmaster.pid").read_text().split()[0])
+        for process in [*psutil.Process(first).children(recursive=True), psutil.Process(first)]:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                process.send_signal(number)
 
     def _run(self, *command: Any) -> None:
         done = subprocess.run(
@@ -70,5 +92,6 @@ class Cluster:
         return self.address("postgres")
 
     def stop(self) -> None:
-        self._run(self._control, "-D", self._data, "-m", "immediate", "-w", "stop")
+        with contextlib.suppress(AssertionError):  # a test may have stopped it
+            self.halt("immediate")
         shutil.rmtree(self._folder, ignore_errors=True)

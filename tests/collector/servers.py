@@ -22,6 +22,7 @@ from sqlalchemy import create_engine, select
 from dpairs import __file__ as dpairs_package
 from dpairs.client import Analyst, Transport
 from dpairs.collector import Service, Settings, create_app, schema
+from dpairs.collector.connections import options
 from dpairs.study import Study
 
 STUDIES = "/api/v1/studies"
@@ -75,7 +76,7 @@ class Process:
         self._child: subprocess.Popen[bytes] | None = None
 
     def start(self) -> Process:
-        """Start, read the line it prints, and wait until it is healthy."""
+        """Start, read the line it prints, and wait until it is ready; a standby, until it lives."""
         self._starts += 1
         command = [*PROGRAM, "serve", "--json", "--port", str(self.port)]
         command += ["--database", self.database, "--rate", "0", *self._options]
@@ -86,9 +87,9 @@ class Process:
         assert self._child.stdout is not None
         line = self._child.stdout.readline()
         assert line, self.log.read_text()
-        said = json.loads(line)
-        assert said["address"] == self.base
-        self.token = said["token"] or self.token
+        self.said: dict[str, Any] = json.loads(line)
+        assert self.said["address"] == self.base
+        self.token = self.said["token"] or self.token
         until(self._healthy, "a healthy collector")
         return self
 
@@ -99,7 +100,8 @@ class Process:
 
     def _healthy(self) -> bool:
         with contextlib.suppress(urllib3.exceptions.HTTPError), urllib3.PoolManager() as pool:
-            answer = pool.request("GET", f"{self.base}/healthz", retries=False, timeout=5.0)
+            path = "healthz" if "--standby" in self._options else "readyz"
+            answer = pool.request("GET", f"{self.base}/{path}", retries=False, timeout=5.0)
             return answer.status == 200 and answer.json()["status"] == "ok"
         return False
 
@@ -138,7 +140,7 @@ class InThread:
         self._line = socket.create_server(("127.0.0.1", 0), backlog=512)
         self.base = f"http://127.0.0.1:{self._line.getsockname()[1]}"
         self.app = create_app(self.service)
-        config = uvicorn.Config(self.app, log_config=None, access_log=False, timeout_graceful_shutdown=2)
+        config = uvicorn.Config(self.app, timeout_graceful_shutdown=2, **options())
         self._server = uvicorn.Server(config)
         self._thread = threading.Thread(target=self._server.run, args=([self._line],))
         self._thread.start()
@@ -223,14 +225,14 @@ class Answer:
 
 
 def contents(database: str) -> dict[str, list[Any]]:
-    """All rows of all tables, but for the growth of estimates, which a clock writes."""
+    """All rows of all tables, but for the growth of estimates and the lease, which clocks write."""
     engine = create_engine(database)
     try:
         with engine.connect() as connection:
             return {
                 table.name: sorted(map(repr, connection.execute(select(table))))
                 for table in schema.metadata.sorted_tables
-                if table is not schema.growth
+                if table not in (schema.growth, schema.lease)
             }
     finally:
         engine.dispose()

@@ -140,6 +140,7 @@ def test_routes_that_need_no_token_are_few_and_known(here, call):
     of = f"{STUDIES}/{{study}}"
     assert free == {
         ("GET", "/healthz"),
+        ("GET", "/readyz"),
         ("GET", "/metrics"),
         ("GET", of),
         ("GET", f"{of}/rounds/{{number}}"),
@@ -580,8 +581,10 @@ HUGE = 100 * 2**20
 
 
 @pytest.mark.parametrize("path", ["reports", "people", "batches"])
-def test_a_body_that_claims_100_megabytes_is_not_read(here, study, path):
+def test_a_body_that_claims_100_megabytes_is_not_read(here, study, me, gateway, path):
+    secret = (gateway if path == "batches" else me)["secret"]
     head = f"POST {STUDIES}/{study.id}/{path} HTTP/1.1\r\nHost: x\r\nContent-Length: {HUGE}"
+    head += f"\r\nAuthorization: Bearer {secret}"
     with unchanged(here.database):
         answer = raw(here.base, head)
         assert status_of(answer) == 413
@@ -590,8 +593,10 @@ def test_a_body_that_claims_100_megabytes_is_not_read(here, study, path):
 
 
 @pytest.mark.parametrize("path", ["reports", "batches"])
-def test_100_megabytes_in_chunks_are_cut_off(here, study, path):
+def test_100_megabytes_in_chunks_are_cut_off(here, study, me, gateway, path):
+    secret = (gateway if path == "batches" else me)["secret"]
     head = f"POST {STUDIES}/{study.id}/{path} HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked"
+    head += f"\r\nAuthorization: Bearer {secret}"
     chunk = b"10000\r\n" + b"x" * 65536 + b"\r\n"
     with unchanged(here.database):
         answer = raw(here.base, head, *[chunk] * (HUGE // 65536))

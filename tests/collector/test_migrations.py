@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-import threading
+import hashlib
+import hmac
+from pathlib import Path
 
+import alembic.command
+import alembic.config
 import pytest
 from alembic import op
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
-from sqlalchemy import create_engine, insert, inspect, text
+from sqlalchemy import create_engine, inspect, text
 
-from dpairs.collector import Service, Settings, schema
+from dpairs.collector import Service, Settings, migrations, schema
 from dpairs.collector.database import Database
 from dpairs.errors import Unavailable
 
 from .people import histogram
-from .servers import begin, collector, dpairs
+from .servers import STUDIES, Caller, begin, collector, contents, dpairs, enrol
 
 
 def test_the_migrations_make_the_schema_that_the_code_names(database):
@@ -77,37 +81,55 @@ def test_a_first_start_that_is_cut_off_can_be_repeated(database, monkeypatch):
         begin(again.analyst(), histogram())
 
 
-def test_a_new_collector_counts_what_a_dead_one_is_still_committing(cluster):
-    """PostgreSQL may finish a dead collector's last commit after it has noticed that its lock is free."""
-    database = cluster.new_database()
-    with collector(database) as dying:
-        study = begin(dying.analyst(), histogram())
-        serial = dying.service.studies[study].now.serial
+def test_a_database_of_the_first_version_is_brought_up_to_date(database):
+    """A study that runs goes on: its people's secrets stay good, and messages wait as long as new ones."""
     engine = create_engine(database)
-    last = engine.connect()
-    last.execute(insert(schema.reports), {"round": serial, "stratum": 0, "index": 0, "symbol": 1})
-    found: list[int] = []
-
-    def start() -> None:
-        service = Service(Settings(database=database))
-        found.append(service.find(study).now.tally.n)
-        service.close()
-
-    following = threading.Thread(target=start)
-    following.start()
-    # It either waits for the commit, or has not seen the report.
-    following.join(1.0)
-    last.commit()
-    last.close()
+    config = alembic.config.Config()
+    config.set_main_option("script_location", str(Path(migrations.__file__).parent))
+    with engine.begin() as connection:
+        config.attributes["connection"] = connection
+        alembic.command.upgrade(config, "0001")
+        key, study = bytes(range(32)), histogram()
+        connection.execute(text("insert into meta (name, value) values ('key', :key)"), {"key": key})
+        connection.execute(
+            text(
+                "insert into studies (id, title, question, state, enrolment, created) "
+                "values (:id, 'Old', '', 'open', 'open', 1)"
+            ),
+            {"id": study.id},
+        )
+        row = {"study": study.id, "body": study.to_json()}
+        connection.execute(
+            text("insert into rounds (serial, study, number, body) values (1, :study, 1, :body)"), row
+        )
+        person = {"study": study.id, "request": f"{1:032x}"}
+        connection.execute(
+            text(
+                'insert into people (study, stratum, "index", count, request) '
+                "values (:study, 0, 0, 1, :request)"
+            ),
+            person,
+        )
+        message = {"study": study.id, "body": b"sealed"}
+        connection.execute(
+            text(
+                "insert into messages (study, pair, kind, body, at) values (:study, 1, 1, :body, 1700000000)"
+            ),
+            message,
+        )
     engine.dispose()
-    following.join(30)
-    assert found == [1]
+    mac = hmac.new(key, f"{study.id}/person.0.0.1".encode(), hashlib.sha256).hexdigest()[:40]
+    with collector(database) as now:
+        call = Caller(now.base)
+        report = {"study": study.id, "stratum": study.strata[0], "index": 0, "symbol": 1}
+        answer = call("POST", f"{STUDIES}/{study.id}/reports", report, token=f"person.0.0.1.{mac}")
+        assert answer.json == {"outcome": "counted"}
+        assert contents(database)["messages"]
+        assert enrol(call, study.id, 1)["secret"] == f"person.0.0.1.{mac}"
 
 
 def test_a_second_collector_on_the_same_database_is_refused(database, monkeypatch):
     monkeypatch.setattr("dpairs.collector.database.PATIENCE", 0.3)
-    first = Database(database)
-    with pytest.raises(Unavailable, match="another collector uses this database"):
-        Database(database)
-    first.close()
-    Database(database).close()
+    with collector(database), pytest.raises(Unavailable, match="another collector uses this database"):
+        Service(Settings(database=database))
+    Service(Settings(database=database)).close()

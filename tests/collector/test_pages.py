@@ -81,7 +81,13 @@ def counted(server: Collector, name: str, message: str) -> bool:
 
 
 def message(browser: Browser) -> str:
-    return browser.text("#message")
+    """The report that the page shows in words, as the device keeps it."""
+    script = """const id = location.pathname.split("/").at(-1);
+        const code = new URLSearchParams(location.hash.slice(1)).get("code");
+        return JSON.parse(localStorage.getItem(`dpairs:${code ? `${id}:${code}` : id}`)).report"""
+    kept = str(browser.run(script))
+    assert f"{json.loads(kept)['symbol']}" in browser.text("#message")
+    return kept
 
 
 # ---------------------------------------------------------------- the analyst
@@ -102,11 +108,12 @@ def test_an_analyst_plans_begins_watches_advances_and_ends_a_study(browser, serv
     browser.see("#way-projection")
     browser.see(".chart canvas")
     browser.shot("analyst-planner")
-    before = browser.text("table.options")
+    table = "return document.querySelector('table.options')?.textContent"
+    before = browser.run(table)
     slider = browser.see("#epsilon")
     slider.send_keys("\ue014\ue014")  # the right arrow, twice
     assert "at most 7.4 times as likely" in browser.text("#epsilon-words")
-    until(lambda: browser.text("table.options") != before, "another plan")
+    until(lambda: browser.run(table) not in (None, before), "another plan")
     browser.choose("Which group somebody is in", "is a secret, too")
     browser.see("label", "People you expect")
     browser.choose("Which group somebody is in", "is known (or no secret)")
@@ -183,7 +190,7 @@ def test_invitations_are_links_that_work_once(browser, server):
     sign_in(browser, server)
     browser.open(f"/studies/{name}")
     browser.write("#invited", "3")
-    browser.choose("Their group", "negative")
+    browser.choose("Their group", "No")
     browser.press("Make invitations")
     browser.see("#links")
     links = str(browser.run("return document.querySelector('#links').value")).split("\n")
@@ -191,7 +198,7 @@ def test_invitations_are_links_that_work_once(browser, server):
     browser.shot("analyst-invitations")
     browser.open(links[0].removeprefix(server.address))
     browser.press("Take part")
-    browser.see("section", "in the group “negative”")
+    browser.see("section", "You said: No")
     assert server.progress(name)["enrolled"] == {"positive": 0, "negative": 1}
 
 
@@ -205,7 +212,7 @@ def test_a_person_takes_part_in_a_tree_study(browser, server):
     browser.see("h1", MARKUP)
     browser.see("p", MARKUP)
     browser.shot("person-begin")
-    browser.choose("Your group", "positive")
+    browser.choose("Are you in the group", "Yes")
     browser.press("Take part")
     browser.see("h2", "Your answer")
     assert browser.run("return document.activeElement.textContent") == "Your answer"
@@ -242,8 +249,8 @@ def enrol_until(server: Collector, name: str, codes: list[str], asked: bool) -> 
 
 
 def answer_bands(browser: Browser) -> str:
-    browser.choose("First value (x)", "3")
-    browser.choose("Second value (y)", "4")
+    browser.choose("Your first answer", "3")
+    browser.choose("Your second answer", "4")
     browser.press("Randomize on this device")
     browser.see("#symbol")
     return message(browser)
@@ -307,17 +314,17 @@ def test_a_lost_connection_sends_the_same_report_later(browser, server):
 @pytest.mark.parametrize(
     ("typed", "words"),
     [
-        ("7", "Score must be a number from 0 to 1, not 7."),
-        ("-0.01", "Score must be a number from 0 to 1, not -0.01."),
-        ("", "Score is missing."),
+        ("7", "Your score must be a number from 0 to 1, not 7."),
+        ("-0.01", "Your score must be a number from 0 to 1, not -0.01."),
+        ("", "Your score is missing."),
     ],
 )
 def test_a_wrong_value_is_refused_in_one_sentence(browser, server, typed, words):
     name = server.begin(tree(), "Scores")
     browser.open(f"/take-part/{name}")
     browser.press("Take part")
-    browser.see("[role=alert]", "Please choose your group.")
-    browser.choose("Your group", "negative")
+    browser.see("[role=alert]", "Please answer this first.")
+    browser.choose("Are you in the group", "No")
     browser.press("Take part")
     browser.see("h2", "Your answer")
     browser.see("form input").send_keys(typed)
@@ -366,7 +373,7 @@ EVERY_KIND: dict[str, tuple[str, str, Any, dict[str, Any], list[str]]] = {
     "many letters": ("collision_entropy", "histogram", dpairs.Categories(list("abcdefghijklmn")), {}, ["k"]),
     "whole numbers": ("gini_mean_difference", "histogram", dpairs.Integers(-5, 10**6), {"bins": 16}, ["-5"]),
     "an interval": ("variance", "projection", dpairs.Interval(-1, 2.5), {"n": 500}, ["0.5"]),
-    "private groups": ("auc", "histogram", SCORES, {"labels": "private", "bins": 4}, ["0.5", "positive"]),
+    "private groups": ("auc", "histogram", SCORES, {"labels": "private", "bins": 4}, ["0.5", "Yes"]),
     "two intervals": ("kendall_tau", "histogram", (SCORES,) * 2, {"bins": 3}, ["0.5", "1"]),
 }
 
@@ -472,3 +479,101 @@ def test_an_unknown_study_has_no_page(server):
     assert server.status(f"/take-part/{'0' * 64}") == 404
     assert server.status("/studies/nothing") == 404
     assert server.status("/static/../models.py") == 404
+
+
+BANNED = ("stratum", "positive", "negative", "x and y", "number 0", "symbol", "index")
+
+
+def words_on(browser: Browser) -> str:
+    """All that a person can read on the page, with what is folded away."""
+    browser.run("document.querySelectorAll('details').forEach((each) => (each.open = true))")
+    return str(browser.run("return document.querySelector('main').innerText")).lower()
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_a_study_in_words_is_created_shown_and_answered_in_words(browser, server, width):
+    browser.screen(width, 844 if width < 500 else 900)
+    sign_in(browser, server)
+    browser.open("/new")
+    browser.see("#way-tree")
+    browser.write("#title", f"Diabetes and the risk score, {width}")
+    browser.write("#question", "Does the score tell who is ill?")
+    browser.write("#organisation", "Institute of Public Health")
+    browser.write("#purpose", "To see whether the score can be used in practices.")
+    browser.write("#contact", "study@example.org")
+    browser.write("#ask-score", "Which risk score did you get?")
+    browser.write("#unit-score", "points")
+    browser.write("#ask-group", "Did the test find diabetes?")
+    browser.write("#group-positive", "It did")
+    browser.write("#group-negative", "It did not")
+    until(lambda: browser.run("return document.querySelector('[aria-busy]').ariaBusy") == "false", "the plan")
+    browser.see("#way-tree").click()
+    browser.shot(f"words-new-{width}")
+    assert browser.barriers() == []
+    assert browser.sideways() == 0
+    browser.press("Begin the study")
+    code = browser.see("#qr")
+    until(lambda: browser.run("return arguments[0].naturalWidth", code) > 0, "the picture of the QR code")
+    browser.see("#local", "works on this computer only")
+    browser.shot(f"words-study-{width}")
+    assert browser.barriers() == []
+    assert browser.sideways() == 0
+    name = browser.driver.current_url.rpartition("/")[2]
+
+    browser.open(f"/take-part/{name}")
+    browser.see("#who", "Institute of Public Health")
+    read = words_on(browser)
+    for word in (
+        "study@example.org",
+        "which risk score did you get?",
+        "did the test find diabetes?",
+        "practices",
+    ):
+        assert word in read
+    seen = [read]
+    browser.shot(f"words-person-{width}")
+    assert browser.barriers() == []
+    browser.choose("Did the test find diabetes?", "It did")
+    browser.press("Take part")
+    browser.see("h2", "Your answer")
+    seen.append(words_on(browser))
+    assert "from 0 to 1 points" in seen[-1]
+    browser.write("form input", "0.73")
+    browser.shot(f"words-answer-{width}")
+    browser.press("Randomize on this device")
+    browser.see("#symbol")
+    seen.append(words_on(browser))
+    browser.shot(f"words-preview-{width}")
+    assert browser.barriers() == []
+    assert browser.sideways() == 0
+    sent = message(browser)
+    browser.press("Send this")
+    browser.see("h2", "Thank you")
+    seen.append(words_on(browser))
+    browser.shot(f"words-receipt-{width}")
+    for page in seen:
+        for banned in BANNED:
+            assert banned not in page, (banned, page)
+    assert counted(server, name, sent)
+    assert server.progress(name)["stages"][0]["reports"] == {"positive": 1, "negative": 0}
+
+
+def test_a_plan_for_other_inputs_is_not_shown(browser, server):
+    sign_in(browser, server)
+    browser.open("/new")
+    browser.see("#way-projection")
+    # What happens at once, before the planner can answer.
+    gone = browser.run("""const slider = document.querySelector("#epsilon");
+        slider.value = "8";
+        slider.dispatchEvent(new Event("input", { bubbles: true }));
+        return document.querySelector("table.options") === null
+            && [...document.querySelectorAll(".chart")].every((each) => !each.checkVisibility())""")
+    assert gone
+    browser.see("#way-projection")
+
+
+def test_the_next_round_is_not_the_main_thing_before_anybody_answered(browser, server):
+    name = server.begin(projection(), "Two rounds")
+    sign_in(browser, server)
+    browser.open(f"/studies/{name}")
+    assert "second" in browser.see("#advance").get_attribute("class")

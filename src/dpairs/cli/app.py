@@ -10,7 +10,7 @@ from rich.text import Text
 
 from .. import __version__
 from ..errors import DpairsError
-from . import demo, estimate, join, ledger, pair, plan, report, serve, simulate, study, tally
+from . import backup, demo, estimate, join, ledger, pair, plan, report, serve, simulate, study, tally
 from .show import errors, printable
 
 app = typer.Typer(
@@ -32,6 +32,8 @@ app.command("tally")(tally.tally)
 app.command("estimate")(estimate.estimate)
 app.command("join")(join.join)
 app.command("serve")(serve.serve)
+app.command("backup")(backup.backup)
+app.command("restore")(backup.restore)
 app.command("demo")(demo.demo)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import json
 import multiprocessing
+import signal
 import subprocess
 import sys
 import tempfile
@@ -104,6 +105,8 @@ def _collector(folder: Path, port: int) -> Iterator[tuple[str, Analyst]]:
 
     command = [sys.executable, "-m", "dpairs", "serve", "--port", str(port), "--rate", "0", "--json"]
     command += ["--log-level", "warning", "--new-token", "--database", f"sqlite:///{folder}/dpairs.sqlite"]
+    # Told to end, we end as for Ctrl-C, so that the collector ends with us.
+    before = signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     # Its own session, so that Ctrl-C reaches us first.
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True) as process:  # noqa: S603
         try:
@@ -114,6 +117,7 @@ def _collector(folder: Path, port: int) -> Iterator[tuple[str, Analyst]]:
             yield known["address"], Analyst(known["address"], known["token"])
         finally:
             process.terminate()
+            signal.signal(signal.SIGTERM, before)
 
 
 def _two_rounds(analyst: Analyst, people: int) -> Row:

@@ -3,40 +3,53 @@
 from __future__ import annotations
 
 import importlib
+import ipaddress
 import json
+import os
 import socket
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from ..errors import BadParameter
-from ..formats.checks import choice
-from .show import output
+from .show import errors, output
 
-LEVELS = ("debug", "info", "warning", "error")
 HELP = "Where to store: sqlite:///FILE or postgresql+psycopg://USER:PASSWORD@HOST/NAME."
+OUTSIDE = (
+    "warning: {address} works on this machine only; give --public-url, so that links and QR codes "
+    "work from outside"
+)
 
 
 def serve(
-    host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="The port to listen on.", min=0, max=65535)] = 8000,
-    database: Annotated[str, typer.Option(help=HELP, envvar="DPAIRS_DATABASE")] = "sqlite:///dpairs.sqlite",
+    host: Annotated[str | None, typer.Option(help="The address to listen on: 127.0.0.1, ::1, ...")] = None,
+    port: Annotated[int | None, typer.Option(help="The port to listen on; by default 8000.", min=0)] = None,
+    database: Annotated[str | None, typer.Option(help=HELP)] = None,
+    public_url: Annotated[str | None, typer.Option(help="Where people outside reach this collector.")] = None,
+    standby: Annotated[
+        bool, typer.Option(help="Wait while another collector serves this database; take over when it ends.")
+    ] = False,
     new_token: Annotated[bool, typer.Option(help="Make a new analyst's token; the old one ends.")] = False,
     rate: Annotated[
-        float, typer.Option(help="Requests a second from one address; 0 means any number.", min=0)
-    ] = 50.0,
-    burst: Annotated[int, typer.Option(help="Requests at once from one address.", min=1)] = 500,
-    message_hours: Annotated[float, typer.Option(help="How long a pair's unread message is kept.")] = 14
-    * 24.0,
+        float | None, typer.Option(help="Requests a second from one address; 0 means any number.", min=0)
+    ] = None,
+    burst: Annotated[int | None, typer.Option(help="Requests at once from one address.", min=1)] = None,
+    message_hours: Annotated[
+        float | None, typer.Option(help="How long a pair's unread message is kept.")
+    ] = None,
     behind: Annotated[
-        str, typer.Option(help="Addresses of proxies whose X-Forwarded-For is believed.")
-    ] = "127.0.0.1",
-    log_level: Annotated[str, typer.Option(help="debug, info, warning or error.")] = "info",
+        str | None, typer.Option(help="Addresses of proxies whose X-Forwarded-For is believed.")
+    ] = None,
+    log_level: Annotated[str | None, typer.Option(help="debug, info, warning or error.")] = None,
+    config: Annotated[
+        str | None, typer.Option(help="A file in TOML with any of the settings.", envvar="DPAIRS_CONFIG")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print address and token as JSON.")] = False,
 ) -> None:
     """Run a collector in this folder: studies, participants, pairs, and pages for all of them.
 
-    The analyst's token is printed once, at the first start.
+    The analyst's token is printed once, at the first start. Every setting can also be an environment variable
+    (DPAIRS_RATE, DPAIRS_BODY_LIMIT, ...), or stand in the file that --config names; options come first.
     """
     try:
         importlib.import_module("dpairs.collector")
@@ -45,36 +58,59 @@ def serve(
         raise BadParameter(
             f"a collector needs {error.name}, which is not here: install the extra 'service' of dpairs"
         ) from None
-    from ..collector import Service, Settings, create_app
-    from ..collector.logs import configure
+    from dataclasses import replace
 
-    configure(choice("--log-level", log_level, LEVELS))
-    settings = Settings(database=database, rate=rate, burst=burst, message_hours=message_hours)
-    try:
-        line = socket.create_server((host, port), backlog=2048)
-    except OSError as error:
-        raise BadParameter(f"{host}:{port} cannot be listened on: {error.strerror or error}") from None
+    from sqlalchemy import make_url
+
+    from ..collector import Service, create_app
+    from ..collector.connections import options
+    from ..collector.logs import configure
+    from ..collector.settings import configured, is_local
+
+    given: dict[str, Any] = {"host": host, "port": port, "database": database, "public_url": public_url}
+    given |= {"rate": rate, "burst": burst, "message_hours": message_hours, "behind": behind}
+    given |= {"log_level": log_level, "standby": standby or None}
+    settings = configured(given, os.environ, config)
+    configure(settings.log_level)
+    line = _listen(settings.host, settings.port)
+    address = f"http://{_bracketed(settings.host)}:{line.getsockname()[1]}"
+    settings = replace(settings, public_url=(settings.public_url or address).rstrip("/"))
     service = Service(settings, new_analyst=new_token)
     server = uvicorn.Server(
         uvicorn.Config(
             create_app(service),
-            access_log=False,  # it would name addresses
-            log_config=None,
-            server_header=False,
-            forwarded_allow_ips=behind,
+            forwarded_allow_ips=settings.behind,
             timeout_graceful_shutdown=10,
-            timeout_keep_alive=30,
-            h11_max_incomplete_event_size=65536,
+            **options(),
         )
     )
-    address = f"http://{host}:{line.getsockname()[1]}"
     if as_json:
-        print(json.dumps({"address": address, "token": service.token, "database": database}), flush=True)
+        stored = make_url(settings.database).render_as_string(hide_password=True)
+        print(json.dumps({"address": address, "token": service.token, "database": stored}), flush=True)
     else:
         output.print(f"collector: {address}", highlight=False)
         if service.token is not None:
             output.print(
                 f"analyst's token, shown this once: {service.token}", highlight=False, soft_wrap=True
             )
+        if is_local(settings.public_url):
+            errors.print(OUTSIDE.format(address=settings.public_url), highlight=False, soft_wrap=True)
         output.print("stop with Ctrl-C", style="dim")
     server.run(sockets=[line])
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    try:
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        return socket.create_server((host, port), family=family, backlog=2048)
+    except (OSError, OverflowError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise BadParameter(f"{_bracketed(host)}:{port} cannot be listened on: {reason}") from None
+
+
+def _bracketed(host: str) -> str:
+    """A host as it stands in an address."""
+    try:
+        return f"[{host}]" if ipaddress.ip_address(host).version == 6 else host
+    except ValueError:
+        return host

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from ..randomness import secret_bytes
@@ -35,13 +37,18 @@ class Analyst:
         *,
         enrolment: str = "open",
         people: int | None = None,
+        words: Mapping[str, Any] | None = None,
     ) -> str:
-        """Begin a study; the link for its participants."""
+        """Begin a study; the link for its participants.
+
+        ``words`` is what its participants read: organisation, purpose, contact, groups and questions.
+        """
         wish = {
             "title": title,
             "question": question,
             "enrolment": enrolment,
             "people": people,
+            "words": dict(words or {}),
             "study": json.loads(study.to_json()),
         }
         self._ask("POST", "/studies", wish)
@@ -79,6 +86,26 @@ class Analyst:
         if number is not None:
             query += f"&round={number}"
         return self._line.bytes("GET", f"{API}/studies/{study}/reports{query}", token=self.token)
+
+    def save_reports(
+        self, study: str, folder: str | os.PathLike[str], number: int | None = None
+    ) -> list[str]:
+        """Save a round's reports as several files; begun again after an error, it goes on where it was."""
+        home, after = Path(folder), "0.-1"
+        paths: list[str] = []
+        home.mkdir(parents=True, exist_ok=True)
+        query = "" if number is None else f"&round={number}"
+        while after:
+            path = home / f"reports-{after.replace('.-1', '.first')}.parquet"
+            note = path.with_suffix(".next")
+            if not note.exists():
+                where = f"{API}/studies/{study}/reports?after={after}{query}"
+                body, headers = self._line.answer("GET", where, token=self.token)
+                path.write_bytes(body)
+                note.write_text(headers.get("x-next", ""))  # written last: without it the part is not there
+            paths.append(str(path))
+            after = note.read_text()
+        return paths
 
     def _round(self, study: str, wanted: str) -> Study:
         now = Study.from_json(json.dumps(self._ask("GET", f"/studies/{study}")["study"]))

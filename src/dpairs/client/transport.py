@@ -1,4 +1,8 @@
-"""Requests to a collector: tried again, ever more patiently, while it cannot be reached or is busy."""
+"""Requests to a collector: tried again, ever more patiently, while it cannot be reached or is busy.
+
+urllib3's own `Retry` counts attempts; here a person, or a gateway, waits for so many seconds, whatever the
+pauses are, and then gets the collector's own sentence.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +17,8 @@ from .. import errors
 from ..randomness import secret_bytes
 
 BUSY = (408, 429, 502, 503, 504)
+FAILED, FAILURES = 500, 3
+"""A failure may pass: it is tried so often."""
 FIRST, LONGEST = 0.05, 5.0
 """Seconds before the second attempt, and between late ones."""
 MAX_ANSWER = 512 * 2**20
@@ -56,15 +62,15 @@ class Transport:
         except (ValueError, RecursionError):
             raise errors.Unavailable(f"{self.base} answers, but not as a collector does") from None
 
-    def bytes(
+    def answer(
         self,
         method: str,
         path: str,
         body: bytes | None = None,
         token: str | None = None,
         kind: str = "application/octet-stream",
-    ) -> bytes:
-        """A request with bytes both ways; an error of the collector's is raised here as what it is."""
+    ) -> tuple[bytes, Mapping[str, str]]:
+        """The same, with the answer's headers, whose names are in small letters."""
         headers = {} if body is None else {"Content-Type": kind}
         if token is not None:
             headers["Authorization"] = f"Bearer {token}"
@@ -72,6 +78,7 @@ class Transport:
         attempt = 0
         while True:
             problem: errors.DpairsError
+            asked_to_wait = 0.0
             try:
                 response = self._pool.request(
                     method,
@@ -83,38 +90,34 @@ class Transport:
                     # Nobody asked for compressed bytes, which may be a thousand times as long.
                     decode_content=False,
                 )
-                answer = self._body(response)
+                answer = _body(response, self.base, self._patience)
                 if response.status < 300:
-                    return answer
+                    return answer, {name.lower(): value for name, value in response.headers.items()}
                 problem = _problem(self.base, response.status, answer)
-                if response.status not in BUSY:
+                if response.status not in BUSY and (response.status != FAILED or attempt + 1 >= FAILURES):
                     raise problem
+                asked_to_wait = _seconds(response.headers.get("retry-after"))
             except urllib3.exceptions.LocationValueError:
                 raise errors.BadParameter(f"{self.base!r} is not an address") from None
             except urllib3.exceptions.HTTPError as error:
                 problem = errors.Unavailable(f"{self.base} cannot be reached: {_reason(error)}")
-            pause = min(LONGEST, FIRST * 2**attempt) * (0.5 + secret_bytes(1)[0] / 256)
+            pause = min(LONGEST, FIRST * 2 ** min(attempt, 20)) * (0.5 + secret_bytes(1)[0] / 256)
+            pause = max(pause, asked_to_wait)
             if time.monotonic() + pause > deadline:
                 raise problem
             time.sleep(pause)
             attempt += 1
 
-    def _body(self, response: urllib3.BaseHTTPResponse) -> bytes:
-        """The bytes of an answer: not without end, and not one by one for ever."""
-        began, size, parts = time.monotonic(), 0, []
-        try:
-            while piece := response.read1(PIECE):
-                parts.append(piece)
-                size += len(piece)
-                if size > MAX_ANSWER:
-                    raise errors.TooLarge(f"{self.base} answers with more than {MAX_ANSWER} bytes")
-                if time.monotonic() - began > self._patience + size / SLOWEST:
-                    raise errors.Unavailable(f"{self.base} answers too slowly")
-        except errors.DpairsError:
-            response.close()
-            raise
-        response.release_conn()
-        return b"".join(parts)
+    def bytes(
+        self,
+        method: str,
+        path: str,
+        body: bytes | None = None,
+        token: str | None = None,
+        kind: str = "application/octet-stream",
+    ) -> bytes:
+        """A request with bytes both ways; an error of the collector's is raised here as what it is."""
+        return self.answer(method, path, body, token, kind)[0]
 
 
 def part(answer: Any, name: str, kind: type[T]) -> T:
@@ -123,6 +126,24 @@ def part(answer: Any, name: str, kind: type[T]) -> T:
     if type(value) is not kind:
         raise errors.Unavailable(f"what should be a collector answers without {name}")
     return value
+
+
+def _body(response: urllib3.BaseHTTPResponse, base: str, patience: float) -> bytes:
+    """The bytes of an answer: not without end, and not one by one for ever."""
+    began, size, parts = time.monotonic(), 0, []
+    try:
+        while piece := response.read1(PIECE):
+            parts.append(piece)
+            size += len(piece)
+            if size > MAX_ANSWER:
+                raise errors.TooLarge(f"{base} answers with more than {MAX_ANSWER} bytes")
+            if time.monotonic() - began > patience + size / SLOWEST:
+                raise errors.Unavailable(f"{base} answers too slowly")
+    except errors.DpairsError:
+        response.close()
+        raise
+    response.release_conn()
+    return b"".join(parts)
 
 
 def _problem(base: str, status: int, answer: bytes) -> errors.DpairsError:
@@ -136,6 +157,11 @@ def _problem(base: str, status: int, answer: bytes) -> errors.DpairsError:
     except (ValueError, TypeError, KeyError, AttributeError):
         pass
     return errors.Unavailable(f"{base} answers with status {status}, and not as a collector does")
+
+
+def _seconds(header: str | None) -> float:
+    """The pause that a server asks for, if it says so in seconds; whoever asks for hours is not believed."""
+    return min(LONGEST, float(header)) if header is not None and header.strip().isdecimal() else 0.0
 
 
 def _reason(error: Exception) -> str:

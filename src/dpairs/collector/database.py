@@ -1,8 +1,9 @@
-"""Opening the database: one collector at a time, the schema brought up to date, commits that last."""
+"""Opening the database: the schema brought up to date, commits that last, waits that end."""
 
 from __future__ import annotations
 
 import contextlib
+import os
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,23 +11,35 @@ from typing import IO, Any
 
 import alembic.command
 import alembic.config
-from sqlalchemy import Connection, Engine, create_engine, event, make_url, text
-from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError
+from sqlalchemy import Connection, Engine, Select, Table, create_engine, event, make_url, select, text
+from sqlalchemy.exc import ArgumentError, DBAPIError, DisconnectionError, NoSuchModuleError
 
 from ..errors import BadParameter, Unavailable
-from .schema import metadata
+from .watchdog import Watchdog
 
-LOCK = 0x6470616972730001
-"""The advisory lock that a collector holds in PostgreSQL."""
+MIGRATING = 0x6470616972730002
+"""The advisory lock of whoever brings the schema up to date."""
 PATIENCE = 10.0
 """Seconds to wait for a collector that was just stopped to let go."""
+STUCK = 8.0
+"""Seconds after which a connection to PostgreSQL in use is given up."""
+LONG = 600.0
+"""The same, of one that reads everything."""
+PING = 3.0
+"""Seconds that an idle connection has to show life."""
+POSTGRESQL = {
+    "connect_timeout": 5,
+    "keepalives_idle": 5,
+    "keepalives_interval": 2,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 8000,
+    # A collector that is frozen within a transaction must not keep a standby from taking over.
+    "options": "-c idle_in_transaction_session_timeout=5000 -c lock_timeout=5000 -c timezone=UTC",
+}
 
 
 class Database:
-    """An engine, and the promise that no other collector uses the same database.
-
-    Tallies live in memory beside the tables, so a second process would count wrongly.
-    """
+    """An engine; a file in SQLite is locked for one process as long as it is open."""
 
     def __init__(self, address: str) -> None:
         try:
@@ -36,27 +49,32 @@ class Database:
             self.is_sqlite = url.get_backend_name() == "sqlite"
             if self.is_sqlite and url.database in (None, "", ":memory:"):
                 raise BadParameter("a collector needs a file to store in: sqlite:///FILE")
-            options: dict[str, Any] = {"connect_args": {"timeout": 30}} if self.is_sqlite else {}
-            self.engine = create_engine(url, pool_pre_ping=not self.is_sqlite, **options)
+            if self.is_sqlite:
+                # One file has one lock, by whatever links it is reached.
+                self._file = os.path.realpath(url.database or "")
+                url = url.set(database=self._file)
+            arguments: dict[str, Any] = {"timeout": 30} if self.is_sqlite else POSTGRESQL
+            self.engine = create_engine(url, connect_args=arguments)
         except ModuleNotFoundError as error:
             raise BadParameter(
                 f"{url.drivername} needs {error.name}, which is not here: install the extra 'postgresql' "
                 f"of dpairs, which postgresql+psycopg uses"
             ) from None
         except (ArgumentError, NoSuchModuleError) as error:
-            raise BadParameter(f"the database's address cannot be used: {_first_line(error)}") from None
-        if self.is_sqlite:
-            event.listen(self.engine, "connect", _durable)
+            raise BadParameter(f"the database's address cannot be used: {cause(error)}") from None
+        self._watchdog = Watchdog()
+        event.listen(self.engine, "connect", _durable if self.is_sqlite else _nothing)
+        if not self.is_sqlite:
+            event.listen(self.engine, "checkout", self._ping)
         self._lock_file: IO[bytes] | None = None
-        self._lock_line: Connection | None = None
         try:
-            self._lock(url.database or "")
+            if self.is_sqlite:
+                self._lock()
+                _private(self._file)
             migrate(self.engine)
-            if not self.is_sqlite:
-                self._outwait()
         except DBAPIError as error:
             self.close()
-            raise Unavailable(f"the database cannot be used: {_first_line(error.orig)}") from None
+            raise Unavailable(f"the database cannot be used: {cause(error)}") from None
         except OSError as error:
             self.close()
             raise Unavailable(f"the database cannot be used: {error.strerror or error}") from None
@@ -64,46 +82,71 @@ class Database:
             self.close()
             raise
 
-    def _lock(self, name: str) -> None:
-        deadline = time.monotonic() + PATIENCE
-        while not (self._lock_sqlite(name) if self.is_sqlite else self._lock_postgresql()):
-            if time.monotonic() > deadline:
-                raise Unavailable("another collector uses this database: one process serves one database")
-            time.sleep(0.1)
-
-    def _lock_sqlite(self, name: str) -> bool:
+    def _lock(self) -> None:
         try:
             import fcntl
-        except ImportError:  # elsewhere the documentation has to do
-            return True
-        if self._lock_file is None:
-            self._lock_file = Path(f"{name}.lock").open("ab")  # noqa: SIM115  held while the collector runs
+        except ImportError:  # elsewhere the lease alone has to do
+            return
+        descriptor = os.open(f"{self._file}.lock", os.O_RDWR | os.O_CREAT, 0o600)
+        self._lock_file = os.fdopen(descriptor, "ab")
+        deadline = time.monotonic() + PATIENCE
+        while True:
+            try:
+                fcntl.flock(self._lock_file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                return
+            except BlockingIOError:
+                if time.monotonic() > deadline:
+                    raise Unavailable(
+                        "another collector uses this database: one process serves one database"
+                    ) from None
+                time.sleep(0.1)
+
+    def _ping(self, driver: Any, *_: Any) -> None:
+        """Give up a pooled connection that shows no life; the pool then opens another one."""
         try:
-            fcntl.flock(self._lock_file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return False
-        return True
+            with self._watchdog.watch(driver, PING):
+                driver.execute("select 1")
+                driver.rollback()
+        except Exception:
+            raise DisconnectionError from None
 
-    def _lock_postgresql(self) -> bool:
-        if self._lock_line is None:
-            self._lock_line = self.engine.connect().execution_options(isolation_level="AUTOCOMMIT")
-        return bool(self._lock_line.scalar(text("select pg_try_advisory_lock(:key)"), {"key": LOCK}))
-
-    def _outwait(self) -> None:
-        """Wait for what the server may still be committing for a collector that has died."""
-        with self.engine.begin() as connection:
-            tables = ", ".join(metadata.tables)
-            connection.execute(text(f"lock table {tables} in share row exclusive mode"))
+    def locked(self, table: Table, skip: bool = False) -> Select[Any]:
+        """The rows of a table, which nobody else changes before this transaction ends."""
+        # SQLite's transactions that write are alone from their beginning.
+        return select(table) if self.is_sqlite else select(table).with_for_update(skip_locked=skip)
 
     @contextlib.contextmanager
-    def reading(self) -> Iterator[Connection]:
-        """A connection for looking things up."""
-        with self.engine.connect() as connection:
+    def reading(self, long: bool = False) -> Iterator[Connection]:
+        """A connection for looking things up; a long look is not cut off while the database answers."""
+        seconds = LONG if long else STUCK
+        with self.engine.connect() as connection, self._watched(connection, seconds):
             yield connection
 
+    @contextlib.contextmanager
+    def writing(self) -> Iterator[Connection]:
+        """A transaction, committed at the end."""
+        with self.transaction() as connection:
+            yield connection
+            connection.commit()
+
+    @contextlib.contextmanager
+    def transaction(self) -> Iterator[Connection]:
+        """A transaction that ends with nothing done unless it is committed."""
+        with self.engine.connect() as connection, self._watched(connection, STUCK):
+            if self.is_sqlite:
+                connection.exec_driver_sql("begin immediate")
+            yield connection
+
+    @contextlib.contextmanager
+    def _watched(self, connection: Connection, seconds: float) -> Iterator[None]:
+        if self.is_sqlite:
+            yield
+            return
+        with self._watchdog.watch(connection.connection.driver_connection, seconds):
+            yield
+
     def close(self) -> None:
-        if self._lock_line is not None:
-            self._lock_line.close()
+        self._watchdog.close()
         self.engine.dispose()
         if self._lock_file is not None:
             self._lock_file.close()
@@ -117,13 +160,23 @@ def migrate(engine: Engine) -> None:
         if engine.dialect.name == "sqlite":
             # Python begins no transaction before `create table`; a start that is cut off must leave nothing.
             connection.exec_driver_sql("begin immediate")
+        else:
+            connection.execute(text("select pg_advisory_xact_lock(:key)"), {"key": MIGRATING})
         config.attributes["connection"] = connection
         try:
             alembic.command.upgrade(config, "head")
         except alembic.util.CommandError as error:
-            raise Unavailable(
-                f"the database was made by another version of dpairs: {_first_line(error)}"
-            ) from None
+            raise Unavailable(f"the database was made by another version of dpairs: {cause(error)}") from None
+
+
+def _private(file: str) -> None:
+    """Make the file for its owner only: it holds the key of everybody's secrets."""
+    if Path(file).is_dir():
+        return
+    os.close(os.open(file, os.O_RDWR | os.O_CREAT, 0o600))
+    for name in (file, f"{file}-wal", f"{file}-shm"):
+        with contextlib.suppress(FileNotFoundError):
+            os.chmod(name, 0o600)
 
 
 def _durable(connection: Any, _: Any) -> None:
@@ -134,5 +187,11 @@ def _durable(connection: Any, _: Any) -> None:
     cursor.close()
 
 
-def _first_line(error: Any) -> str:
-    return str(error).strip().splitlines()[0][:200]
+def _nothing(*_: Any) -> None:
+    pass
+
+
+def cause(error: BaseException) -> str:
+    """What a database said, in one line: without the statement and what was to be stored."""
+    said = str(getattr(error, "orig", None) or error).strip()
+    return f"{type(error).__name__}: {said.splitlines()[0][:200]}" if said else type(error).__name__

@@ -11,7 +11,7 @@ from sqlalchemy import Connection, bindparam, insert, select, update
 from ..errors import BadValue, Closed, Conflict, DpairsError, NotAllowed
 from ..report import MAX_INDEX
 from . import schema
-from .live_study import OPEN, LiveStudy
+from .live_study import OPEN, AboutStudy, LiveStudy
 from .tokens import Holder, hashed
 from .writer import OnCommit
 
@@ -20,7 +20,7 @@ ENROLMENTS = ("open", INVITED)
 
 
 @dataclass(frozen=True)
-class EnrolRequest:
+class EnrolRequest(AboutStudy):
     """Somebody wants to take part: a person, or a gateway for ``count`` people."""
 
     live: LiveStudy

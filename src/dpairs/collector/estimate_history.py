@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from sqlalchemy import Connection, func, insert, select
 
@@ -26,11 +26,13 @@ class Point:
     at: int
     value: float | None
     standard_error: float | None
+    rows: ClassVar[int] = 1
+    retired: ClassVar[bool] = False
 
 
-def due(asked: Round, last: int) -> bool:
+def due(asked: Round) -> bool:
     """Whether a point is wanted after the last one's number of reports."""
-    return sum(asked.reports) >= max(last * STEP, last + 1)
+    return sum(asked.reports) >= max(asked.charted * STEP, asked.charted + 1)
 
 
 def measure(asked: Round) -> Point:
@@ -49,7 +51,9 @@ def keep(connection: Connection, points: Sequence[Point]) -> list[Any]:
     for point in points:
         table = schema.growth
         last = connection.scalar(select(func.max(table.c.reports)).where(table.c.round == point.serial))
-        if last is None or point.reports > last:
+        rounds = schema.rounds.c.serial
+        there = connection.scalar(select(rounds).where(rounds == point.serial)) is not None
+        if there and (last is None or point.reports > last):
             row: dict[str, Any] = {"round": point.serial, "reports": point.reports, "at": point.at}
             row |= {"value": point.value, "standard_error": point.standard_error}
             connection.execute(insert(table), row)

@@ -1,19 +1,99 @@
-"""A round's reports as a report file, for tallies elsewhere."""
+"""A round's reports as a report file, for tallies elsewhere: streamed, or in parts to be asked for again."""
 
 from __future__ import annotations
 
-import os
+import contextlib
+import io
+from collections.abc import Iterator
+from typing import Any
 
-from sqlalchemy import Connection
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 
-from ..engines.files import ROW_GROUP, ReportWriter
-from .live_study import Round, committed
+from ..engines.files import CELLS, FORMAT, SCHEMA, STUDY, SYMBOLS, VERSION, encodings
+from ..errors import BadParameter
+from ..tally import NO_CELLS
+from .database import Database
+from .live_study import Column, Round, following
+
+Place = tuple[int, int]
+"""A stratum and an index: reports are in the order of these."""
+BEGINNING: Place = (0, -1)
+PART = 2**18
+"""Reports in a part, and in a row group."""
 
 
-def write_reports(
-    connection: Connection, asked: Round, path: str | os.PathLike[str], cells: bool = False
-) -> None:
-    """Write what was committed, by stratum and index, a row group at a time; as symbols, or as cells."""
-    with ReportWriter(path, asked.study, cells=cells) as writer:
-        for stratum, indices, symbols in committed(connection, asked, ROW_GROUP):
-            writer.write(asked.study.strata[stratum], indices, symbols)
+class _Sink(io.RawIOBase):
+    """Takes what is written, and gives it away piece by piece."""
+
+    def __init__(self) -> None:
+        self._parts: list[bytes] = []
+        self._size = 0
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any) -> int:
+        self._parts.append(bytes(data))
+        self._size += len(data)
+        return len(data)
+
+    def tell(self) -> int:
+        return self._size
+
+    def given(self) -> bytes:
+        parts, self._parts = self._parts, []
+        return b"".join(parts)
+
+
+def part(database: Database, asked: Round, after: Place, size: int) -> tuple[int, Column, Column] | None:
+    """The next stored reports after a place, read on a connection that is let go again."""
+    with database.reading() as connection:
+        return following(connection, asked, after, size)
+
+
+def stream(
+    database: Database, asked: Round, cells: bool, after: Place = BEGINNING, parts: int | None = None
+) -> Iterator[bytes]:
+    """A Parquet file of all that is stored after a place, a row group at a time; or of so many parts."""
+    study = asked.study
+    check(asked, cells)
+    by_cell = cells and study.protocol.uses_coins
+    metadata = {STUDY: study.id.encode(), FORMAT: VERSION.encode()}
+    metadata |= {SYMBOLS: CELLS} if by_cell else {}
+    names, sink = pa.array(study.strata, pa.string()), _Sink()
+    options: dict[str, Any] = {"compression": "zstd", "write_page_checksum": True, **encodings(by_cell)}
+    with contextlib.closing(pq.ParquetWriter(sink, SCHEMA.with_metadata(metadata), **options)) as writer:
+        while parts is None or parts > 0:
+            found = part(database, asked, after, PART)
+            if found is None:
+                break
+            stratum, indices, symbols = found
+            after = stratum, int(indices[-1])
+            if by_cell:
+                symbols = study.protocol.alone.cells_of(study.coins, stratum, indices, symbols)
+            columns = [
+                pa.DictionaryArray.from_arrays(pa.array(np.full(len(indices), stratum, np.int8)), names),
+                pa.array(indices),
+                pa.array(symbols.astype(np.uint64).view(np.int64)),
+            ]
+            writer.write_table(pa.table(columns, schema=writer.schema), row_group_size=PART)
+            parts = None if parts is None else parts - 1
+            yield sink.given()
+    yield sink.given()
+
+
+def check(asked: Round, cells: bool) -> None:
+    """Refuse cells where a study has none."""
+    if cells and asked.study.protocol.cell_codes is None:
+        raise BadParameter(NO_CELLS)
+
+
+def end_of_part(database: Database, asked: Round, after: Place) -> Place | None:
+    """Where the part after a place ends, or nothing if it is the last one."""
+    found = part(database, asked, after, PART)
+    if found is None:
+        return None
+    end = found[0], int(found[1][-1])
+    return end if part(database, asked, end, 1) is not None else None

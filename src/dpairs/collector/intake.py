@@ -2,23 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from sqlalchemy import Connection, insert, select
+from sqlalchemy import (
+    ARRAY,
+    BigInteger,
+    Connection,
+    Select,
+    bindparam,
+    cast,
+    func,
+    insert,
+    select,
+)
 
 from ..errors import BadValue, Closed, Conflict
 from . import schema
-from .live_study import OPEN, Column, LiveStudy, Round, stored, two_columns
+from .live_study import OPEN, AboutStudy, Column, LiveStudy, Round, stored, two_columns
 from .writer import OnCommit
 
 AGAIN, COUNTED = "again", "counted"
+SLICE = 2**15
+"""Reports of a batch that are stored in one transaction."""
+DENSE = 4
+"""A batch that spans at most so many indices for each report is looked up as one stretch."""
 
 
 @dataclass(frozen=True)
-class Sent:
+class Sent(AboutStudy):
     """One report that has passed all checks of its own."""
 
     live: LiveStudy
@@ -29,7 +44,7 @@ class Sent:
 
 
 @dataclass(frozen=True)
-class Batch:
+class Batch(AboutStudy):
     """Many reports of one stratum, in ascending order of their indices, that have passed all checks."""
 
     live: LiveStudy
@@ -37,6 +52,16 @@ class Batch:
     stratum: int
     indices: Column
     symbols: Column
+
+    @property
+    def rows(self) -> int:  # type: ignore[override]
+        return int(self.indices.size)
+
+    def slices(self) -> Iterator[Batch]:
+        """Parts that each fit into a transaction which nobody minds to wait for."""
+        for start in range(0, max(1, self.indices.size), SLICE):
+            part = slice(start, start + SLICE)
+            yield replace(self, indices=self.indices[part], symbols=self.symbols[part])
 
 
 def is_open(live: LiveStudy, asked: Round) -> bool:
@@ -102,13 +127,7 @@ def _take_batch(connection: Connection, batch: Batch) -> Any:
     outcome = {COUNTED: 0, AGAIN: 0, "different": 0}
     if batch.indices.size == 0:
         return outcome
-    table = schema.reports.c
-    wanted = select(table.index, table.symbol).where(
-        table.round == batch.round.serial,
-        table.stratum == batch.stratum,
-        table.index.between(int(batch.indices[0]), int(batch.indices[-1])),
-    )
-    there, before = two_columns(connection, wanted)
+    there, before = two_columns(connection, _stored(connection, batch))
     known, place, of_batch = np.intersect1d(there, batch.indices, assume_unique=True, return_indices=True)
     same = int((before[place] == batch.symbols[of_batch]).sum())
     outcome[AGAIN], outcome["different"] = same, known.size - same
@@ -122,6 +141,21 @@ def _take_batch(connection: Connection, batch: Batch) -> Any:
     _insert(connection, batch.round.serial, batch.stratum, indices, symbols)
     outcome[COUNTED] = indices.size
     return OnCommit(outcome, lambda: batch.round.count(batch.stratum, indices, symbols))
+
+
+def _stored(connection: Connection, batch: Batch) -> Select[Any]:
+    """What is stored of a batch's participants: as much work as the batch has rows, wherever they lie."""
+    table = schema.reports.c
+    mine = (table.round == batch.round.serial, table.stratum == batch.stratum)
+    first, last = int(batch.indices[0]), int(batch.indices[-1])
+    if last - first < DENSE * batch.indices.size:
+        return select(table.index, table.symbol).where(*mine, table.index.between(first, last))
+    asked = batch.indices.tolist()
+    if connection.dialect.name == "sqlite":
+        listed = select(func.json_each(json.dumps(asked)).table_valued("value").c.value)
+    else:
+        listed = select(func.unnest(cast(bindparam("asked", asked), ARRAY(BigInteger))).column_valued())
+    return select(table.index, table.symbol).where(*mine, table.index.in_(listed))
 
 
 def _insert(connection: Connection, serial: int, stratum: int, indices: Column, symbols: Column) -> None:

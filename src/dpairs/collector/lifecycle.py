@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
-from sqlalchemy import Connection, delete, insert, update
+from sqlalchemy import ColumnElement, Connection, Table, delete, func, insert, select, update
 
 from ..errors import BadParameter, Closed, Conflict, DpairsError, NotEnoughData
+from ..randomness import secret_bytes
 from ..study import Study
 from . import schema
-from .live_study import CLOSED, OPEN, PAIRING, LiveStudy, Round
+from .live_study import CLOSED, DELETED, OPEN, PAIRING, AboutStudy, LiveStudy, Round
 from .tokens import hashed
 from .writer import OnCommit
+
+PURGED = 20_000
+"""Rows of a deleted study that go in one transaction."""
 
 
 @dataclass(frozen=True)
@@ -25,19 +30,24 @@ class Begin:
     question: str
     enrolment: str
     expected: int | None
+    words: dict[str, Any] = field(default_factory=dict)
+    rows = 1
+    retired = False
 
 
 @dataclass(frozen=True)
-class Step:
+class Step(AboutStudy):
     """The next step of a study, from the step that the analyst saw."""
 
     live: LiveStudy
     seen: str
+    prepared: tuple[int, Study] | None = None
+    """The next round's study as it follows from so many reports: to compute it must hold nobody up."""
 
 
 @dataclass(frozen=True)
-class End:
-    """The last step: no more reports, or nothing of the study is kept at all."""
+class End(AboutStudy):
+    """The last step: no more reports, or the study is not there any more."""
 
     studies: dict[str, LiveStudy]
     live: LiveStudy
@@ -45,10 +55,23 @@ class End:
 
 
 @dataclass(frozen=True)
-class Invite:
+class Purge:
+    """Some rows of a deleted study."""
+
+    study: str
+    rows = PURGED
+    retired = False
+
+
+@dataclass(frozen=True)
+class Invite(AboutStudy):
     live: LiveStudy
     codes: tuple[str, ...]
     stratum: int | None
+
+    @property
+    def rows(self) -> int:  # type: ignore[override]
+        return len(self.codes)
 
 
 def step_of(live: LiveStudy) -> str:
@@ -86,10 +109,14 @@ def _begin(connection: Connection, item: Begin) -> Any:
         raise Conflict("this very study is here already; another one needs another public seed")
     if study.protocol.round != 1:
         raise BadParameter("a study begins with its first round; later ones follow from its tally here")
+    table = schema.studies.c
+    if connection.scalar(select(table.state).where(table.id == study.id)) == DELETED:
+        raise Conflict("this very study is just being deleted; try again in a moment")
     created = int(time.time())
     row: dict[str, Any] = {"id": study.id, "title": item.title, "question": item.question, "state": OPEN}
     row |= {"enrolment": item.enrolment, "expected": item.expected, "created": created}
-    connection.execute(insert(schema.studies), row)
+    row |= {"epoch": secret_bytes(16).hex(), "words": item.words}
+    connection.execute(insert(schema.studies), {**row, "words": json.dumps(item.words)})
     serial = _add_round(connection, study.id, study)
     strata = len(study.statistic.strata)
     live = LiveStudy(**row, rounds=[Round(serial, study)], next_index=[0] * strata)
@@ -121,7 +148,9 @@ def _advance(connection: Connection, item: Step) -> Any:
             raise NotEnoughData(f"too few people are enrolled to form a pair: {_enrolled(live)}")
         connection.execute(_state(live, PAIRING))
         return OnCommit(live, lambda: setattr(live, "state", PAIRING))
-    study = live.study.next(live.now.tally)
+    # Reports that came since it was prepared would not be in it.
+    ready = item.prepared is not None and item.prepared[0] == sum(live.now.reports)
+    study = item.prepared[1] if item.prepared and ready else live.study.next(live.now.tally)
     following = Round(_add_round(connection, live.id, study), study)
     return OnCommit(live, lambda: live.rounds.append(following))
 
@@ -135,7 +164,7 @@ def _state(live: LiveStudy, state: str) -> Any:
 
 
 def end(connection: Connection, items: Sequence[End]) -> list[Any]:
-    """Close studies, or delete them."""
+    """Close studies, or begin to delete them."""
     return _each(connection, items, _end)
 
 
@@ -144,18 +173,56 @@ def _end(connection: Connection, item: End) -> Any:
     if not item.forget:
         connection.execute(_state(live, CLOSED))
         return OnCommit(live, lambda: setattr(live, "state", CLOSED))
-    serials = [each.serial for each in live.rounds]
-    for table in (schema.reports, schema.growth):
-        connection.execute(delete(table).where(table.c.round.in_(serials)))
-    for table in (schema.messages, schema.failures, schema.invitations, schema.people, schema.rounds):
-        connection.execute(delete(table).where(table.c.study == live.id))
-    connection.execute(delete(schema.studies).where(schema.studies.c.id == live.id))
+    connection.execute(_state(live, DELETED))
 
     def forget() -> None:
         live.state = CLOSED
         item.studies.pop(live.id, None)
 
     return OnCommit(live, forget)
+
+
+def purge(connection: Connection, items: Sequence[Purge]) -> list[Any]:
+    """Delete some rows of deleted studies; of each, whether there are more."""
+    return [_purge(connection, item.study) for item in items]
+
+
+def _purge(connection: Connection, study: str) -> bool:
+    left = PURGED
+    rounds = connection.scalars(select(schema.rounds.c.serial).where(schema.rounds.c.study == study)).all()
+    stretches: list[tuple[Table, Any, Any]] = []
+    for serial in rounds:
+        stretches += [(schema.reports, schema.reports.c.round == serial, schema.reports.c.index)]
+        stretches += [(schema.growth, schema.growth.c.round == serial, schema.growth.c.reports)]
+    for table, order in (
+        (schema.messages, schema.messages.c.pair),
+        (schema.failures, schema.failures.c.pair),
+        (schema.invitations, schema.invitations.c.code),
+        (schema.people, schema.people.c.index),
+    ):
+        stretches.append((table, table.c.study == study, order))
+    for table, mine, order in stretches:
+        while left > 0 and (gone := _delete_some(connection, table, mine, order, left)):
+            left -= gone
+    if left <= 0:
+        return True
+    connection.execute(delete(schema.rounds).where(schema.rounds.c.study == study))
+    connection.execute(delete(schema.studies).where(schema.studies.c.id == study))
+    return False
+
+
+def _delete_some(
+    connection: Connection, table: Table, mine: ColumnElement[bool], order: Any, most: int
+) -> int:
+    """Delete about so many rows, the first in the order of their keys; how many went."""
+    wanted = [mine]
+    if "stratum" in table.primary_key.columns:
+        first = connection.scalar(select(func.min(table.c.stratum)).where(mine))
+        wanted.append(table.c.stratum == first)
+    end = connection.scalar(select(order).where(*wanted).order_by(order).offset(most).limit(1))
+    if end is not None:
+        wanted.append(order < end)
+    return connection.execute(delete(table).where(*wanted)).rowcount
 
 
 def invite(connection: Connection, items: Sequence[Invite]) -> list[Any]:

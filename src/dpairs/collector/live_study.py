@@ -5,10 +5,12 @@ All of it follows from the tables. Only the writer's thread changes it; others r
 
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,9 +23,11 @@ from ..study import Study
 from ..tally import Tally
 from . import schema
 
-OPEN, PAIRING, CLOSED = "open", "pairing", "closed"
-"""People enrol and answer; people compute in pairs, nobody enrols; nothing more is taken."""
+OPEN, PAIRING, CLOSED, DELETED = "open", "pairing", "closed", "deleted"
+"""People enrol and answer; people compute in pairs, nobody enrols; nothing more is taken; its rows go."""
 SLICE = 2**18
+GATHER = 2**16
+"""Reports that wait to be counted: a batch's columns are held no longer than until so many are there."""
 WRAP = 2**64
 Column = NDArray[np.int64]
 
@@ -45,6 +49,9 @@ class Round:
     reports: list[int] = field(init=False)
     """How many were counted, by stratum."""
     _estimated: tuple[int, Estimate] | None = None
+    charted: int = 0
+    """How many reports the last point of the estimate's history had."""
+    _gathered: int = 0
 
     def __post_init__(self) -> None:
         self._tally = Tally(self.study)
@@ -62,7 +69,8 @@ class Round:
         with self._lock:
             self._waiting.append((stratum, indices, symbols))
             self.reports[stratum] += indices.size
-            if len(self._waiting) >= 4096:
+            self._gathered += indices.size
+            if self._gathered >= GATHER or len(self._waiting) >= 4096:
                 self._fold()
 
     def fold(self) -> None:
@@ -78,7 +86,7 @@ class Round:
                 if self.study.protocol.symbols > WRAP // 2:
                     symbols = symbols.view(np.uint64)
                 self._tally.add_reports(name, indices, symbols)
-        self._waiting = []
+        self._waiting, self._gathered = [], 0
 
     @property
     def tally(self) -> Tally:
@@ -96,6 +104,17 @@ class Round:
         return self._estimated[1]
 
 
+class AboutStudy:
+    """A change about one study."""
+
+    live: LiveStudy
+    rows = 1
+
+    @property
+    def retired(self) -> bool:
+        return self.live.retired
+
+
 @dataclass(eq=False)
 class LiveStudy:
     """One study of the collector's."""
@@ -110,6 +129,12 @@ class LiveStudy:
     rounds: list[Round]
     next_index: list[int]
     """The next free index, by stratum of people."""
+    epoch: str = ""
+    """Random, made when the study begins: whoever begins the same study again begins with new secrets."""
+    words: dict[str, Any] = field(default_factory=dict)
+    """What the analyst calls things, for the participant's page."""
+    retired: bool = False
+    """Whether it was dropped from memory, because another collector took over."""
 
     @property
     def now(self) -> Round:
@@ -188,7 +213,8 @@ class Matched:
 def load(connection: Connection) -> dict[str, LiveStudy]:
     """All studies, from the tables."""
     found: dict[str, LiveStudy] = {}
-    for row in connection.execute(select(schema.studies).order_by(schema.studies.c.created)).mappings():
+    rows = connection.execute(select(schema.studies).order_by(schema.studies.c.created)).mappings().all()
+    for row in rows:
         wanted = select(schema.rounds.c.serial, schema.rounds.c.body).where(
             schema.rounds.c.study == row["id"]
         )
@@ -197,7 +223,8 @@ def load(connection: Connection) -> dict[str, LiveStudy]:
             for serial, body in connection.execute(wanted.order_by(schema.rounds.c.number))
         ]
         strata = len(rounds[0].study.statistic.strata)
-        live = LiveStudy(**row, rounds=rounds, next_index=[0] * strata)
+        stored_row = {**row, "words": json.loads(row["words"])}
+        live = LiveStudy(**stored_row, rounds=rounds, next_index=[0] * strata)
         last = func.max(schema.people.c.index + schema.people.c.count)
         enrolled = select(schema.people.c.stratum, last).where(schema.people.c.study == live.id)
         for stratum, end in connection.execute(enrolled.group_by(schema.people.c.stratum)):
@@ -216,25 +243,34 @@ def recount(connection: Connection, into: Round) -> None:
     for stratum, indices, symbols in committed(connection, into, SLICE):
         into.count(stratum, indices, symbols)
         into.fold()
+        connection.rollback()  # no transaction is left open meanwhile
 
 
 def committed(connection: Connection, asked: Round, size: int) -> Iterator[tuple[int, Column, Column]]:
     """A round's stored reports by stratum and index, in slices of at most ``size``."""
-    table = schema.reports.c
-    for stratum in range(len(asked.study.strata)):
+    place: tuple[int, int] = (0, -1)
+    while (part := following(connection, asked, place, size)) is not None:
+        yield part
+        place = part[0], int(part[1][-1])
+
+
+def following(
+    connection: Connection, asked: Round, place: tuple[int, int], size: int
+) -> tuple[int, Column, Column] | None:
+    """The reports of one stratum that come next after a stratum and an index, if any are left."""
+    table, (first, after) = schema.reports.c, place
+    for stratum in range(first, len(asked.study.strata)):
+        wanted = (
+            select(table.index, table.symbol)
+            .where(table.round == asked.serial, table.stratum == stratum, table.index > after)
+            .order_by(table.index)
+            .limit(size)
+        )
+        indices, symbols = two_columns(connection, wanted)
+        if indices.size:
+            return stratum, indices, symbols
         after = -1
-        while True:
-            wanted = (
-                select(table.index, table.symbol)
-                .where(table.round == asked.serial, table.stratum == stratum, table.index > after)
-                .order_by(table.index)
-                .limit(size)
-            )
-            indices, symbols = two_columns(connection, wanted)
-            if indices.size == 0:
-                break
-            yield stratum, indices, symbols
-            after = int(indices[-1])
+    return None
 
 
 def two_columns(connection: Connection, wanted: Select[int, int]) -> tuple[Column, Column]:

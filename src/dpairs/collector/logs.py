@@ -30,6 +30,7 @@ def configure(level: str = "info") -> None:
             foreign_pre_chain=shared,
             processors=[
                 structlog.stdlib.ProcessorFormatter.remove_processors_meta,
+                structlog.processors.format_exc_info,
                 structlog.processors.JSONRenderer(),
             ],
         )

@@ -51,6 +51,37 @@ class Planned(BaseModel):
     curves: dict[str, Any] | None = None
 
 
+Text = Annotated[str, Field(max_length=300, pattern=WORDS)]
+Long = Annotated[str, Field(max_length=2000, pattern=WORDS)]
+
+
+class Asked(Strict):
+    """One question in the participant's words."""
+
+    question: Text = ""
+    unit: Text = ""
+    """What a number counts: kilograms, euros a month."""
+    low: Text = ""
+    """What the lowest answer means."""
+    high: Text = ""
+    """What the highest answer means."""
+    answers: dict[Text, Text] = Field(default_factory=dict, max_length=1000)
+    """What each value of a list is called, by the value as text."""
+
+
+class StudyWords(Strict):
+    """What the analyst calls things: the participant's page shows these, and none of the field's words."""
+
+    organisation: Text = ""
+    purpose: Long = ""
+    contact: Text = ""
+    group_question: Text = ""
+    groups: dict[Name, Text] = Field(default_factory=dict, max_length=100)
+    """What each public group is called, by its name in the study."""
+    columns: dict[Name, Asked] = Field(default_factory=dict, max_length=10)
+    """Each question, by its column."""
+
+
 class NewStudy(Strict):
     """A study to begin: a study's JSON, as the planner or `dpairs study create` gives it."""
 
@@ -59,6 +90,7 @@ class NewStudy(Strict):
     enrolment: Literal["open", "invited"] = "open"
     people: People | None = None
     """How many people are expected."""
+    words: StudyWords = Field(default_factory=StudyWords)
     study: dict[str, Any]
 
 
@@ -80,6 +112,9 @@ class PublicStudy(BaseModel):
     """What a participant's device asks for; it does not leave the device."""
     study: dict[str, Any]
     """The study of the current round: all that a device needs."""
+    words: StudyWords
+    link: str
+    """What people are given: it works from outside if the collector knows its own address."""
     claim: dict[str, Any]
     promise: str
     """The privacy claim as a sentence."""

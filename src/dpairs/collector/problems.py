@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel
 from starlette.exceptions import HTTPException
-from starlette.responses import Response
+from starlette.responses import FileResponse, Response
 
 from .. import errors
 
+MISSING = Path(__file__).parent / "web" / "missing.html"
 STATUS: dict[type[errors.DpairsError], int] = {
     errors.NotAllowed: 401,
     errors.NotYours: 403,
@@ -31,6 +33,7 @@ STATUS: dict[type[errors.DpairsError], int] = {
     errors.InvalidInput: 422,
     errors.TooMany: 429,
     errors.Unavailable: 503,
+    errors.ServiceError: 500,
 }
 WORDS = {
     401: "No token, or one that is not known.",
@@ -76,7 +79,7 @@ def answer(error: errors.DpairsError) -> Response:
 
 
 def install(app: FastAPI) -> None:
-    """Make every error of an app have that shape."""
+    """Make every error of an app have that shape; what nobody expected is answered by `Limits`."""
 
     @app.exception_handler(errors.DpairsError)
     async def ours(_: Request, error: errors.DpairsError) -> Response:
@@ -89,7 +92,10 @@ def install(app: FastAPI) -> None:
         return answer(errors.BadValue(f"{place} cannot be used: {first['msg'].lower()}"))
 
     @app.exception_handler(HTTPException)
-    async def http(_: Request, error: HTTPException) -> Response:
+    async def http(request: Request, error: HTTPException) -> Response:
+        page = request.method == "GET" and "text/html" in request.headers.get("accept", "")
+        if error.status_code in (404, 405) and page and not request.url.path.startswith("/api/"):
+            return FileResponse(MISSING, 404)
         if error.status_code == 400:
             return answer(errors.BadValue("the request cannot be read as JSON"))
         if error.status_code == 404:

@@ -11,7 +11,6 @@ other answer would tell it whether the value is one of them.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -23,7 +22,7 @@ from ..errors import Closed, Conflict, DpairsError, NotFound, NotYours, TooLarge
 from ..garbled.session import Collector, message_sizes
 from ..garbled.wire import Kind
 from . import schema
-from .live_study import CLOSED, PAIRING, LiveStudy
+from .live_study import CLOSED, PAIRING, AboutStudy, LiveStudy
 from .tokens import Holder
 from .writer import OnCommit
 
@@ -34,16 +33,29 @@ SENDER = {Kind.OFFER: "garbler", Kind.CHOICE: "evaluator", Kind.CIRCUIT: "garble
 SENDER |= {Kind.TABLE: "garbler", Kind.LABELS: "evaluator"}
 TO_PARTNER = (Kind.OFFER, Kind.CHOICE, Kind.CIRCUIT)
 WAITING, DONE, REFUSED = "waiting", "done", "refused"
+EXPIRED = 1000
+"""Pairs that expire in one transaction."""
 
 
 @dataclass(frozen=True)
-class Message:
+class Message(AboutStudy):
     """A message of a pair, from whom it must be from."""
 
     live: LiveStudy
     pair: int
     kind: Kind
     body: bytes
+    at: int
+    """When it came, by the clock of the lease, which nobody can set ahead."""
+
+
+@dataclass(frozen=True)
+class Expiry:
+    """Pairs whose oldest message came before then are over."""
+
+    before: int
+    rows = 1
+    retired = False
 
 
 def addressed(live: LiveStudy, holder: Holder, number: int, kind: Kind, sends: bool) -> None:
@@ -99,7 +111,7 @@ def _deliver(connection: Connection, message: Message) -> Any:
             return WAITING
         raise Conflict(f"another message of this kind was sent for pair {number} before")
     row = {"study": live.id, "pair": number, "kind": int(message.kind), "body": message.body}
-    connection.execute(insert(table), {**row, "at": int(time.time())})
+    connection.execute(insert(table), {**row, "at": message.at})
     there[message.kind] = message.body
     if Kind.TABLE not in there or Kind.LABELS not in there:
         return WAITING
@@ -148,11 +160,11 @@ def fetch(connection: Connection, live: LiveStudy, number: int, kind: Kind) -> b
     return body
 
 
-def expire(connection: Connection, cutoffs: Sequence[int]) -> list[Any]:
-    """Delete the messages of pairs whose oldest message is older than the cutoff; such pairs are over."""
+def expire(connection: Connection, expiries: Sequence[Expiry]) -> list[Any]:
+    """Delete the messages of pairs whose oldest message is too old; such pairs are over. Some at a time."""
     table, found = schema.messages, []
-    for cutoff in cutoffs:
-        old = select(table.c.study, table.c.pair).where(table.c.at < cutoff).distinct()
+    for expiry in expiries:
+        old = select(table.c.study, table.c.pair).where(table.c.at < expiry.before).distinct().limit(EXPIRED)
         rows = connection.execute(old).all()
         for study, pair in rows:
             connection.execute(delete(table).where(table.c.study == study, table.c.pair == pair))

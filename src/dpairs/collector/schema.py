@@ -25,7 +25,18 @@ meta = Table(
     Column("name", String(40), primary_key=True),
     Column("value", LargeBinary, nullable=False),
 )
-"""The key of participants' secrets, and the hash of the analyst's token."""
+"""The key of participants' secrets, the epoch of the database, and the hash of the analyst's token."""
+
+lease = Table(
+    "lease",
+    metadata,
+    Column("id", Integer, primary_key=True, autoincrement=False),
+    Column("epoch", BigInteger, nullable=False),
+    Column("serial", BigInteger, nullable=False),
+    Column("holder", String(200)),
+    Column("clock", BigInteger, nullable=False),
+)
+"""One row: who may write, how many commits there were, and the seconds that were served. See `lease`."""
 
 studies = Table(
     "studies",
@@ -37,6 +48,8 @@ studies = Table(
     Column("enrolment", String(10), nullable=False),
     Column("expected", BigInteger),
     Column("created", BigInteger, nullable=False),
+    Column("epoch", String(32), nullable=False),
+    Column("words", Text, nullable=False),
 )
 """A study with all its rounds; its id is the first round's."""
 

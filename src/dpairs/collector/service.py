@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import hmac
+import os
+import platform
 import time
+from collections.abc import Callable, Coroutine
+from typing import Any
 
 import structlog
 from anyio import to_thread
-from sqlalchemy import delete, insert, select
+from sqlalchemy import Connection, delete, insert, select
+from sqlalchemy.exc import SQLAlchemyError
 
-from ..errors import NotAllowed, NotFound
+from ..errors import DpairsError, NotAllowed, NotFound, Unavailable
 from ..randomness import secret_bytes
-from . import estimate_history, relay, schema
-from .database import Database
-from .live_study import CLOSED, LiveStudy, load
+from . import database, estimate_history, lifecycle, relay, schema
+from .bodies import Budget
+from .database import Database, cause
+from .lease import STANDBY, Lease
+from .live_study import CLOSED, DELETED, LiveStudy, load
 from .metrics import Metrics
 from .settings import Settings
 from .tokens import Secrets, hashed, new_token
@@ -39,37 +45,88 @@ class Service:
         self.settings = settings
         self.database = Database(settings.database)
         self.token: str | None = None
-        try:
-            key, self._analyst = self._keys(new_analyst)
-            self.secrets = Secrets(key)
-            with self.database.reading() as connection:
-                self.studies: dict[str, LiveStudy] = load(connection)
-        except BaseException:
-            self.database.close()
-            raise
-        self.writer = Writer(self.database.engine)
+        self._new_analyst = new_analyst
+        self.secrets, self._analyst = Secrets(b"", ""), b""
+        self.studies: dict[str, LiveStudy] = {}
+        self._deleted: list[str] = []
+        """Studies whose rows are still to go."""
+        self.lease = Lease(self.database, f"{platform.node()[:100]} process {os.getpid()}")
+        self.writer = Writer(self.database, self.lease, self._load, self._drop)
+        self.budget = Budget(settings.body_memory)
         self.metrics = Metrics(self)
         self.arrived = asyncio.Event()
         """Set, and replaced, whenever a message of a pair arrives."""
         self._tasks: list[asyncio.Task[None]] = []
         self.planning = asyncio.Semaphore(1)
+        self.exporting = asyncio.Semaphore(2)
+        try:
+            self._wait_for_lease()
+        except SQLAlchemyError as error:
+            self.database.close()
+            raise Unavailable(f"the database cannot be used: {cause(error)}") from None
+        except BaseException:
+            self.database.close()
+            raise
+        self.writer.start()
 
-    def _keys(self, new_analyst: bool) -> tuple[bytes, bytes]:
-        """The key of participants' secrets and the hash of the analyst's token; made at the first start."""
-        with self.database.engine.begin() as connection:
-            known = {row.name: row.value for row in connection.execute(select(schema.meta))}
-            if "key" not in known:
-                known["key"] = secret_bytes()
-                connection.execute(insert(schema.meta), {"name": "key", "value": known["key"]})
-            if new_analyst or "analyst" not in known:
-                self.token = new_token()
-                known["analyst"] = hashed(self.token)
-                connection.execute(delete(schema.meta).where(schema.meta.c.name == "analyst"))
-                connection.execute(insert(schema.meta), {"name": "analyst", "value": known["analyst"]})
-        return known["key"], known["analyst"]
+    def _wait_for_lease(self) -> None:
+        """Begin to serve; or as a standby, if another collector does and this one may wait for it."""
+        deadline = time.monotonic() + database.PATIENCE
+        while not self.writer.take_over():
+            if self.settings.standby:
+                log.info("standing by")
+                return
+            if time.monotonic() > deadline:
+                raise Unavailable(
+                    "another collector uses this database: one process serves one database, others stand by"
+                )
+            time.sleep(0.1)
+
+    def _load(self) -> None:
+        """Read everything that is kept in memory: by the writer's thread, after taking over."""
+        began = time.monotonic()
+        with self.lease.alone:
+            with self.database.writing() as connection:
+                self.lease.renew(connection)
+                key, epoch, self._analyst = self._keys(connection)
+            self.lease.committed(began)
+        self.secrets = Secrets(key, epoch)
+        with self.database.reading(long=True) as connection:
+            found = load(connection)
+        self._deleted = [name for name, live in found.items() if live.state == DELETED]
+        self.studies.clear()
+        self.studies.update({name: live for name, live in found.items() if live.state != DELETED})
+
+    def _drop(self) -> None:
+        """Forget what is in memory: another collector changes what it stands for."""
+        for live in self.studies.values():
+            live.retired = True
+        self.studies.clear()
+
+    def _keys(self, connection: Connection) -> tuple[bytes, str, bytes]:
+        """The key of participants' secrets, the database's epoch and the hash of the analyst's token."""
+        known = {row.name: row.value for row in connection.execute(select(schema.meta))}
+        if "key" not in known:
+            known["key"] = secret_bytes()
+            known["epoch"] = secret_bytes(16)
+            for name in ("key", "epoch"):
+                connection.execute(insert(schema.meta), {"name": name, "value": known[name]})
+        if self._new_analyst or "analyst" not in known:
+            self.token = new_token()
+            known["analyst"] = hashed(self.token)
+            connection.execute(delete(schema.meta).where(schema.meta.c.name == "analyst"))
+            connection.execute(insert(schema.meta), {"name": "analyst", "value": known["analyst"]})
+            self._new_analyst = False
+        return known["key"], known.get("epoch", b"").hex(), known["analyst"]
+
+    def check(self) -> None:
+        """Refuse to speak for a database that another collector may serve by now."""
+        if not self.lease.valid:
+            raise Unavailable("the database does not answer now; try again" if self.lease.held else STANDBY)
 
     def find(self, study: str) -> LiveStudy:
         """A study by its id."""
+        self.check()
         live = self.studies.get(study)
         if live is None:
             raise NotFound("there is no such study here")
@@ -77,6 +134,7 @@ class Service:
 
     def check_analyst(self, token: str | None) -> None:
         """Refuse whoever is not the analyst."""
+        self.check()
         if token is None:
             raise NotAllowed("this needs the analyst's token, as a bearer token")
         if not hmac.compare_digest(hashed(token), self._analyst):
@@ -84,7 +142,8 @@ class Service:
 
     async def start(self) -> None:
         """Begin what runs beside requests."""
-        self._tasks = [asyncio.create_task(self._grow()), asyncio.create_task(self._clean())]
+        beside = ((self._grow, LOOK), (self._clean, CLEAN), (self._give_up, 0.25))
+        self._tasks = [asyncio.create_task(self._repeat(work, pause)) for work, pause in beside]
         log.info("started", studies=len(self.studies))
 
     async def stop(self) -> None:
@@ -105,25 +164,42 @@ class Service:
         self.arrived.set()
         self.arrived = asyncio.Event()
 
-    async def _grow(self) -> None:
-        last: dict[int, int] = {}
+    async def purge(self, study: str) -> None:
+        """Delete the rows of a deleted study, some at a time, so that others are not held up."""
+        while await self.writer.do(lifecycle.purge, lifecycle.Purge(study)):
+            pass
+
+    async def _repeat(self, work: Callable[[], Coroutine[Any, Any, None]], pause: float) -> None:
         while True:
-            for live in list(self.studies.values()):
-                asked = live.now
-                if live.state == CLOSED and asked.serial in last:
-                    continue
-                if estimate_history.due(asked, last.get(asked.serial, 0)):
-                    with contextlib.suppress(Exception):
-                        point = await to_thread.run_sync(estimate_history.measure, asked)
-                        await self.writer.do(estimate_history.keep, point)
-                        last[asked.serial] = point.reports
-            await asyncio.sleep(LOOK)
+            try:
+                await work()
+            except DpairsError as error:
+                if self.lease.valid:
+                    log.warning("put off", work=work.__name__.strip("_"), reason=str(error))
+            except SQLAlchemyError as error:
+                log.error("put off", work=work.__name__.strip("_"), reason=cause(error))
+            except Exception:
+                log.exception("failed", work=work.__name__.strip("_"))
+            await asyncio.sleep(pause)
+
+    async def _give_up(self) -> None:
+        if not self.lease.valid:
+            self.writer.give_up()
+
+    async def _grow(self) -> None:
+        for live in list(self.studies.values()):
+            asked = live.now
+            if (live.state != CLOSED or asked.charted == 0) and estimate_history.due(asked):
+                point = await to_thread.run_sync(estimate_history.measure, asked)
+                await self.writer.do(estimate_history.keep, point)
+                asked.charted = point.reports
 
     async def _clean(self) -> None:
-        while True:
-            cutoff = int(time.time() - 3600 * self.settings.message_hours)
-            with contextlib.suppress(Exception):
-                expired = await self.writer.do(relay.expire, cutoff)
-                if expired:
-                    log.info("pairs expired", pairs=expired)
-            await asyncio.sleep(CLEAN)
+        if not self.lease.valid:
+            return
+        for study in list(self._deleted):
+            await self.purge(study)
+            self._deleted.remove(study)
+        expiry = relay.Expiry(self.lease.clock - int(3600 * self.settings.message_hours))
+        while expired := await self.writer.do(relay.expire, expiry):
+            log.info("pairs expired", pairs=expired)

@@ -1,40 +1,125 @@
-"""What whoever starts a collector may set."""
+"""What whoever starts a collector may set: by options, by environment variables, or in one file."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+from urllib.parse import urlsplit
 
 from ..errors import BadParameter
-from ..formats.checks import real
+from ..formats import files
+from ..formats.checks import choice, real
 
+SIZES = ("body_limit", "batch_limit", "body_memory", "burst")
+SECONDS = ("body_seconds", "answer_seconds", "message_hours")
 SQLITE = "sqlite:///dpairs.sqlite"
+LEVELS = ("debug", "info", "warning", "error")
+PREFIX = "DPAIRS_"
+"""Of environment variables: DPAIRS_RATE sets ``rate``."""
 
 
 @dataclass(frozen=True)
 class Settings:
-    """Where it stores, and what it refuses."""
+    """Where it listens and stores, and what it refuses."""
 
     database: str = SQLITE
     """An address as SQLAlchemy takes it; `sqlite:///file` or `postgresql+psycopg://user@host/name`."""
-    body_limit: int = 2**20
-    """Bytes of an ordinary request."""
-    batch_limit: int = 64 * 2**20
-    """Bytes of a gateway's batch."""
-    body_seconds: float = 20.0
-    """How long a request may take to arrive."""
-    answer_seconds: float = 60.0
-    """How long an answer may take."""
+    host: str = "127.0.0.1"
+    """The address to listen on."""
+    port: int = 8000
+    """The port to listen on; 0 takes a free one."""
+    public_url: str = ""
+    """Where people outside reach this collector, such as https://studies.example.org."""
+    behind: str = "127.0.0.1"
+    """Addresses of proxies whose X-Forwarded-For is believed."""
+    standby: bool = False
+    """Whether to wait, as long as it takes, while another collector serves the same database."""
     rate: float = 50.0
     """Requests a second from one address, over some seconds; 0 means any number."""
     burst: int = 500
     """Requests at once from one address."""
+    body_limit: int = 2**20
+    """Bytes of an ordinary request."""
+    batch_limit: int = 64 * 2**20
+    """Bytes of a gateway's batch."""
+    body_memory: int = 384 * 2**20
+    """Bytes of memory that all large bodies take together; a body counts three times."""
+    body_seconds: float = 20.0
+    """How long a request may take to arrive."""
+    answer_seconds: float = 60.0
+    """How long an answer may take to begin, and to go on."""
     message_hours: float = 14 * 24.0
     """How long the mailbox keeps a message that nobody fetches."""
+    log_level: str = "info"
+    """debug, info, warning or error."""
 
     def __post_init__(self) -> None:
         """Refuse what makes no sense."""
-        for name in ("body_limit", "batch_limit", "body_seconds", "answer_seconds", "burst", "message_hours"):
+        for name in (*SIZES, *SECONDS):
             if real(name, getattr(self, name)) <= 0:
                 raise BadParameter(f"{name} must be above 0, not {getattr(self, name)}")
         if real("rate", self.rate) < 0:
             raise BadParameter(f"rate must not be negative, as {self.rate} is")
+        if not 0 <= self.port <= 65535:
+            raise BadParameter(f"port must be from 0 to 65535, not {self.port}")
+        choice("log_level", self.log_level, LEVELS)
+        if self.public_url:
+            _check_url(self.public_url)
+
+
+def configured(given: Mapping[str, Any], environment: Mapping[str, str], file: str | None = None) -> Settings:
+    """Settings as they are given; else from the environment; else from a file in TOML; else the defaults."""
+    known: dict[str, Any] = _file(file) if file else {}
+    for each in fields(Settings):
+        text = environment.get(PREFIX + each.name.upper())
+        if text is not None:
+            known[each.name] = _parsed(each.name, text)
+    known |= {name: value for name, value in given.items() if value is not None}
+    return Settings(**known)
+
+
+def _file(path: str) -> dict[str, Any]:
+    try:
+        content = tomllib.loads(files.read(path, "the settings").decode())
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise BadParameter(f"the settings {path} are not TOML: {error}") from None
+    kinds = {each.name: type(each.default) for each in fields(Settings)}
+    for name, value in content.items():
+        if name not in kinds:
+            raise BadParameter(f"the settings {path} have {name!r}; there are {', '.join(kinds)}")
+        if kinds[name] is float and type(value) is int:
+            content[name] = float(value)
+        elif type(value) is not kinds[name]:
+            raise BadParameter(f"{name} in the settings {path} must be of the kind {kinds[name].__name__}")
+    return content
+
+
+def _parsed(name: str, text: str) -> Any:
+    kind = type(getattr(Settings, name))
+    if kind is bool:
+        if text.lower() not in ("0", "1", "no", "yes", "false", "true"):
+            raise BadParameter(f"{PREFIX}{name.upper()} must be yes or no, not {text!r}")
+        return text.lower() in ("1", "yes", "true")
+    try:
+        return kind(text)
+    except ValueError:
+        raise BadParameter(f"{PREFIX}{name.upper()} must be a number, not {text!r}") from None
+
+
+def _check_url(address: str) -> None:
+    try:
+        parts = urlsplit(address)
+        good = parts.scheme in ("http", "https") and bool(parts.hostname)
+        good = good and not (parts.path.strip("/") or parts.query or parts.fragment or parts.username)
+    except ValueError:
+        good = False
+    if not good:
+        raise BadParameter(f"public_url must be like https://studies.example.org, not {address!r}")
+
+
+def is_local(address: str) -> bool:
+    """Whether an address works on this machine only."""
+    name = urlsplit(address).hostname or ""
+    return name in ("localhost", "::1", "0.0.0.0", "::") or name.startswith("127.")  # noqa: S104

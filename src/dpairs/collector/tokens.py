@@ -10,6 +10,7 @@ import base64
 import hashlib
 import hmac
 from dataclasses import dataclass
+from typing import Protocol
 
 from ..errors import NotAllowed, NotYours
 from ..randomness import secret_bytes
@@ -30,6 +31,13 @@ class Holder:
     count: int = 1
 
 
+class Keyed(Protocol):
+    """A study, as far as its secrets go."""
+
+    id: str
+    epoch: str
+
+
 def new_token() -> str:
     """A token for an analyst."""
     return base64.urlsafe_b64encode(secret_bytes(TOKEN)).decode()
@@ -47,20 +55,24 @@ def hashed(token: str) -> bytes:
 
 
 class Secrets:
-    """The secrets of all participants, from one key."""
+    """The secrets of all participants, from one key and from the epochs of the database and of the study.
 
-    def __init__(self, key: bytes) -> None:
-        self._key = key
+    A study that is begun anew, and a database that was restored, give the same indices again. Their epochs
+    are new then, so that no index has two people with a secret that is taken.
+    """
+
+    def __init__(self, key: bytes, epoch: str) -> None:
+        self._key, self._epoch = key, epoch
 
     def __repr__(self) -> str:
         return "Secrets()"
 
-    def make(self, study: str, holder: Holder) -> str:
+    def make(self, study: Keyed, holder: Holder) -> str:
         """The secret of a participant or gateway: whom it is for, and a code that only the key gives."""
         name = f"{holder.kind}.{holder.stratum}.{holder.index}.{holder.count}"
         return f"{name}.{self._mac(study, name)}"
 
-    def read(self, study: str, token: str | None) -> Holder:
+    def read(self, study: Keyed, token: str | None) -> Holder:
         """Whom a token of this study belongs to."""
         if token is None:
             raise NotAllowed("this needs the secret that was given at enrolment, as a bearer token")
@@ -71,14 +83,20 @@ class Secrets:
         kind, stratum, index, count = name.split(".")
         return Holder(kind, int(stratum), int(index), int(count))
 
-    def participant(self, study: str, token: str | None) -> Holder:
+    def participant(self, study: Keyed, token: str | None) -> Holder:
         """The same, of one person."""
         holder = self.read(study, token)
         if holder.kind != "person":
             raise NotYours("a gateway sends batches, not single reports or messages")
         return holder
 
-    def _mac(self, study: str, name: str) -> str:
-        return hmac.new(self._key, f"{study}/{name}".encode(errors="replace"), hashlib.sha256).hexdigest()[
-            :40
-        ]
+    def gateway(self, study: Keyed, token: str | None) -> Holder:
+        """The same, of a gateway."""
+        holder = self.read(study, token)
+        if holder.kind != "gateway":
+            raise NotYours("batches are a gateway's: a participant sends single reports")
+        return holder
+
+    def _mac(self, study: Keyed, name: str) -> str:
+        text = f"{self._epoch}{study.epoch}{study.id}/{name}".encode(errors="replace")
+        return hmac.new(self._key, text, hashlib.sha256).hexdigest()[:40]

@@ -1,22 +1,23 @@
-"""What is shown of a study: pure functions from what is stored to what is answered."""
+"""What is shown of a study: pure functions from what was read to what is answered."""
 
 from __future__ import annotations
 
-import contextlib
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from sqlalchemy import Connection
 
-from ..errors import DpairsError, NotFound
+from ..errors import DpairsError
 from ..privacy import PrivacyClaim
-from . import estimate_history, models, relay
+from . import models
+from .estimate_history import Point
 from .lifecycle import next_step, step_of
-from .live_study import OPEN, LiveStudy
+from .live_study import LiveStudy
 
 
-def public(live: LiveStudy) -> models.PublicStudy:
+def public(live: LiveStudy, base: str) -> models.PublicStudy:
+    """A study for everybody; ``base`` is where people reach the collector."""
     study = live.study
     return models.PublicStudy(
         id=live.id,
@@ -32,6 +33,8 @@ def public(live: LiveStudy) -> models.PublicStudy:
         strata=list(live.strata),
         columns=list(study.statistic.private_columns),
         study=json.loads(study.to_json()),
+        words=models.StudyWords.model_validate(live.words),
+        link=f"{base}/take-part/{live.id}",
         claim=study.privacy.to_json(),
         promise=promise(study.privacy),
     )
@@ -66,8 +69,10 @@ def summary(live: LiveStudy) -> models.Summary:
     )
 
 
-def progress(connection: Connection, live: LiveStudy) -> models.Progress:
-    """All that an analyst watches."""
+def progress(
+    live: LiveStudy, base: str, histories: Sequence[Sequence[Point]], pairs: dict[str, int] | None
+) -> models.Progress:
+    """All that an analyst watches: ``histories`` are the estimate's, by round; ``pairs`` how they stand."""
     estimate: dict[str, Any] | None = None
     why_not: str | None = None
     try:
@@ -75,8 +80,7 @@ def progress(connection: Connection, live: LiveStudy) -> models.Progress:
     except DpairsError as error:
         why_not = str(error)
     stages = []
-    for each in live.rounds:
-        points = estimate_history.points(connection, each.serial)
+    for each, points in zip(live.rounds, histories, strict=False):  # a round may have begun since
         stages.append(
             models.Stage(
                 number=each.study.protocol.round,
@@ -86,12 +90,8 @@ def progress(connection: Connection, live: LiveStudy) -> models.Progress:
                 growth=[(point.reports, point.at, point.value, point.standard_error) for point in points],
             )
         )
-    pairs: dict[str, int] | None = None
-    if live.of_pairs and live.state != OPEN:
-        with contextlib.suppress(NotFound):  # closed before there were two
-            pairs = relay.drop_outs(connection, live)
     return models.Progress(
-        study=public(live),
+        study=public(live, base),
         expected=live.expected,
         enrolled=dict(zip(live.strata, live.next_index, strict=True)),
         stages=stages,

@@ -3,6 +3,9 @@
 A request waits until its own change is on the disk. While a commit runs, others queue up and share the next
 one, so durability costs one flush for all of them (group commit). Everything that decides over a change, such
 as whether a round is open, is decided here, one after another, so there is nothing to race with.
+
+The thread also keeps the lease. Without it nothing is written: what was loaded is dropped, every change is
+refused, and the thread waits to take over again, which loads everything anew.
 """
 
 from __future__ import annotations
@@ -11,23 +14,46 @@ import asyncio
 import contextlib
 import queue
 import threading
-from collections.abc import Callable, Sequence
-from typing import Any
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Protocol
 
 import structlog
-from sqlalchemy import Connection, Engine
+from sqlalchemy import Connection
+from sqlalchemy.exc import DBAPIError, IntegrityError, SQLAlchemyError
 
 from ..errors import DpairsError, Unavailable
+from .database import Database, cause
+from .lease import RENEW, STANDBY, Lease, LeaseLost
 
 MOST = 4096
 """Changes in one transaction."""
+MOST_ROWS = 2**16
+"""Rows in one transaction, but for a single change: others wait no longer than these take."""
+RETRY = 0.25
+"""Seconds between attempts to reach a database, or to take over."""
+log = structlog.get_logger()
+
+
+class Change(Protocol):
+    """What a handler is given."""
+
+    @property
+    def rows(self) -> int:
+        """About how many rows it stores."""
+
+    @property
+    def retired(self) -> bool:
+        """Whether it is about something that was loaded before this collector took over."""
+
+
 Handler = Callable[[Connection, Sequence[Any]], list[Any]]
 """Applies changes of one kind, in order, and says what came of each: a result, or a `DpairsError`.
 
 It may raise a `DpairsError` when it is given one change. What follows from a commit, such as counting, it
 returns in an `OnCommit`: a handler itself changes nothing but the database.
 """
-log = structlog.get_logger()
+Work = tuple[Handler, Any, "asyncio.Future[Any]"]
 
 
 class OnCommit:
@@ -40,18 +66,38 @@ class OnCommit:
 class Writer:
     """A queue of changes and the thread that commits them."""
 
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
-        self._queue: queue.SimpleQueue[tuple[Handler, Any, asyncio.Future[Any]] | None] = queue.SimpleQueue()
+    def __init__(
+        self, database: Database, lease: Lease, load: Callable[[], None], drop: Callable[[], None]
+    ) -> None:
+        """``load`` is called after every taking over, ``drop`` when the lease is lost."""
+        self._database, self._lease, self._load, self._drop = database, lease, load, drop
+        self._queue: queue.SimpleQueue[Work | None] = queue.SimpleQueue()
+        self._put_off: Work | None = None
+        self._pending: set[asyncio.Future[Any]] = set()
+        self._ending = threading.Event()
         self._thread = threading.Thread(target=self._run, name="writer", daemon=True)
-        self._thread.start()
         self.commits = 0
+
+    def start(self) -> None:
+        self._thread.start()
 
     async def do(self, handler: Handler, item: Any) -> Any:
         """Apply one change durably; its result, or its error."""
+        if not self._lease.valid:
+            raise Unavailable(STANDBY if not self._lease.held else "the database does not answer now")
         future = asyncio.get_running_loop().create_future()
+        self._pending.add(future)
         self._queue.put((handler, item, future))
-        return await future
+        try:
+            return await future
+        finally:
+            self._pending.discard(future)
+
+    def give_up(self) -> None:
+        """Answer those who wait while the database does not: what becomes of their changes is not known."""
+        for future in list(self._pending):
+            if not future.done():
+                future.set_exception(Unavailable("this could not be stored yet; send it again"))
 
     @property
     def waiting(self) -> int:
@@ -59,47 +105,207 @@ class Writer:
         return self._queue.qsize()
 
     def close(self) -> None:
-        """Commit what waits, and stop."""
+        """Commit what waits, let go of the lease, and stop."""
+        self._ending.set()
         self._queue.put(None)
-        self._thread.join()
+        if self._thread.is_alive():
+            self._thread.join()
+        with contextlib.suppress(SQLAlchemyError, DpairsError):
+            self._lease.release()
 
     def _run(self) -> None:
         going = True
         while going:
-            work = [self._queue.get()]
-            while len(work) < MOST and not self._queue.empty():
-                work.append(self._queue.get())
+            if not self._lease.held and not self._take_over():
+                going = self._refuse_all()
+                continue
+            work = self._gather()
             going = None not in work
-            kinds: dict[Handler, list[tuple[Any, asyncio.Future[Any]]]] = {}
-            for each in work:
-                if each is not None:
-                    kinds.setdefault(each[0], []).append(each[1:])
-            # A transaction for each kind of change, so that what one kind decides by is what was committed.
-            for handler, changes in kinds.items():
-                outcomes = self._commit(handler, [item for item, _ in changes])
-                by_loop: dict[asyncio.AbstractEventLoop, list[tuple[asyncio.Future[Any], Any]]] = {}
-                for (_, future), outcome in zip(changes, outcomes, strict=True):
-                    by_loop.setdefault(future.get_loop(), []).append((future, outcome))
-                for loop, settled in by_loop.items():
-                    with contextlib.suppress(RuntimeError):  # the loop was closed; nobody waits there
-                        loop.call_soon_threadsafe(_settle, settled)
+            changes = [each for each in work if each is not None]
+            try:
+                self._commit_all(changes)
+            except Exception:  # a mistake of ours must not end the only thread that writes
+                log.exception("the writer failed")
+                self._lose(LeaseLost("what is in memory cannot be trusted"))
+                _tell(
+                    (future, Unavailable("this could not be stored now; try again")) for *_, future in changes
+                )
+
+    def _gather(self) -> list[Work | None]:
+        """The changes of the next transactions: what waits, or nothing after a while."""
+        work: list[Work | None] = []
+        try:
+            first = self._put_off or self._queue.get(timeout=RENEW)
+            self._put_off = None
+            work.append(first)
+            rows = first[1].rows if first is not None else 0
+            while len(work) < MOST:
+                following = self._queue.get_nowait()
+                rows += following[1].rows if following is not None else 0
+                if rows > MOST_ROWS and following is not None:
+                    self._put_off = following
+                    break
+                work.append(following)
+        except queue.Empty:
+            pass
+        return work
+
+    def _commit_all(self, work: list[Work]) -> None:
+        kinds: dict[Handler, list[tuple[Any, asyncio.Future[Any]]]] = {}
+        for handler, item, future in work:
+            kinds.setdefault(handler, []).append((item, future))
+        # A transaction for each kind of change, so that what one kind decides by is what was committed.
+        if not kinds and not self._database.is_sqlite:
+            kinds[_nothing] = []
+        for handler, changes in kinds.items():
+            outcomes = self._commit(handler, [item for item, _ in changes])
+            _tell(zip([future for _, future in changes], outcomes, strict=True))
 
     def _commit(self, handler: Handler, items: list[Any]) -> list[Any]:
+        if any(item.retired for item in items):
+            current = [item for item in items if not item.retired]
+            found = iter(self._commit(handler, current) if current else [])
+            lost = Unavailable("the database was taken over by another collector meanwhile; try again")
+            return [lost if item.retired else next(found) for item in items]
+        began = time.monotonic()
         try:
-            with self._engine.begin() as connection:
-                outcomes = handler(connection, items)
-            self.commits += 1
+            outcomes = self._transact(handler, items)
+        except LeaseLost as error:
+            self._lose(error)
+            return [Unavailable(str(error))] * len(items)
+        except DpairsError as error:
+            return self._apart(handler, items) if len(items) > 1 else [error] * len(items)
+        except Exception as error:
+            # One bad change must not spoil the others; a database that is gone spoils all of them alike.
+            if len(items) > 1 and (not isinstance(error, DBAPIError) or isinstance(error, IntegrityError)):
+                return self._apart(handler, items)
+            log.error("commit failed", reason=cause(error), change=handler.__name__, changes=len(items))
+            return [Unavailable("this could not be stored now; try again")] * len(items)
+        self._lease.committed(began)
+        self.commits += 1
+        try:
             for outcome in outcomes:
                 if isinstance(outcome, OnCommit):
                     outcome.then()
-            return outcomes
+        except Exception:
+            log.exception("what was committed could not be counted: it is read anew")
+            self._lose(LeaseLost("what is in memory cannot be trusted"))
+        return outcomes
+
+    def _apart(self, handler: Handler, items: list[Any]) -> list[Any]:
+        return [outcome for item in items for outcome in self._commit(handler, [item])]
+
+    def _transact(self, handler: Handler, items: list[Any]) -> list[Any]:
+        """One transaction; an error means that nothing of it is in the database."""
+        doubt: Exception | None = None
+        with contextlib.ExitStack() as stack:
+            connection = stack.enter_context(self._database.transaction())
+            self._lease.renew(connection)
+            outcomes = handler(connection, items)
+            try:
+                connection.commit()
+            except Exception as error:
+                doubt = error
+                with contextlib.suppress(Exception):
+                    connection.invalidate()
+        if doubt is not None:
+            log.warning("a commit is in doubt", reason=cause(doubt), changes=len(items))
+            if not self._settled():
+                raise doubt
+            log.warning("the commit in doubt has happened", changes=len(items))
+        return outcomes
+
+    def _settled(self) -> bool:
+        """Ask until the database says whether the commit has happened."""
+        while True:
+            try:
+                return self._lease.settle()
+            except SQLAlchemyError as error:
+                log.error("a commit is still in doubt", reason=cause(error))
+                if self._ending.wait(RETRY):
+                    raise LeaseLost("the collector ends, and a commit is in doubt") from None
+
+    def _lose(self, error: LeaseLost) -> None:
+        log.error("lease lost", reason=str(error))
+        self._lease.lose()
+        self._drop()
+
+    def _take_over(self) -> bool:
+        try:
+            return not self._ending.is_set() and self.take_over()
         except Exception as error:
-            if len(items) > 1:  # one bad change must not spoil the others
-                return [outcome for item in items for outcome in self._commit(handler, [item])]
-            known = isinstance(error, DpairsError)
-            if not known:
-                log.error("commit failed", reason=type(error).__name__, change=type(items[0]).__name__)
-            return [error if known else Unavailable("this could not be stored now; try again")]
+            log.error("taking over failed", reason=cause(error))
+            self._lease.lose()
+            return False
+
+    def take_over(self) -> bool:
+        """Take the lease, if it is free, and load everything."""
+        if not self._lease.take():
+            return False
+        began = time.monotonic()
+        with self._kept():
+            self._load()
+        self._lease.held = True
+        log.info("took over", epoch=self._lease.epoch, seconds=round(time.monotonic() - began, 3))
+        return True
+
+    @contextlib.contextmanager
+    def _kept(self) -> Iterator[None]:
+        """Renew the lease from another thread, while this one does something long."""
+        ended, lost = threading.Event(), list[Exception]()
+
+        def keep() -> None:
+            while not ended.wait(RENEW):
+                try:
+                    began = time.monotonic()
+                    with self._lease.alone:
+                        self._transact(_nothing, [])
+                        self._lease.committed(began)
+                except LeaseLost as error:
+                    lost.append(error)
+                    return
+                except Exception as error:
+                    log.error("renewal failed", reason=cause(error))
+
+        keeper = threading.Thread(target=keep, name="keeper", daemon=True)
+        if not self._database.is_sqlite:
+            keeper.start()
+        try:
+            yield
+        finally:
+            ended.set()
+            if keeper.is_alive():
+                keeper.join()
+        if lost:
+            raise lost[0]
+
+    def _refuse_all(self) -> bool:
+        """Refuse what waits, for a while; whether to go on."""
+        deadline = time.monotonic() + RETRY
+        refused = [self._put_off] if self._put_off is not None else []
+        self._put_off = None
+        going = True
+        with contextlib.suppress(queue.Empty):
+            while going:
+                work = self._queue.get(timeout=max(0.001, deadline - time.monotonic()))
+                going = work is not None
+                refused += [work] if work is not None else []
+        _tell((future, Unavailable(STANDBY)) for _, _, future in refused)
+        return going
+
+
+def _nothing(_: Connection, __: Sequence[Any]) -> list[Any]:
+    """Only renews the lease."""
+    return []
+
+
+def _tell(settled: Any) -> None:
+    by_loop: dict[asyncio.AbstractEventLoop, list[tuple[asyncio.Future[Any], Any]]] = {}
+    for future, outcome in settled:
+        by_loop.setdefault(future.get_loop(), []).append((future, outcome))
+    for loop, outcomes in by_loop.items():
+        with contextlib.suppress(RuntimeError):  # the loop was closed; nobody waits there
+            loop.call_soon_threadsafe(_settle, outcomes)
 
 
 def _settle(settled: list[tuple[asyncio.Future[Any], Any]]) -> None:

@@ -7,8 +7,10 @@ from typing import Annotated
 from fastapi import Depends, Path, Request
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
+from ..bodies import SMALL
 from ..live_study import LiveStudy
 from ..service import Service
+from ..tokens import Holder
 
 API = "/api/v1"
 bearer = HTTPBearer(auto_error=False, description="The analyst's token, or a participant's secret.")
@@ -21,7 +23,38 @@ def service_of(request: Request) -> Service:
     return service
 
 
-Collector = Annotated[Service, Depends(service_of)]
+Serving = Annotated[Service, Depends(service_of)]
+
+
+def of_anybody(_: Service, __: Request) -> int:
+    """Admits everybody, with a small body."""
+    return SMALL
+
+
+def of_analyst(service: Service, request: Request) -> int:
+    """Admits the analyst."""
+    service.check_analyst(token_of(request))
+    return service.settings.body_limit
+
+
+def of_participant(service: Service, request: Request) -> int:
+    """Admits who has a participant's secret of the study that the path names."""
+    live = service.find(request.path_params["study"])
+    request.state.holder = service.secrets.participant(live, token_of(request))
+    return service.settings.body_limit
+
+
+def of_gateway(service: Service, request: Request) -> int:
+    """Admits who has a gateway's secret of the study that the path names."""
+    live = service.find(request.path_params["study"])
+    request.state.holder = service.secrets.gateway(live, token_of(request))
+    return service.settings.batch_limit
+
+
+def holder_of(request: Request) -> Holder:
+    """Whom the request's secret belongs to: the route has admitted it."""
+    holder: Holder = request.state.holder
+    return holder
 
 
 def token_of(request: Request) -> str | None:
@@ -35,7 +68,7 @@ def bearer_token(header: str) -> str | None:
     return token.strip() if kind.lower() == "bearer" and token.strip() else None
 
 
-def analyst(service: Collector, credentials: Bearer) -> Service:
+def analyst(service: Serving, credentials: Bearer) -> Service:
     """The collector, for its analyst only."""
     service.check_analyst(credentials.credentials if credentials is not None else None)
     return service
@@ -45,7 +78,7 @@ Analyst = Annotated[Service, Depends(analyst)]
 StudyPath = Annotated[str, Path(pattern="^[0-9a-f]{64}$", description="The study's id.")]
 
 
-def study_of(service: Collector, study: StudyPath) -> LiveStudy:
+def study_of(service: Serving, study: StudyPath) -> LiveStudy:
     """The study that a path names."""
     return service.find(study)
 

@@ -2,34 +2,32 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import csv
 import io
 import json
-import os
-import shutil
-import tempfile
+from collections.abc import AsyncIterator, Iterator
 from typing import Annotated, Any, Literal
 
 from anyio import to_thread
 from fastapi import APIRouter, Query
-from fastapi.responses import FileResponse, Response
-from starlette.background import BackgroundTask
+from fastapi.responses import Response, StreamingResponse
 
-from ...data.domains import domain_from_json
-from ...errors import BadParameter, DpairsError
+from ...errors import BadParameter, DpairsError, NotFound, Unavailable
 from ...estimate import Estimate
 from ...formats.canonical import canonical
-from ...planning import Plan, plan
 from ...study import Study
-from .. import lifecycle, models, views
+from .. import estimate_history, export, lifecycle, models, relay, views
+from ..bodies import bounded
 from ..enrolment import EnrolRequest, enrol
-from ..export import write_reports
-from ..live_study import LiveStudy, Round
+from ..live_study import OPEN, LiveStudy, Round
 from ..problems import declared
+from ..service import Service
 from ..tokens import Holder, new_code
-from . import API, Analyst, OfStudy
+from . import API, Analyst, OfStudy, of_analyst
 
-router = APIRouter(prefix=API, tags=["analysts"])
+router = APIRouter(prefix=API, tags=["analysts"], route_class=bounded(of_analyst))
 PARQUET = "application/vnd.apache.parquet"
 
 
@@ -39,69 +37,25 @@ async def list_studies(service: Analyst) -> list[models.Summary]:
     return [views.summary(each) for each in reversed(list(service.studies.values()))]
 
 
-@router.post("/plan", responses=declared(401, 422))
-async def make_plan(service: Analyst, request: models.PlanRequest) -> models.Planned:
-    """Compare all protocols for a study before anybody is asked."""
-    async with service.planning:
-        return await to_thread.run_sync(_plan, request)
-
-
-def _plan(request: models.PlanRequest) -> models.Planned:
-    try:
-        return _planned(request)
-    except DpairsError:
-        raise
-    except (ArithmeticError, ValueError, RecursionError):  # numbers that no study has, such as 1e308
-        raise BadParameter("the planner cannot compute with numbers as large or as small as these") from None
-
-
-def _planned(request: models.PlanRequest) -> models.Planned:
-    domains = tuple(domain_from_json(each) for each in request.domain)
-
-    options: dict[str, Any] = {str(name): value for name, value in request.options.items()}
-
-    def ask(epsilon: float | None, people: Any, error: float | None) -> Plan:
-        return plan(
-            request.statistic,
-            domain=domains,
-            epsilon=epsilon,
-            n=people,
-            error=error,
-            rounds=request.rounds,
-            peers=request.peers,
-            like=request.guess,
-            **options,
-        )
-
-    found = ask(request.epsilon, request.people, request.error)
-    return models.Planned(
-        **found.to_json(),
-        studies={each.protocol: json.loads(each.begin().to_json()) for each in found.options},
-        curves=_curves(found, ask) if request.curves else None,
-    )
-
-
-def _curves(found: Plan, ask: Any) -> dict[str, Any]:
-    """The error of each protocol over people and over epsilon, around what was found."""
-    best = found.options[0]
-    factors = (0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 10.0)
-    by_people, by_epsilon = [], []
-    for factor in factors:
-        sizes = {name: max(2, round(factor * count)) for name, count in best.sizes.items()}
-        made = ask(best.study.epsilon, sizes, None)
-        by_people.append((sum(sizes.values()), {each.protocol: each.error for each in made.options}))
-    for epsilon in (0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0):
-        made = ask(epsilon, best.sizes, None)
-        by_epsilon.append((epsilon, {each.protocol: each.error for each in made.options}))
-    return {"people": by_people, "epsilon": by_epsilon}
-
-
 @router.post("/studies", status_code=201, responses=declared(401, 409, 422))
 async def begin_study(service: Analyst, new: models.NewStudy) -> models.PublicStudy:
     """Begin a study."""
     study = _read(new.study)
-    item = lifecycle.Begin(service.studies, study, new.title, new.question, new.enrolment, new.people)
-    return views.public(await service.writer.do(lifecycle.begin, item))
+    words = _checked(new.words, study)
+    item = lifecycle.Begin(service.studies, study, new.title, new.question, new.enrolment, new.people, words)
+    return views.public(await service.writer.do(lifecycle.begin, item), service.settings.public_url)
+
+
+def _checked(words: models.StudyWords, study: Study) -> dict[str, Any]:
+    """Words that name what the study has."""
+    strata = set(study.statistic.strata) | {"positive", "negative"}
+    for name in words.groups:
+        if name not in strata:
+            raise BadParameter(f"words name the group {name!r}, which this study does not have")
+    for name in words.columns:
+        if name not in study.statistic.private_columns:
+            raise BadParameter(f"words name the question {name!r}, which this study does not ask")
+    return words.model_dump(exclude_defaults=True)
 
 
 def _read(spec: dict[str, Any]) -> Study:
@@ -120,8 +74,13 @@ async def watch_study(service: Analyst, live: OfStudy) -> models.Progress:
     """How a study stands: enrolled, reports, pairs, the estimate and how it grew."""
 
     def look() -> models.Progress:
+        pairs: dict[str, int] | None = None
         with service.database.reading() as connection:
-            return views.progress(connection, live)
+            histories = [estimate_history.points(connection, each.serial) for each in list(live.rounds)]
+            if live.of_pairs and live.state != OPEN:
+                with contextlib.suppress(NotFound):  # closed before there were two
+                    pairs = relay.drop_outs(connection, live)
+        return views.progress(live, service.settings.public_url, histories, pairs)
 
     return await to_thread.run_sync(look)
 
@@ -129,21 +88,31 @@ async def watch_study(service: Analyst, live: OfStudy) -> models.Progress:
 @router.post("/studies/{study}/advance", responses=declared(401, 404, 409, 422))
 async def advance_study(service: Analyst, live: OfStudy, step: models.Advance) -> models.PublicStudy:
     """Close the round and publish the next, or form the pairs."""
-    await service.writer.do(lifecycle.advance, lifecycle.Step(live, step.seen))
-    return views.public(live)
+    prepared = None
+    if not live.of_pairs and lifecycle.next_step(live) is not None and step.seen == lifecycle.step_of(live):
+        prepared = await to_thread.run_sync(_prepare, live)
+    await service.writer.do(lifecycle.advance, lifecycle.Step(live, step.seen, prepared))
+    return views.public(live, service.settings.public_url)
+
+
+def _prepare(live: LiveStudy) -> tuple[int, Study]:
+    tally = live.now.tally
+    return tally.n, live.study.next(tally)
 
 
 @router.post("/studies/{study}/close", responses=declared(401, 404, 422))
 async def close_study(service: Analyst, live: OfStudy) -> models.PublicStudy:
     """Take no more reports. Closing again changes nothing."""
     await service.writer.do(lifecycle.end, lifecycle.End(service.studies, live, False))
-    return views.public(live)
+    return views.public(live, service.settings.public_url)
 
 
 @router.delete("/studies/{study}", status_code=204, responses=declared(401, 404, 422))
 async def delete_study(service: Analyst, live: OfStudy) -> None:
     """Forget a study with everything that belongs to it."""
     await service.writer.do(lifecycle.end, lifecycle.End(service.studies, live, True))
+    # Goes on to its end whether or not somebody waits for the answer.
+    await asyncio.shield(asyncio.ensure_future(service.purge(live.id)))
 
 
 @router.post("/studies/{study}/invitations", status_code=201, responses=declared(401, 404, 409, 422))
@@ -169,7 +138,7 @@ async def add_gateway(service: Analyst, live: OfStudy, new: models.NewGateway) -
     for stratum, count in new.people.items():
         request = EnrolRequest(live, new.request, stratum, count=count)
         holder: Holder = await service.writer.do(enrol, request)
-        secret = service.secrets.make(live.id, holder)
+        secret = service.secrets.make(live, holder)
         found[stratum] = {"first": holder.index, "count": holder.count, "secret": secret}
     return models.Gateway(people=found)
 
@@ -221,7 +190,7 @@ async def download_tally(
 
 @router.get(
     "/studies/{study}/reports",
-    response_class=FileResponse,
+    response_class=Response,
     responses={**declared(401, 404, 422), 200: {"content": {PARQUET: {}}}},
 )
 async def download_reports(
@@ -229,27 +198,41 @@ async def download_reports(
     live: OfStudy,
     number: Annotated[int | None, Query(alias="round", ge=1, le=2)] = None,
     form: Annotated[Literal["reports", "cells"], Query()] = "reports",
-) -> FileResponse:
+    after: Annotated[str | None, Query(pattern=r"^\d{1,4}\.-?\d{1,16}$")] = None,
+) -> Response:
     """The reports of a round (by default the current one), as a Parquet file: `dpairs tally` reads it.
 
     In the form `cells`, where the study has it, it holds what each report counts in, and is counted faster.
+    With `after` it is one part, of a quarter of a million reports at most, from that place on: `0.-1` is the
+    beginning, and the header `X-Next` names where the next part begins. A part can be asked for again.
     """
-    asked = _asked(live, number)
+    asked, cells = _asked(live, number), form == "cells"
+    export.check(asked, cells)
+    headers = _name(live, "reports.parquet")
+    if service.exporting.locked():
+        raise Unavailable("other reports are being downloaded just now; try again in a moment")
+    if after is None:
+        parts = export.stream(service.database, asked, cells)
+        return StreamingResponse(_in_turns(service, parts), media_type=PARQUET, headers=headers)
+    stratum, _, index = after.partition(".")
+    place = int(stratum), int(index)
 
-    def write() -> str:
-        folder = tempfile.mkdtemp(prefix="dpairs-")
-        path = os.path.join(folder, "reports.parquet")
-        try:
-            with service.database.reading() as connection:
-                write_reports(connection, asked, path, form == "cells")
-        except BaseException:
-            shutil.rmtree(folder)
-            raise
-        return path
+    def one() -> tuple[bytes, export.Place | None]:
+        body = b"".join(export.stream(service.database, asked, cells, place, parts=1))
+        return body, export.end_of_part(service.database, asked, place)
 
-    path = await to_thread.run_sync(write)
-    gone = BackgroundTask(shutil.rmtree, os.path.dirname(path))
-    return FileResponse(path, media_type=PARQUET, headers=_name(live, "reports.parquet"), background=gone)
+    async with service.exporting:
+        body, end = await to_thread.run_sync(one)
+    if end is not None:
+        headers["X-Next"] = f"{end[0]}.{end[1]}"
+    return Response(body, media_type=PARQUET, headers=headers)
+
+
+async def _in_turns(service: Service, parts: Iterator[bytes]) -> AsyncIterator[bytes]:
+    """Pieces of an answer that another thread makes, one at a time."""
+    async with service.exporting:
+        while (piece := await to_thread.run_sync(next, parts, None)) is not None:
+            yield piece
 
 
 def _asked(live: LiveStudy, number: int | None) -> Round:

@@ -1,41 +1,59 @@
-"""What operators ask: whether it works, and numbers."""
+"""What operators ask: whether it lives, whether it can work, and numbers."""
 
 from __future__ import annotations
 
-from anyio import to_thread
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
 from fastapi import APIRouter
 from fastapi.responses import Response
-from sqlalchemy import text
-from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy import Connection
 
 from ... import __version__
 from ...errors import Unavailable
 from .. import models
 from ..problems import declared
-from ..service import Service
-from . import Collector
+from . import Serving
 
 router = APIRouter(tags=["operations"])
+PATIENCE = 5.0
+"""Seconds that a write may take for a collector to be ready."""
 
 
 @router.get("/healthz", responses=declared())
-async def health(service: Collector) -> models.Health:
-    """Whether the collector answers and its database, too."""
-    await to_thread.run_sync(_ask, service)
+async def health() -> models.Health:
+    """Whether the collector lives: whoever gets no answer here should start it anew."""
     return models.Health(status="ok", version=__version__)
 
 
-def _ask(service: Service) -> None:
+@router.get("/readyz", responses=declared())
+async def ready(service: Serving) -> models.Health:
+    """Whether it can work: a write to the database was just committed. A standby is not ready."""
+    service.check()
     try:
-        with service.database.reading() as connection:
-            connection.execute(text("select 1"))
-    except SQLAlchemyError:
-        raise Unavailable("the database does not answer") from None
+        async with asyncio.timeout(PATIENCE):
+            await service.writer.do(_write, _Write())
+    except TimeoutError:
+        raise Unavailable(f"the database does not store anything within {PATIENCE:g} seconds") from None
+    return models.Health(status="ok", version=__version__)
+
+
+@dataclass(frozen=True)
+class _Write:
+    rows = 1
+    retired = False
+
+
+def _write(_: Connection, items: Sequence[Any]) -> list[Any]:
+    """Nothing more than every transaction writes: the renewal of the lease."""
+    return [None] * len(items)
 
 
 @router.get(
     "/metrics", response_class=Response, responses={**declared(), 200: {"content": {"text/plain": {}}}}
 )
-async def metrics(service: Collector) -> Response:
+async def metrics(service: Serving) -> Response:
     """Numbers for Prometheus."""
     return Response(service.metrics.text(), media_type="text/plain; version=0.0.4")

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import io
 import os
 from pathlib import Path
 from typing import Any
 
+import segno
 from fastapi import APIRouter, FastAPI
 from fastapi.responses import FileResponse
 from starlette.responses import Response
 from starlette.staticfiles import StaticFiles
 
-from . import Collector
+from ...errors import NotFound
+from . import Serving
 
 WEB = Path(__file__).parent.parent / "web"
 SCRIPTS = (WEB / "dpairs", Path(__file__).parents[4] / "js" / "src")
@@ -39,15 +42,27 @@ async def analyst_page() -> FileResponse:
 
 
 @router.get("/studies/{study}")
-async def study_page(service: Collector, study: str) -> FileResponse:
+async def study_page(service: Serving, study: str) -> FileResponse:
     """The analyst's page of a study; it says so itself when there is none."""
     return FileResponse(WEB / "analyst.html", _status(service.studies, study), headers=ASK_AGAIN)
 
 
 @router.get("/take-part/{study}")
-async def participant_page(service: Collector, study: str) -> FileResponse:
+async def participant_page(service: Serving, study: str) -> FileResponse:
     """The participant's page; it says so itself when there is no such study."""
     return FileResponse(WEB / "participant.html", _status(service.studies, study), headers=ASK_AGAIN)
+
+
+@router.get("/take-part/{study}/code.svg")
+async def link_code(service: Serving, study: str) -> Response:
+    """The study's link as a QR code."""
+    live = service.find(study)
+    if not service.settings.public_url:
+        raise NotFound("this collector does not know where people reach it: it needs a public_url")
+    picture = io.BytesIO()
+    link = f"{service.settings.public_url}/take-part/{live.id}"
+    segno.make(link, error="m").save(picture, kind="svg", scale=5, border=4, title=f"QR code of {link}")
+    return Response(picture.getvalue(), media_type="image/svg+xml")
 
 
 def _status(studies: dict[str, Any], study: str) -> int:

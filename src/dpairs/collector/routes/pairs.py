@@ -14,13 +14,15 @@ from ...errors import NotFound, NotYet
 from ...garbled.wire import Kind
 from ...report import MAX_INDEX
 from .. import models, relay, schema
+from ..bodies import bounded
 from ..live_study import OPEN, LiveStudy
 from ..problems import declared
 from ..service import Service
 from ..tokens import Holder
-from . import API, Bearer, Collector, OfStudy, token_of
+from . import API, Bearer, OfStudy, Serving, holder_of, of_participant
 
-router = APIRouter(prefix=f"{API}/studies/{{study}}/pairs", tags=["pairs"])
+PREFIX = f"{API}/studies/{{study}}/pairs"
+router = APIRouter(prefix=PREFIX, tags=["pairs"], route_class=bounded(of_participant))
 Number = Annotated[int, Path(ge=0, le=MAX_INDEX, description="The pair's number.")]
 Sent = Literal["offer", "choice", "circuit", "table", "labels"]
 Fetched = Literal["offer", "choice", "circuit"]
@@ -33,9 +35,9 @@ BODY = {
 
 
 @router.get("", responses=declared(401, 403, 404, 422))
-async def my_pairs(request: Request, service: Collector, live: OfStudy, _: Bearer) -> models.MyPairs:
+async def my_pairs(request: Request, service: Serving, live: OfStudy, _: Bearer) -> models.MyPairs:
     """The pairs that this participant is in, and the partners' public keys."""
-    holder = service.secrets.participant(live.id, token_of(request))
+    holder = holder_of(request)
     if not live.of_pairs:
         raise NotFound("nobody has a partner in this study")
     if live.state == OPEN:
@@ -71,13 +73,13 @@ def _pairs(service: Service, live: LiveStudy, holder: Holder) -> models.MyPairs:
 
 @router.put("/{number}/{kind}", openapi_extra=BODY, responses=declared(401, 403, 404, 409, 422))
 async def send_message(
-    request: Request, service: Collector, live: OfStudy, number: Number, kind: Sent, _: Bearer
+    request: Request, service: Serving, live: OfStudy, number: Number, kind: Sent, _: Bearer
 ) -> models.Delivered:
     """Leave a message. The same one again changes nothing; another one is refused."""
-    holder = service.secrets.participant(live.id, token_of(request))
+    holder = holder_of(request)
     which = relay.KINDS[kind]
     await to_thread.run_sync(relay.addressed, live, holder, number, which, True)
-    message = relay.Message(live, number, which, await request.body())
+    message = relay.Message(live, number, which, await request.body(), service.lease.clock)
     state = await service.writer.do(relay.deliver, message)
     service.announce()
     return models.Delivered(state=state)
@@ -93,7 +95,7 @@ async def send_message(
 )
 async def fetch_message(
     request: Request,
-    service: Collector,
+    service: Serving,
     live: OfStudy,
     number: Number,
     kind: Fetched,
@@ -101,7 +103,7 @@ async def fetch_message(
     wait: Annotated[int, Query(ge=0, le=25, description="Seconds to wait for it.")] = 0,
 ) -> Response:
     """Fetch the partner's message, sealed as it was sent; wait for it if asked to."""
-    holder = service.secrets.participant(live.id, token_of(request))
+    holder = holder_of(request)
     which = relay.KINDS[kind]
     await to_thread.run_sync(relay.addressed, live, holder, number, which, False)
     deadline = asyncio.get_running_loop().time() + wait

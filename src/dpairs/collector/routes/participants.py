@@ -16,14 +16,19 @@ from ...formats.canonical import parse
 from ...report import Report
 from .. import intake, models, views
 from ..batches import read_batch
+from ..bodies import bounded
 from ..enrolment import EnrolRequest, enrol
 from ..live_study import OPEN, PAIRING, LiveStudy, Round
 from ..problems import declared
-from ..service import Service
 from ..tokens import Holder
-from . import API, Bearer, Collector, OfStudy, token_of
+from . import API, Bearer, OfStudy, Serving, holder_of, of_anybody, of_gateway, of_participant
 
-router = APIRouter(prefix=f"{API}/studies/{{study}}", tags=["participants"])
+PREFIX, TAGS = f"{API}/studies/{{study}}", ["participants"]
+people = APIRouter(prefix=PREFIX, tags=[*TAGS], route_class=bounded(of_participant))
+gateways = APIRouter(prefix=PREFIX, tags=[*TAGS], route_class=bounded(of_gateway))
+anybody = APIRouter(prefix=PREFIX, tags=[*TAGS], route_class=bounded(of_anybody))
+routers = (people, gateways, anybody)
+"""By whom they admit; the one that nearly all requests are for comes first."""
 OCTETS = "application/octet-stream"
 REPORT = {
     "requestBody": {
@@ -61,13 +66,13 @@ BATCH = {
 RECEIPTS = {outcome: f'{{"outcome":"{outcome}"}}'.encode() for outcome in (intake.COUNTED, intake.AGAIN)}
 
 
-@router.get("", responses=declared(404, 422))
-async def read_study(live: OfStudy) -> models.PublicStudy:
+@anybody.get("", responses=declared(404, 422))
+async def read_study(service: Serving, live: OfStudy) -> models.PublicStudy:
     """The study, its question, and what it promises."""
-    return views.public(live)
+    return views.public(live, service.settings.public_url)
 
 
-@router.get("/rounds/{number}", responses=declared(404, 422))
+@anybody.get("/rounds/{number}", responses=declared(404, 422))
 async def read_round(live: OfStudy, number: Annotated[int, Path(ge=1, le=2)]) -> dict[str, Any]:
     """The study of one round: all that a device, or whoever checks an estimate, needs."""
     asked = live.round(number)
@@ -76,8 +81,8 @@ async def read_round(live: OfStudy, number: Annotated[int, Path(ge=1, le=2)]) ->
     return dict(json.loads(asked.study.to_json()))
 
 
-@router.post("/people", status_code=201, responses=declared(401, 404, 409, 422))
-async def enrol_person(service: Collector, live: OfStudy, request: models.Enrol) -> models.Enrolled:
+@anybody.post("/people", status_code=201, responses=declared(401, 404, 409, 422))
+async def enrol_person(service: Serving, live: OfStudy, request: models.Enrol) -> models.Enrolled:
     """Become a participant; the same request again gets the same answer."""
     if live.of_pairs and request.key is None:
         raise BadParameter("in a study of pairs a participant enrols with a public key")
@@ -89,7 +94,7 @@ async def enrol_person(service: Collector, live: OfStudy, request: models.Enrol)
     return models.Enrolled(
         index=holder.index,
         stratum=live.strata[holder.stratum],
-        secret=service.secrets.make(live.id, holder),
+        secret=service.secrets.make(live, holder),
         asked_now=_asked_now(live, holder),
     )
 
@@ -100,23 +105,16 @@ def _asked_now(live: LiveStudy, holder: Holder) -> bool:
     return live.state == OPEN and live.study.asks(live.strata[holder.stratum], holder.index)
 
 
-@router.post(
+@people.post(
     "/reports",
     response_model=models.Receipt,
     openapi_extra=REPORT,
     responses=declared(401, 403, 404, 409, 422),
 )
-async def send_report(request: Request, service: Collector, live: OfStudy, _: Bearer) -> Response:
+async def send_report(request: Request, service: Serving, live: OfStudy, _: Bearer) -> Response:
     """Send a report. The same one again is accepted and counted once; another one is refused."""
-    kind = request.headers.get("content-type", "")
-    return await take_report(service, live.id, token_of(request), kind, await request.body())
-
-
-async def take_report(service: Service, study: str, token: str | None, kind: str, body: bytes) -> Response:
-    """Count one report. `Limits` calls this by itself: on the way through routes most of the time is lost."""
-    live = service.find(study)
-    holder = service.secrets.participant(live.id, token)
-    asked, report = _read(live, kind, body)
+    holder = holder_of(request)
+    asked, report = _read(live, request.headers.get("content-type", ""), await request.body())
     stratum = live.strata.index(report.stratum)
     if (stratum, report.index) != (holder.stratum, holder.index):
         raise NotYours("this secret belongs to another participant than the report")
@@ -142,21 +140,21 @@ def _read(live: LiveStudy, kind: str, body: bytes) -> tuple[Round, Report]:
     return live.now, Report.from_json(spec, live.study)
 
 
-@router.post(
+@gateways.post(
     "/batches",
     response_model=models.BatchReceipt,
     openapi_extra=BATCH,
     responses=declared(401, 403, 404, 409, 422),
 )
-async def send_batch(request: Request, service: Collector, live: OfStudy, _: Bearer) -> dict[str, int]:
+async def send_batch(request: Request, service: Serving, live: OfStudy, _: Bearer) -> dict[str, int]:
     """Send many reports of a gateway's participants. What was counted before is not counted again."""
-    holder = service.secrets.read(live.id, token_of(request))
+    holder = holder_of(request)
     if live.of_pairs:
         raise BadValue("nobody answers a study of pairs alone: pairs send messages")
     stratum = live.strata[holder.stratum]
     kind = request.headers.get("content-type", "").partition(";")[0].strip()
     body = await request.body()
-    # In another thread: reading 64 MB must not hold everybody else up.
+    # In another thread, and in slices: reading 64 MB must not hold everybody else up.
     named, indices, symbols = await to_thread.run_sync(read_batch, kind, body, stratum)
     asked = next((each for each in live.rounds if each.study.id == named), None)
     if asked is None:
@@ -169,7 +167,11 @@ async def send_batch(request: Request, service: Collector, live: OfStudy, _: Bea
         )
     check = partial(intake.checked_batch, live, asked, holder.stratum, indices, symbols)
     batch = await to_thread.run_sync(check)
-    outcome: dict[str, Any] = await service.writer.do(intake.take_batches, batch)
-    for name, count in outcome.items():
-        service.metrics.received[name].inc(count)
+    outcome: dict[str, int] = {}
+    # Stored slice by slice, so that others get their turns. Whoever is cut off sends all of it again.
+    for part in batch.slices():
+        stored: dict[str, int] = await service.writer.do(intake.take_batches, part)
+        for name, count in stored.items():
+            outcome[name] = outcome.get(name, 0) + count
+            service.metrics.received[name].inc(count)
     return outcome

@@ -4,6 +4,7 @@ import { Refused } from "../shared/api.js";
 import { alertLine, element, field, fill, say } from "../shared/dom.js";
 import { planForm } from "./plan_form.js";
 import { planResults } from "./plan_results.js";
+import { planWords } from "./plan_words.js";
 import { asAnalyst } from "./session.js";
 
 /** Milliseconds without a change before the planner is asked. */
@@ -49,6 +50,7 @@ export function showPlan(view) {
   document.title = "New study";
   const line = alertLine();
   const created = alertLine();
+  const words = planWords();
   const button = element("button", { type: "submit", disabled: true }, "Begin the study");
   let [plan, request, total, preferred] = [null, null, 0, null];
   /** Counts changes of the inputs: a study begins only from the plan of what is on the screen. */
@@ -73,6 +75,7 @@ export function showPlan(view) {
     const given = form.read();
     say(line, given.problem);
     if (given.problem) return;
+    words.update(given.request);
     try {
       const made = await asAnalyst("POST", "/plan", { content: given.request });
       [plan, request, total] = [made, given.request, given.total];
@@ -97,7 +100,7 @@ export function showPlan(view) {
       return title.focus();
     }
     const enrolment = event.target.elements.enrolment.value;
-    const content = { title: title.value.trim(), question: question.value.trim(), enrolment, people: total, study: plan.studies[chosen()] };
+    const content = { title: title.value.trim(), question: question.value.trim(), enrolment, people: total, words: words.read(), study: plan.studies[chosen()] };
     try {
       const made = await asAnalyst("POST", "/studies", { content });
       location.assign(`/studies/${made.id}`);
@@ -124,7 +127,8 @@ export function showPlan(view) {
           { class: "card", novalidate: true, onsubmit: begin, "aria-labelledby": "begin" },
           element("h2", { id: "begin" }, "Tell people what it is about"),
           field("Title", title),
-          field("Question", question, "Everybody who takes part reads it. Say what each value means, and who asks."),
+          field("What it is about", question, "Everybody who takes part reads it first."),
+          ...words.elements,
           enrolmentChoice(),
           created,
           button,

@@ -82,7 +82,12 @@ export function planResults(choose) {
     where,
     busy(is) {
       where.setAttribute("aria-busy", String(is));
-      curves.classList.toggle("stale", is);
+      // An answer to other inputs than those on the screen is none.
+      if (is) {
+        fill(ways, element("p", { class: "soft", role: "status" }, "Computing …"));
+        why.textContent = "";
+      }
+      curves.hidden = is;
     },
     show(plan, request, total, chosen) {
       const held = document.activeElement?.id;

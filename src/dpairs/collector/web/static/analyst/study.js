@@ -3,6 +3,7 @@
 import { Refused } from "../shared/api.js";
 import { copyable } from "../shared/copy.js";
 import { alertLine, element, fill, say } from "../shared/dom.js";
+import { linkOf } from "../shared/link.js";
 import { titleOf } from "../shared/statistics.js";
 import { PROTOCOLS, short, stepWords } from "../shared/words.js";
 import { asAnalyst } from "./session.js";
@@ -48,14 +49,21 @@ function linkWords({ state, enrolment }) {
   return enrolment === "open" ? "Anybody with this link can take part." : "Taking part needs this link and an invitation.";
 }
 
+const HERE = ["localhost", "127.0.0.1", "[::1]", "0.0.0.0"];
+
 function linkCard(study) {
+  const local = HERE.includes(new URL(linkOf(study)).hostname);
+  const code = element("img", { id: "qr", src: `/take-part/${study.id}/code.svg`, alt: "QR code of the link", width: "200", height: "200" });
+  code.addEventListener("error", () => code.remove());
   const words = element("p", { class: "soft" });
   const where = element(
     "section",
     { class: "card", "aria-labelledby": "link" },
     element("h2", { id: "link" }, "For participants"),
-    copyable("Link", `${location.origin}/take-part/${study.id}`),
+    copyable("Link", linkOf(study)),
     words,
+    local ? element("p", { class: "notice", id: "local" }, "This link works on this computer only. Start the collector with --public-url to get one that works from outside.") : null,
+    code,
   );
   return { where, update: ({ study: now }) => (words.textContent = linkWords(now)) };
 }

@@ -83,6 +83,9 @@ export function actionsCard(path, refresh) {
     close.hidden = study.state === "closed";
     if (following !== null) {
       const words = nextWords(following);
+      // Before anybody has answered there is nothing to go on from.
+      const some = progress.stages.some(({ reports }) => Object.values(reports).some((number) => number > 0));
+      next.classList.toggle("second", !some && following !== "form pairs");
       next.textContent = words.button;
       about.textContent = words.about;
     } else about.textContent = { closed: CLOSED, pairing: PAIRING }[study.state] ?? LAST;

@@ -2,20 +2,22 @@
 
 import { Refused } from "../shared/api.js";
 import { alertLine, element, field, fill, say, select } from "../shared/dom.js";
+import { linkOf } from "../shared/link.js";
+import { naming } from "../shared/naming.js";
 import { save } from "../shared/save.js";
 import { many } from "../shared/words.js";
 import { asAnalyst } from "./session.js";
 
 /** The code stays behind the #, which a browser sends to nobody. */
-function linkOf(study, code, group) {
+function invitationOf(study, code, group) {
   const parts = new URLSearchParams(group ? { code, group } : { code });
-  return `${location.origin}/take-part/${study.id}#${parts}`;
+  return `${linkOf(study)}#${parts}`;
 }
 
 export function invitationsCard(path, study) {
   const [line, made] = [alertLine(), element("div", { "aria-live": "polite" })];
   const number = element("input", { type: "number", min: "1", max: "10000", value: "10", id: "invited", inputmode: "numeric" });
-  const group = select([["", "They say so themselves"], ...study.strata.map((name) => [name, name])]);
+  const group = select([["", "They say so themselves"], ...study.strata.map((name) => [name, naming(study).group(name)])]);
   const grouped = study.strata.length > 1;
 
   async function make(event) {
@@ -29,7 +31,7 @@ export function invitationsCard(path, study) {
     say(line, null);
     try {
       const { codes } = await asAnalyst("POST", `${path}/invitations`, { content: { count: wanted, stratum } });
-      show(codes.map((code) => linkOf(study, code, stratum)));
+      show(codes.map((code) => invitationOf(study, code, stratum)));
     } catch (error) {
       if (!(error instanceof Refused)) throw error;
       say(line, error.message);

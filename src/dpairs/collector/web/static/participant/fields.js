@@ -3,18 +3,18 @@
 import { BadValue } from "/dpairs/index.js";
 import { sentence } from "../shared/api.js";
 import { element, field, select } from "../shared/dom.js";
-import { columnWords } from "../shared/words.js";
+import { scaleWords } from "../shared/naming.js";
 
 const CHOOSE = ["", "Please choose"];
 
-function numberInput(whole, { low, high }) {
+function numberInput(whole, { low, high }, unit) {
   const mode = whole ? { step: "1", inputmode: "numeric" } : { step: "any", inputmode: "decimal" };
   const input = element("input", { type: "number", min: String(low), max: String(high), ...mode, autocomplete: "off" });
   const read = () => {
     if (input.value.trim() === "") return null;
     return whole && /^-?\d+$/.test(input.value.trim()) ? BigInt(input.value.trim()) : Number(input.value);
   };
-  const wanted = `${whole ? "a whole number" : "a number"} from ${low} to ${high}`;
+  const wanted = `${whole ? "a whole number" : "a number"} from ${low} to ${high}${unit ? ` ${unit}` : ""}`;
   const fits = (value) => value >= low && value <= high && (!whole || typeof value === "bigint");
   return { input, hint: sentence(wanted), read, fits, wanted };
 }
@@ -24,16 +24,17 @@ function listInput(values, words = values.map(String)) {
   return { input, hint: null, read: () => (input.value === "" ? null : values[Number(input.value)]) };
 }
 
-function inputOf({ name, domain }) {
-  if (name === "label") return listInput(["positive", "negative"]);
-  if (domain.kind === "interval") return numberInput(false, domain);
-  if (domain.kind === "integers") return numberInput(true, domain);
-  return listInput(domain.values);
+function inputOf({ name, domain }, names) {
+  const list = (values) => listInput(values, values.map((value) => names.answer(name, value)));
+  if (name === "label") return list(["positive", "negative"]);
+  const scale = scaleWords(names, name, domain);
+  const made = ["interval", "integers"].includes(domain.kind) ? numberInput(domain.kind === "integers", domain, names.unit(name)) : list(domain.values);
+  return { ...made, hint: [made.hint, scale ? sentence(scale) : null].filter(Boolean).join(" ") || null };
 }
 
 /** Elements to show, and `read()`: the values by column, or a refusal that points at its field. */
-export function valueFields(study) {
-  const columns = study.columns.map((column) => ({ name: column.name, words: columnWords(column.name), ...inputOf(column) }));
+export function valueFields(study, names) {
+  const columns = study.columns.map((column) => ({ name: column.name, words: names.question(column.name), ...inputOf(column, names) }));
   const mark = (wrong) => columns.forEach(({ input }) => input.setAttribute("aria-invalid", String(input === wrong)));
 
   function refuse(input, words) {

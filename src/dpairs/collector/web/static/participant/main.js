@@ -53,7 +53,7 @@ function next(focus = true) {
   if (about.state === "closed") return show(note("This study is closed", "It takes no more answers. Nothing was sent from this device."), focus);
   if (!record.enrolled) return show(invitation({ study, about, link, submit: enrol }), focus);
   const { stratum, index } = record.enrolled;
-  if (study.asks(stratum, index)) return show(answerForm({ study, enrolled: record.enrolled, submit: answer }), focus);
+  if (study.asks(stratum, index)) return show(answerForm({ study, about, enrolled: record.enrolled, submit: answer }), focus);
   return study.round < study.rounds ? wait(focus) : show(note("Your round is over", "You were asked in the first round, which has ended. Nothing was sent from this device, and nothing more is asked of you."), focus);
 }
 
@@ -97,7 +97,7 @@ const patiently = (line) => ({
 
 async function enrol(event, { line, button, group, code }) {
   event.preventDefault();
-  for (const [input, words] of [[group, "Please choose your group."], [code, "Please give the code of your invitation."]]) {
+  for (const [input, words] of [[group, "Please answer this first."], [code, "Please give the code of your invitation."]]) {
     if (!input || input.value.trim()) continue;
     say(line, words);
     input.setAttribute("aria-invalid", "true");
@@ -146,7 +146,7 @@ function showPreview(record, focus) {
   const of = Study.fromJson(record.study, { first: record.first ? Study.fromJson(record.first) : null });
   const report = Report.fromJson(record.report, of);
   const { stratum, index } = record.enrolled;
-  show(preview({ participant: new Participant(of, { stratum, index, maxDelta: of.delta }), report, submit: send }), focus);
+  show(preview({ participant: new Participant(of, { stratum, index, maxDelta: of.delta }), about, report, submit: send }), focus);
 }
 
 async function send({ line, status, button }) {

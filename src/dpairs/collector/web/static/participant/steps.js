@@ -2,6 +2,7 @@
 
 import { sentence } from "../shared/api.js";
 import { alertLine, element, field, freshId, select } from "../shared/dom.js";
+import { naming } from "../shared/naming.js";
 import { save } from "../shared/save.js";
 import { count, list } from "../shared/words.js";
 import { valueFields } from "./fields.js";
@@ -18,24 +19,27 @@ export function note(title, ...paragraphs) {
 }
 
 const SERVED = "that this page is what it should be: whoever runs the collector serves it; the program dpairs join needs no such trust";
-const ASKED = { score: "a score", value: "a value", x: "two values, x and y", label: "the group you are in" };
 
-function askedWords(study) {
-  return list(study.columns.map(({ name }) => ASKED[name]).filter(Boolean));
+/** Who asks, what for, and whom to ask back. */
+function whoAsks({ words = {} }) {
+  const rows = [["Who asks", words.organisation], ["What for", words.purpose], ["Questions about it", words.contact]].filter(([, text]) => text);
+  return rows.length ? element("dl", { id: "who" }, ...rows.flatMap(([name, text]) => [element("dt", {}, name), element("dd", {}, text)])) : null;
 }
 
 /** Before enrolment: what is asked, what is promised; a group and a code where they are needed. */
 export function invitation({ study, about, link, submit }) {
   const line = alertLine();
   const grouped = study.strata.length > 1 && !link.group;
-  const group = select([["", "Please choose"], ...study.strata.map((name) => [name, name])]);
+  const names = naming(about);
+  const group = select([["", "Please choose"], ...study.strata.map((name) => [name, names.group(name)])]);
   const code = element("input", { autocomplete: "off", spellcheck: "false", value: link.code ?? "" });
   const coded = about.enrolment === "invited" && !link.code;
   const rounds = study.rounds > 1 ? "The study has two rounds. You are asked once, in one of them; you learn in which when you begin." : null;
   const button = element("button", { type: "submit" }, "Take part");
   return card(
     "What happens if you take part",
-    element("p", {}, `You are asked for ${askedWords(study)}. What you type stays on this device.`),
+    whoAsks(about),
+    element("p", {}, `You are asked: ${list(study.columns.map(({ name }) => `“${names.question(name)}”`))} What you answer stays on this device.`),
     element("p", {}, study.privacy.plainWords),
     rounds ? element("p", {}, rounds) : null,
     element(
@@ -47,7 +51,7 @@ export function invitation({ study, about, link, submit }) {
     element(
       "form",
       { novalidate: true, onsubmit: (event) => submit(event, { line, button, group: grouped ? group : null, code: coded ? code : null }) },
-      grouped ? field("Your group", group, "The group is public: it is sent as it is.") : null,
+      grouped ? field(names.groupQuestion, group, "This one answer is not secret: it is sent as it is.") : null,
       coded ? field("Invitation code", code) : null,
       line,
       button,
@@ -56,13 +60,14 @@ export function invitation({ study, about, link, submit }) {
 }
 
 /** The person's values. */
-export function answerForm({ study, enrolled, submit }) {
+export function answerForm({ study, about, enrolled, submit }) {
   const line = alertLine();
-  const fields = valueFields(study);
-  const group = study.strata.length > 1 ? ` in the group “${enrolled.stratum}”` : "";
+  const names = naming(about);
+  const fields = valueFields(study, names);
+  const said = study.strata.length > 1 ? `${names.groupQuestion} You said: ${names.group(enrolled.stratum)}. ` : "";
   return card(
     "Your answer",
-    element("p", { class: "soft" }, `You are number ${count(enrolled.index)}${group}. Nothing of what you type here is sent.`),
+    element("p", { class: "soft" }, `${said}Nothing of what you answer here is sent as it is.`),
     element(
       "form",
       { novalidate: true, onsubmit: (event) => submit(event, { line, fields }) },
@@ -79,34 +84,26 @@ function symbolWords(study, symbol) {
   return `The number ${symbol}, out of 0 to ${(study.symbols - 1n).toLocaleString("en")}`;
 }
 
-const MEANINGS = {
-  study: "which study it belongs to",
-  stratum: "your public group",
-  index: "your number in the study",
-  symbol: "your answer, changed at random on this device",
-};
-
-function contents(report) {
-  const terms = Object.entries(MEANINGS).filter(([name]) => name !== "stratum" || report.study.strata.length > 1);
-  return element(
-    "details",
-    {},
-    element("summary", {}, "The whole message"),
-    element("pre", { id: "message" }, JSON.stringify(JSON.parse(report.toJson()), null, 1)),
-    element("ul", {}, ...terms.map(([name, words]) => element("li", {}, element("code", {}, name), `: ${words}`))),
-  );
+/** All that a message says, in words. */
+function contents(report, about) {
+  const { study, stratum, index, symbol } = JSON.parse(report);
+  const names = naming(about);
+  const rows = [["Which study it belongs to", study]];
+  if (about.strata.length > 1) rows.push([names.groupQuestion, names.group(stratum)]);
+  rows.push(["Your place among those who take part", count(index + 1)], ["Your answer, changed at random on this device", String(symbol)]);
+  return element("dl", { id: "message" }, ...rows.flatMap(([name, text]) => [element("dt", {}, name), element("dd", {}, text)]));
 }
 
 /** What would be sent, and how little it says. */
-export function preview({ participant, report, submit }) {
+export function preview({ participant, about, report, submit }) {
   const line = alertLine();
   const status = element("p", { class: "soft", role: "status" });
   const button = element("button", { type: "button", id: "send", onclick: () => submit({ line, status, button }) }, "Send this");
   return card(
     "This would leave your device",
     element("p", { class: "symbol", id: "symbol" }, symbolWords(report.study, report.symbol)),
-    contents(report),
-    participant ? likelihoods(participant, report.symbol) : null,
+    element("details", {}, element("summary", {}, "The whole message"), contents(report.toJson(), about)),
+    participant ? likelihoods(participant, report.symbol, naming(about)) : null,
     line,
     status,
     button,
@@ -124,7 +121,7 @@ export function receipt({ about, record }) {
     "Thank you: your report was counted",
     element("p", { id: "receipt" }, `Sent on ${when.toLocaleString("en-GB", { dateStyle: "long", timeStyle: "short" })}.${again}`),
     element("p", {}, "This is all that was sent. Your answer itself was not kept, not even on this device."),
-    element("pre", { id: "message" }, JSON.stringify(JSON.parse(report), null, 1)),
+    contents(report, about),
     element("button", { type: "button", class: "second", onclick: () => save(new Blob([text], { type: "application/json" }), "receipt.json") }, "Save the receipt"),
   );
 }

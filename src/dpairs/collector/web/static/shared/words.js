@@ -58,7 +58,7 @@ export function list(words, last = "and") {
   return words.length < 2 ? words.join("") : `${words.slice(0, -1).join(", ")} ${last} ${words.at(-1)}`;
 }
 
-const COLUMN_WORDS = { score: "Score", value: "Value", x: "First value (x)", y: "Second value (y)", label: "Group" };
+const COLUMN_WORDS = { score: "Score", value: "Question", x: "First question", y: "Second question", label: "Group" };
 
 /** How a column is called in a form. */
 export function columnWords(name) {

@@ -1,0 +1,57 @@
+"""`dpairs backup` and `dpairs restore`: a collector's studies in one file, and back."""
+
+from __future__ import annotations
+
+import importlib
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ..errors import BadParameter
+from .show import output, print_json
+
+DATABASE = typer.Option(help="The collector's database.", envvar="DPAIRS_DATABASE")
+JSON = typer.Option("--json", help="Print how many rows each table has, as JSON.")
+DEFAULT = "sqlite:///dpairs.sqlite"
+
+
+def backup(
+    file: Annotated[Path, typer.Argument(help="Where to write; it must not be there yet.")],
+    database: Annotated[str, DATABASE] = DEFAULT,
+    as_json: Annotated[bool, JSON] = False,
+) -> None:
+    """Copy a collector into a file, also while it runs. The file holds the key of everybody's secrets."""
+    _needed()
+    from ..collector.backup import back_up
+
+    _say(back_up(database, file), f"backed up to {file}", as_json)
+
+
+def restore(
+    file: Annotated[Path, typer.Argument(help="A backup.")],
+    database: Annotated[str, DATABASE] = DEFAULT,
+    as_json: Annotated[bool, JSON] = False,
+) -> None:
+    """Fill an empty database from a backup. Secrets that people were given before are void afterwards."""
+    _needed()
+    from ..collector.backup import restore as bring_back
+
+    _say(bring_back(file, database), f"restored from {file}", as_json)
+
+
+def _say(rows: dict[str, int], what: str, as_json: bool) -> None:
+    if as_json:
+        print_json(rows)
+    else:
+        said = f"{what}: {rows['studies']} studies, {rows['reports']} reports"
+        output.print(said, highlight=False, soft_wrap=True)
+
+
+def _needed() -> None:
+    try:
+        importlib.import_module("dpairs.collector")
+    except ImportError as error:
+        raise BadParameter(
+            f"a collector needs {error.name}, which is not here: install the extra 'service' of dpairs"
+        ) from None

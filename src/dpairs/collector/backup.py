@@ -1,0 +1,127 @@
+"""Backups: a whole collector in one file, whichever database it has; and back, with a new epoch.
+
+What happened after a backup is gone when it is restored. Indices that were given meanwhile are given again,
+to other people. So a restored database gets a new epoch: every secret that was given before is void, and
+whoever asks again with the request that is stored gets the same index with a new secret.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection, Table, create_engine, delete, func, insert, make_url, select
+from sqlalchemy.exc import SQLAlchemyError
+
+from ..errors import BadFile, Conflict, Unavailable
+from ..randomness import secret_bytes
+from . import schema
+from .database import Database, cause, migrate
+from .lease import Lease
+
+SLICE = 10_000
+"""Rows that are copied at once."""
+COPIED = tuple(table for table in schema.metadata.sorted_tables if table is not schema.lease)
+
+
+def back_up(database: str, file: str | os.PathLike[str]) -> dict[str, int]:
+    """Copy everything as it is at one moment, also while a collector runs; how many rows each table has."""
+    place = Path(file)
+    if place.exists():
+        raise BadFile(f"the backup {place} is there already; a backup is never written over another")
+    url = make_url(database)
+    if url.get_backend_name() == "sqlite" and not Path(url.database or "").is_file():
+        raise BadFile(f"there is no database {url.database}")
+    part = place.with_name(f".{place.name}.part")
+    part.unlink(missing_ok=True)
+    options = {} if url.get_backend_name() == "sqlite" else {"isolation_level": "REPEATABLE READ"}
+    source = create_engine(url, **options)
+    copy: Database | None = None
+    try:
+        copy = Database(f"sqlite:///{part}")
+        with source.connect() as reading, copy.engine.begin() as writing:
+            if source.dialect.name == "sqlite":
+                reading.exec_driver_sql("begin")  # one moment for all tables
+            found = {table.name: _copy(reading, writing, table) for table in COPIED}
+        with copy.engine.connect() as line:
+            line.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
+            line.exec_driver_sql("PRAGMA journal_mode=DELETE")
+        copy.close()
+        part.replace(place)
+        return found
+    except SQLAlchemyError as error:
+        raise Unavailable(f"the database cannot be backed up: {cause(error)}") from None
+    finally:
+        source.dispose()
+        if copy is not None:
+            copy.close()
+        for name in ("", "-wal", "-shm", ".lock"):
+            Path(f"{part}{name}").unlink(missing_ok=True)
+
+
+def restore(file: str | os.PathLike[str], database: str) -> dict[str, int]:
+    """Fill an empty database from a backup, under a new epoch; how many rows each table has."""
+    place = Path(file)
+    if not place.is_file():
+        raise BadFile(f"there is no backup {place}")
+    with tempfile.TemporaryDirectory() as folder:
+        # A backup of an older version is brought up to date in a copy.
+        old = Path(folder) / "backup.sqlite"
+        shutil.copyfile(place, old)
+        source = create_engine(f"sqlite:///{old}")
+        into = Database(database)
+        try:
+            migrate(source)
+            lease = Lease(into, "restore")
+            if not lease.take():
+                raise Conflict("a collector uses this database: stop it before you restore")
+            with source.connect() as reading, into.transaction() as writing:
+                lease.renew(writing)
+                if writing.scalar(select(func.count()).select_from(schema.studies)):
+                    raise Conflict("this database has studies: a backup is restored into an empty one")
+                writing.execute(delete(schema.meta))
+                found = {table.name: _copy(reading, writing, table) for table in COPIED}
+                _renew(writing)
+                _after_copy(writing)
+                writing.commit()
+            lease.committed(0.0)
+            lease.held = True
+            lease.release()
+            return found
+        except SQLAlchemyError as error:
+            raise BadFile(f"the backup {place} cannot be restored: {cause(error)}") from None
+        finally:
+            source.dispose()
+            into.close()
+
+
+def _renew(connection: Connection) -> None:
+    """A new epoch: what was given to people before is void."""
+    connection.execute(delete(schema.meta).where(schema.meta.c.name == "epoch"))
+    connection.execute(insert(schema.meta), {"name": "epoch", "value": secret_bytes(16)})
+
+
+def _after_copy(connection: Connection) -> None:
+    """Let PostgreSQL go on counting rounds after those that were copied."""
+    if connection.dialect.name == "postgresql":
+        counter = "pg_get_serial_sequence('rounds', 'serial')"
+        last = "coalesce((select max(serial) from rounds), 0) + 1"
+        connection.exec_driver_sql(f"select setval({counter}, {last}, false)")
+
+
+def _copy(reading: Connection, writing: Connection, table: Table) -> int:
+    count = 0
+    for rows in _slices(reading, table):
+        writing.execute(insert(table), rows)
+        count += len(rows)
+    return count
+
+
+def _slices(reading: Connection, table: Table) -> Iterator[list[dict[str, Any]]]:
+    result = reading.execution_options(stream_results=True).execute(select(table))
+    for rows in result.mappings().partitions(SLICE):
+        yield [dict(row) for row in rows]

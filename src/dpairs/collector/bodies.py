@@ -1,0 +1,112 @@
+"""Bodies of requests: read only from those who may send them, within bounds of size, time and memory."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from typing import TYPE_CHECKING, Any
+
+from fastapi import Request
+from fastapi.routing import APIRoute
+from starlette.responses import Response
+
+from ..errors import DpairsError, TooLarge, TooSlow, Unavailable
+from . import problems
+
+if TYPE_CHECKING:
+    from .service import Service
+
+SMALL = 2**16
+"""Bytes that anybody may send. More is read from those alone whose token is known, out of the budget."""
+COPIES = 3
+"""How often a large body is in memory at its worst: as it arrives, whole, and as numbers."""
+Admit = Callable[["Service", Request], int]
+"""How many bytes this request may have: it looks at the head alone, and raises for whoever may send none."""
+
+
+class Budget:
+    """The memory of all large bodies together."""
+
+    def __init__(self, size: int) -> None:
+        self._size, self._used = size, 0
+
+    @property
+    def used(self) -> int:
+        return self._used
+
+    def take(self, size: int) -> None:
+        if self._used + size > self._size:
+            raise Unavailable("too much is being sent at once; try again in a moment")
+        self._used += size
+
+    def give_back(self, size: int) -> None:
+        self._used -= size
+
+
+def bounded(admit: Admit) -> type[APIRoute]:
+    """Routes that admit a request by its head before they read its body."""
+
+    class Bounded(APIRoute):
+        def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+            handle = super().get_route_handler()
+
+            async def bounded_handle(request: Request) -> Response:
+                service: Service = request.app.state.service
+                try:
+                    limit = admit(service, request)
+                except DpairsError as error:
+                    return _unread(request, error)
+                if request.method not in ("POST", "PUT"):
+                    return await handle(request)
+                taken = 0
+
+                def take(size: int) -> None:
+                    nonlocal taken
+                    service.budget.take(size)
+                    taken += size
+
+                try:
+                    try:
+                        # FastAPI takes the body from here when it is read already.
+                        request._body = await _read(request, limit, service.settings.body_seconds, take)
+                    except DpairsError as error:
+                        return _unread(request, error)
+                    return await handle(request)
+                finally:
+                    service.budget.give_back(taken)
+
+            return bounded_handle
+
+    return Bounded
+
+
+def _unread(request: Request, error: DpairsError) -> Response:
+    response = problems.answer(error)
+    if request.method in ("POST", "PUT"):
+        # What is left of a body that is not read would be taken for the next request.
+        response.headers["connection"] = "close"
+    return response
+
+
+async def _read(request: Request, limit: int, seconds: float, take: Callable[[int], None]) -> bytes:
+    declared = request.headers.get("content-length")
+    if declared is not None and (not declared.isdecimal() or int(declared[:20]) > limit):
+        raise TooLarge(f"a request has at most {limit} bytes here")
+    parts, size, counted = [], 0, SMALL
+    try:
+        async with asyncio.timeout(seconds):
+            while True:
+                message = await request.receive()
+                part = message.get("body", b"")
+                size += len(part)
+                if size > limit:
+                    raise TooLarge(f"a request has at most {limit} bytes here")
+                if size > counted:
+                    take(COPIES * (size - counted))
+                    counted = size
+                parts.append(part)
+                if message["type"] == "http.disconnect" or not message.get("more_body", False):
+                    break
+    except TimeoutError:
+        raise TooSlow(f"a request must arrive within {seconds:g} seconds") from None
+    return parts[0] if len(parts) == 1 else b"".join(parts)

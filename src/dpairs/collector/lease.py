@@ -1,0 +1,137 @@
+"""The right to write: one row that every transaction changes first, so that only one collector can commit.
+
+The row holds an epoch, which grows by one whenever a collector takes over, and a serial, which grows by one
+with every commit of the holder. A transaction begins with
+
+    update lease set serial = serial + 1 where epoch = MINE and serial = LAST
+
+and is refused when no row is left to change. The database holds a lock on the row until the transaction ends,
+so nobody takes over between this statement and the commit (fencing), and a serial that is read back tells
+whether a commit whose answer was lost has happened.
+
+No clock of a database is believed. A standby takes over when epoch and serial have not moved for `TERM`
+seconds of its own, and a holder that could not commit for as long stops answering before that: it counts from
+before its last commit, the standby from after it.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from dataclasses import dataclass
+
+import structlog
+from sqlalchemy import Connection, update
+
+from ..errors import Unavailable
+from . import schema
+from .database import Database
+
+TERM = 4.0
+"""Seconds without a commit after which a standby takes over."""
+RENEW = 1.0
+"""Seconds without a commit after which the holder makes an empty one."""
+STANDBY = "this collector is a standby: another one serves this database"
+log = structlog.get_logger()
+
+
+class LeaseLost(Unavailable):
+    """Another collector has taken over, so nothing may be written here."""
+
+
+@dataclass(frozen=True)
+class Seen:
+    """The row as it was at a moment of this process."""
+
+    epoch: int
+    serial: int
+    released: bool
+    at: float
+
+
+class Lease:
+    """One collector's part in the row; the writer's thread changes it, and while that loads, its keeper."""
+
+    def __init__(self, database: Database, holder: str) -> None:
+        self._database, self._holder = database, holder
+        self._epoch, self._serial = 0, 0
+        self._until = 0.0
+        self._seen: Seen | None = None
+        self._service, self._then = 0.0, time.monotonic()
+        self.alone = threading.Lock()
+        self.held = False
+        """Set by the writer when all is loaded."""
+
+    @property
+    def epoch(self) -> int:
+        return self._epoch
+
+    @property
+    def valid(self) -> bool:
+        """Whether nobody else can have taken over yet, so that what is in memory may be shown."""
+        # Where a locked file keeps others away, a disk that is full need not keep readers away, too.
+        return self.held and (self._database.is_sqlite or time.monotonic() < self._until)
+
+    @property
+    def clock(self) -> int:
+        """Seconds that collectors have served this database: a clock that nobody can set."""
+        return int(self._service + (time.monotonic() - self._then))
+
+    def take(self) -> bool:
+        """Take over if the holder has let go or shows no life; else look again later."""
+        now = time.monotonic()
+        with self._database.writing() as connection:
+            # A row that is locked is somebody's who lives, or whose last commit is under way.
+            row = connection.execute(self._database.locked(schema.lease, skip=True)).one_or_none()
+            if row is None:
+                self._seen = None
+                return False
+            seen = Seen(row.epoch, row.serial, row.holder is None, now)
+            if self._seen is None or (self._seen.epoch, self._seen.serial) != (seen.epoch, seen.serial):
+                self._seen = seen
+            free = seen.released or self._database.is_sqlite or now - self._seen.at >= TERM
+            if not free:
+                return False
+            connection.execute(
+                update(schema.lease).values(epoch=row.epoch + 1, serial=row.serial + 1, holder=self._holder)
+            )
+        self._epoch, self._serial, self._until = row.epoch + 1, row.serial + 1, now + TERM
+        self._service, self._then, self._seen = float(row.clock), now, None
+        return True
+
+    def renew(self, connection: Connection) -> None:
+        """The first statement of every transaction that writes."""
+        table = schema.lease
+        mine = (table.c.epoch == self._epoch, table.c.serial == self._serial)
+        values = {"serial": self._serial + 1, "clock": self.clock}
+        if connection.execute(update(table).where(*mine).values(values)).rowcount != 1:
+            raise LeaseLost("another collector has taken over this database: this one has stopped writing")
+
+    def committed(self, began: float) -> None:
+        """The transaction that began then is on the disk."""
+        self._serial += 1
+        self._until = began + TERM
+
+    def settle(self) -> bool:
+        """Whether a transaction whose commit failed is in the database after all.
+
+        The row's lock makes this wait until the server has done with that transaction.
+        """
+        with self._database.writing() as connection:
+            row = connection.execute(self._database.locked(schema.lease)).one()
+        if row.epoch != self._epoch:
+            raise LeaseLost("another collector has taken over this database: this one has stopped writing")
+        return bool(row.serial == self._serial + 1)
+
+    def lose(self) -> None:
+        self.held = False
+        self._until = 0.0
+
+    def release(self) -> None:
+        """Let a standby take over at once."""
+        if not self.held:
+            return
+        with self._database.writing() as connection:
+            self.renew(connection)
+            connection.execute(update(schema.lease).values(holder=None))
+        self.lose()

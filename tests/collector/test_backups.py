@@ -1,0 +1,105 @@
+"""Backups that renew secrets, and settings from everywhere."""
+
+from __future__ import annotations
+
+import json
+import stat
+import subprocess
+
+import pytest
+
+from dpairs.collector import backup
+from dpairs.collector.settings import Settings, configured
+from dpairs.errors import BadFile, BadParameter, Conflict
+
+from .people import Population, histogram, report_json
+from .servers import (
+    ENVIRONMENT,
+    PROGRAM,
+    STUDIES,
+    Caller,
+    begin,
+    collector,
+    dpairs,
+    enrol,
+)
+
+
+def test_a_backup_brings_everything_back_but_the_secrets(running, tmp_path, cluster):
+    study = histogram()
+    begin(running.analyst(), study)
+    crowd = Population(study, 20, seed=1)
+    crowd.enrol(running.transport())
+    crowd.answer(running.transport(), study)
+    file = tmp_path / "backup"
+    rows = backup.back_up(running.database, file)
+    assert rows["reports"] == rows["people"] == 20
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    with pytest.raises(BadFile, match="already"):
+        backup.back_up(running.database, file)
+    late = enrol(Caller(running.base), study.id, 99)
+    for database in (f"sqlite:///{tmp_path / 'other.sqlite'}", *_elsewhere(running.database, cluster)):
+        assert backup.restore(file, database) == rows
+        with pytest.raises(Conflict, match="has studies"):
+            backup.restore(file, database)
+        with collector(database, running.token) as restored:
+            assert restored.analyst().tally(study.id) == crowd.offline(study)
+            call = Caller(restored.base)
+            # Somebody else gets the index that was given after the backup, and alone can use it.
+            newcomer = enrol(call, study.id, 100)
+            assert newcomer["index"] == late["index"]
+            path = f"{STUDIES}/{study.id}/reports"
+            answer = call("POST", path, report_json(study, late, 1), token=late["secret"])
+            assert answer.error == (401, "NotAllowed")
+            answer = call("POST", path, report_json(study, newcomer, 1), token=newcomer["secret"])
+            assert answer.json == {"outcome": "counted"}
+            # Who was enrolled before asks again, and is who they were.
+            again = call("POST", f"{STUDIES}/{study.id}/people", {"request": crowd.requests[0]}).json
+            assert again["index"] == crowd.enrolled[0]["index"]
+            assert again["secret"] != crowd.enrolled[0]["secret"]
+            begin(restored.analyst(), histogram(7))
+
+
+def _elsewhere(database: str, cluster) -> list[str]:
+    return [] if database.startswith("postgresql") else [cluster.new_database()]
+
+
+def test_backup_and_restore_are_commands(here, tmp_path):
+    begin(here.analyst(), histogram())
+    file, other = str(tmp_path / "b"), f"sqlite:///{tmp_path / 'new.sqlite'}"
+    done = dpairs("backup", file, "--database", here.database, "--json")
+    assert json.loads(done.stdout)["studies"] == 1
+    done = dpairs("restore", file, "--database", other)
+    assert done.returncode == 0, done.stderr
+    assert "1 studies" in done.stdout
+    done = dpairs("restore", str(tmp_path / "nothing"), "--database", other)
+    assert done.returncode == 2
+    assert done.stderr.startswith("error: there is no backup")
+
+
+def test_settings_come_from_options_the_environment_and_a_file(tmp_path):
+    file = tmp_path / "settings.toml"
+    file.write_text('rate = 5\nburst = 7\npublic_url = "https://a.example"\nstandby = true\n')
+    found = configured({"rate": 1.0, "burst": None}, {"DPAIRS_BURST": "9", "DPAIRS_RATE": "3"}, str(file))
+    assert (found.rate, found.burst, found.public_url, found.standby) == (1.0, 9, "https://a.example", True)
+    assert configured({}, {}) == Settings()
+    for wrong in ("unknown = 1", "rate = 'x'", "burst = 1.5", "=", "public_url = 'ftp://x'"):
+        file.write_text(wrong)
+        with pytest.raises(BadParameter):
+            configured({}, {}, str(file))
+    for name, value in (("DPAIRS_PORT", "x"), ("DPAIRS_STANDBY", "perhaps"), ("DPAIRS_PORT", "70000")):
+        with pytest.raises(BadParameter):
+            configured({}, {name: value})
+
+
+def test_a_link_that_works_here_only_is_warned_of(sqlite):
+    command = [*PROGRAM, "serve", "--port", "0", "--database", sqlite]
+    for more, warned in (([], True), (["--public-url", "https://studies.example"], False)):
+        child = subprocess.Popen(
+            [*command, *more], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=ENVIRONMENT
+        )
+        lines = iter(child.stdout or [])
+        assert any("Ctrl-C" in line for line in lines)
+        child.terminate()
+        _, said = child.communicate(timeout=60)
+        assert ("works on this machine only" in said) == warned

@@ -1,0 +1,264 @@
+"""One writer at a time, whatever happens to it or to its database; and commits whose answers were lost."""
+
+from __future__ import annotations
+
+import signal
+import time
+from collections.abc import Iterator
+
+import pytest
+from sqlalchemy import create_engine, insert, text
+
+from dpairs.collector import Service, Settings, lease, schema
+from dpairs.errors import Closed, NotAllowed, ServiceError, Unavailable
+
+from .people import Population, histogram, report_json
+from .postgres import Cluster
+from .proxy import Proxy
+from .servers import (
+    STUDIES,
+    Answer,
+    Caller,
+    InThread,
+    begin,
+    collector,
+    contents,
+    enrol,
+    stored_symbols,
+    until,
+)
+
+
+def send(running: InThread, study, given, symbol: int = 1) -> Answer:
+    path = f"{STUDIES}/{study.id}/reports"
+    return Caller(running.base)("POST", path, report_json(study, given, symbol), token=given["secret"])
+
+
+@pytest.fixture
+def server() -> Iterator[Cluster]:
+    """A PostgreSQL server that a test may stop and freeze."""
+    made = Cluster()
+    yield made
+    made.stop()
+
+
+@pytest.fixture
+def network(server) -> Iterator[Proxy]:
+    made = Proxy(server.socket)
+    yield made
+    made.close()
+
+
+def take_over(database: str) -> Service:
+    """Another collector, which has waited until the first one's term was over."""
+    service = Service(Settings(database=database, standby=True))
+    until(lambda: service.lease.valid, "the taking over")
+    return service
+
+
+def test_a_collector_that_lost_its_lease_writes_nothing_and_says_so(cluster):
+    """Two collectors on one database, as after a restart of PostgreSQL that lost an advisory lock."""
+    database, study = cluster.new_database(), histogram()
+    with collector(database) as old:
+        begin(old.analyst(), study)
+        people = [enrol(Caller(old.base), study.id, n) for n in range(3)]
+        assert send(old, study, people[0]).status == 200
+        steal(database)
+        before = contents(database)
+        answers = [send(old, study, each) for each in people[1:]]
+        assert {each.error for each in answers} == {(503, "Unavailable")}
+        assert contents(database) == before
+        # It shows nothing either: another collector may have counted more by now.
+        call = Caller(old.base, old.token)
+        assert call("GET", f"{STUDIES}/{study.id}/estimate").error == (503, "Unavailable")
+        assert call("GET", "/readyz").error == (503, "Unavailable")
+        assert call("GET", "/healthz").status == 200
+        # Nobody else shows life, so it takes over again by itself, and knows all that is stored.
+        until(lambda: call("GET", "/readyz").status == 200, "its own return")
+        assert send(old, study, people[0]).json == {"outcome": "again"}
+        assert old.analyst().tally(study.id).n == 1
+
+
+def steal(database: str) -> None:
+    engine = create_engine(database)
+    with engine.begin() as connection:
+        connection.execute(text("update lease set epoch = epoch + 1, serial = serial + 1, holder = 'thief'"))
+    engine.dispose()
+
+
+def test_a_study_that_another_collector_closed_takes_no_report_of_the_old_one(cluster):
+    database, study = cluster.new_database(), histogram()
+    with collector(database) as old:
+        begin(old.analyst(), study)
+        given = enrol(Caller(old.base), study.id, 1)
+        # The old one is stopped for longer than its term, between two requests.
+        old.service.lease.renew = _refuse_to_renew(old.service.lease)  # type: ignore[method-assign]
+        with collector(database, old.token, standby=True) as new:
+            until(lambda: new.service.lease.valid, "the taking over", 20)
+            new.analyst().close(study.id)
+            del old.service.lease.renew
+            assert send(old, study, given).status == 503
+            assert send(new, study, given).error == (409, "Closed")
+        assert stored_symbols(database) == {}
+
+
+def _refuse_to_renew(mine: lease.Lease):
+    def renew(connection) -> None:
+        raise Unavailable("frozen")
+
+    return renew
+
+
+def test_a_standby_waits_for_a_commit_that_is_under_way(cluster):
+    """PostgreSQL may finish a dead collector's last commit after the collector is gone."""
+    database, study = cluster.new_database(), histogram()
+    with collector(database) as dying:
+        begin(dying.analyst(), study)
+        serial = dying.service.studies[study.id].now.serial
+        epoch = dying.service.lease.epoch
+    engine = create_engine(database)
+    last = engine.connect()
+    last.execute(
+        text("update lease set serial = serial + 1, holder = 'dying' where epoch = :epoch"), {"epoch": epoch}
+    )
+    last.execute(insert(schema.reports), {"round": serial, "stratum": 0, "index": 0, "symbol": 1})
+    with collector(database, dying.token, standby=True) as following:
+        assert not following.service.lease.valid
+        last.commit()
+        last.close()
+        engine.dispose()
+        until(lambda: following.service.lease.valid, "the taking over")
+        assert following.analyst().tally(study.id).n == 1
+
+
+def test_failover_takes_less_than_ten_seconds(serve, cluster):
+    database, study = cluster.new_database(), histogram()
+    first = serve(database)
+    standby = serve(database, "--standby")
+    assert Caller(standby.base)("GET", "/healthz").status == 200
+    assert Caller(standby.base)("GET", "/readyz").error == (503, "Unavailable")
+    standby.token = first.token
+    begin(first.analyst(), study)
+    crowd = Population(study, 20, seed=1)
+    crowd.enrol(first.transport())
+    crowd.answer(first.transport(), study)
+    first.kill()
+    began = time.monotonic()
+    until(lambda: Caller(standby.base)("GET", "/readyz").status == 200, "the taking over", 30)
+    took = time.monotonic() - began
+    print(f"failover after a kill: {took:.1f} s")
+    assert took < 10
+    assert standby.analyst().tally(study.id) == crowd.offline(study)
+    assert crowd.send(standby.transport(), 3) == "again"
+
+
+def test_a_collector_that_stops_lets_its_standby_begin_at_once(cluster):
+    database = cluster.new_database()
+    first = InThread(database)
+    with collector(database, standby=True) as standby:
+        assert not standby.service.lease.valid
+        first.stop()
+        began = time.monotonic()
+        until(lambda: standby.service.lease.valid, "the taking over")
+        assert time.monotonic() - began < lease.TERM
+
+
+def test_a_restart_of_the_server_loses_neither_the_lease_nor_a_report(server):
+    database, study = server.new_database(), histogram()
+    with collector(database) as running:
+        begin(running.analyst(), study)
+        people = [enrol(Caller(running.base), study.id, n) for n in range(2)]
+        assert send(running, study, people[0]).status == 200
+        epoch = running.service.lease.epoch
+        server.halt("immediate")
+        answer = send(running, study, people[1])
+        assert answer.error == (503, "Unavailable")
+        assert "retry-after" in answer.headers
+        server.start()
+        until(lambda: send(running, study, people[1]).status == 200, "the report")
+        assert running.service.lease.epoch == epoch
+        assert running.analyst().tally(study.id).n == 2
+
+
+def test_a_frozen_server_is_answered_for_within_seconds(server):
+    """A server that neither answers nor closes: people are told to come back, and nothing is lost."""
+    database, study = server.new_database(), histogram()
+    with collector(database) as running:
+        begin(running.analyst(), study)
+        people = [enrol(Caller(running.base), study.id, n) for n in range(2)]
+        server.signal(signal.SIGSTOP)
+        began = time.monotonic()
+        assert send(running, study, people[0]).error == (503, "Unavailable")
+        assert time.monotonic() - began < lease.TERM + 4
+        assert Caller(running.base)("GET", "/healthz").status == 200
+        server.signal(signal.SIGCONT)
+        until(lambda: send(running, study, people[0]).status == 200, "the report", 30)
+        assert running.analyst().tally(study.id).n == 1
+
+
+@pytest.mark.parametrize("what", ["report", "enrolment"])
+def test_a_commit_whose_answer_was_lost_is_counted_once(server, network, what):
+    """60 were acknowledged and stored, and 48 in the estimate, until a restart."""
+    server.new_database()
+    study = histogram()
+    with collector(network.address()) as running:
+        begin(running.analyst(), study)
+        crowd = Population(study, 30, seed=3)
+        line = running.transport(60.0)
+        if what == "enrolment":
+            network.cut_commits = 3
+        crowd.enrol(line)
+        if what == "report":
+            network.cut_commits = 3
+        crowd.answer(line, study)
+        assert network.cut == 3
+        assert sorted(given["index"] for given in crowd.enrolled.values()) == list(range(30))
+        # Counted now, not after a restart.
+        assert running.analyst().tally(study.id) == crowd.offline(study)
+        assert running.analyst().progress(study.id)["enrolled"] == {study.strata[0]: 30}
+
+
+def test_a_network_that_swallows_everything_does_not_hold_a_collector_for_ever(server, network):
+    server.new_database()
+    study = histogram()
+    with collector(network.address()) as running:
+        begin(running.analyst(), study)
+        given = enrol(Caller(running.base), study.id, 1)
+        network.mode = "swallow"
+        assert send(running, study, given).error == (503, "Unavailable")
+        # New connections pass; those that hang are given up.
+        network.mode = "pass"
+        until(lambda: send(running, study, given).status == 200, "the report", 40)
+        assert running.analyst().tally(study.id).n == 1
+
+
+def test_secrets_of_a_study_that_is_begun_again_are_new(running):
+    study = histogram()
+    begin(running.analyst(), study)
+    first = enrol(Caller(running.base), study.id, 1)
+    running.analyst().delete(study.id)
+    begin(running.analyst(), study)
+    second = enrol(Caller(running.base), study.id, 2)
+    assert second["index"] == first["index"]
+    assert second["secret"] != first["secret"]
+    assert send(running, study, first).error == (401, "NotAllowed")
+    assert send(running, study, second).json == {"outcome": "counted"}
+
+
+def test_what_is_in_memory_and_cannot_be_trusted_is_read_anew(running, monkeypatch):
+    """An error after the commit, where memory follows the table."""
+    study = histogram()
+    begin(running.analyst(), study)
+    people = [enrol(Caller(running.base), study.id, n) for n in range(2)]
+    live = running.service.studies[study.id]
+
+    def broken(*_: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(live.now, "count", broken)
+    send(running, study, people[0])
+    until(lambda: send(running, study, people[1]).status == 200, "the second report", 20)
+    assert running.service.studies[study.id] is not live
+    assert running.analyst().tally(study.id).n == 2
+    with pytest.raises((Closed, NotAllowed, ServiceError)):
+        running.analyst().advance(study.id)

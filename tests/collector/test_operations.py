@@ -1,0 +1,257 @@
+"""What operators meet: full disks, failing databases, logs, files, addresses and pages."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import stat
+import subprocess
+import threading
+import time
+from typing import Any
+
+import pytest
+import urllib3
+from sqlalchemy import create_engine, text
+
+from dpairs.client import Transport
+from dpairs.collector import estimate_history
+from dpairs.collector.rates import Rates, network
+from dpairs.errors import TooMany, Unavailable
+
+from .people import Population, histogram, report_json
+from .servers import (
+    ENVIRONMENT,
+    PROGRAM,
+    STUDIES,
+    Caller,
+    Process,
+    begin,
+    collector,
+    enrol,
+    until,
+)
+
+
+def test_a_full_disk_is_alive_and_not_ready(here, monkeypatch):
+    """SQLite is told that its file may not grow: what a full disk is to it."""
+    study = histogram()
+    begin(here.analyst(), study)
+    people = [enrol(Caller(here.base), study.id, n) for n in range(3)]
+    call = Caller(here.base)
+    path = f"{STUDIES}/{study.id}/reports"
+    assert call("GET", "/readyz").status == 200
+    writing = here.service.database.transaction
+
+    def full():
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(here.service.database, "transaction", full)
+    assert call("GET", "/healthz").status == 200
+    assert call("GET", "/readyz").error == (503, "Unavailable")
+    answer = call("POST", path, report_json(study, people[0], 1), token=people[0]["secret"])
+    assert answer.error == (503, "Unavailable")
+    assert int(answer.headers["retry-after"]) >= 1
+    # What is there can still be read.
+    assert here.analyst().tally(study.id).n == 0
+    monkeypatch.setattr(here.service.database, "transaction", writing)
+    assert call("GET", "/readyz").status == 200
+    assert call("POST", path, report_json(study, people[0], 1), token=people[0]["secret"]).status == 200
+
+
+def test_a_database_that_fails_at_reading_is_one_problem_that_may_be_tried_again(here):
+    study = histogram()
+    begin(here.analyst(), study)
+    engine = create_engine(here.database)
+    with engine.begin() as connection:
+        connection.execute(text("alter table growth rename to elsewhere"))
+    answer = Caller(here.base, here.token)("GET", f"{STUDIES}/{study.id}/progress")
+    assert answer.error == (503, "Unavailable")
+    assert "retry-after" in answer.headers
+    with engine.begin() as connection:
+        connection.execute(text("alter table elsewhere rename to growth"))
+    engine.dispose()
+    assert Caller(here.base, here.token)("GET", f"{STUDIES}/{study.id}/progress").status == 200
+
+
+def test_a_mistake_of_ours_is_a_problem_too(here, monkeypatch):
+    study = histogram()
+    begin(here.analyst(), study)
+
+    def broken(*_: Any) -> None:
+        raise ZeroDivisionError("secret words")
+
+    monkeypatch.setattr("dpairs.collector.views.public", broken)
+    answer = Caller(here.base)("GET", f"{STUDIES}/{study.id}")
+    assert answer.error == (500, "ServiceError")
+    assert b"secret words" not in answer.body
+
+
+def test_logs_name_causes(serve, cluster):
+    database = cluster.new_database()
+    process = serve(database)
+    begin(process.analyst(), histogram())
+    engine = create_engine(database)
+    with engine.begin() as connection:
+        connection.execute(text("alter table people rename to elsewhere"))
+    engine.dispose()
+    answer = Caller(process.base)("POST", f"{STUDIES}/{histogram().id}/people", {"request": "0" * 32})
+    assert answer.error == (503, "Unavailable")
+    until(lambda: "does not exist" in process.log.read_text(), "the cause in the log")
+    log = process.log.read_text()
+    assert "0" * 32 not in log
+    assert "<traceback object" not in log
+
+
+class Answers:
+    """A server that gives the answers it is told, once each."""
+
+    def __init__(self, *answers: bytes) -> None:
+        self._line = socket.create_server(("127.0.0.1", 0))
+        self.base = f"http://127.0.0.1:{self._line.getsockname()[1]}"
+        self.times: list[float] = []
+        threading.Thread(target=self._run, args=(answers,), daemon=True).start()
+
+    def _run(self, answers: tuple[bytes, ...]) -> None:
+        for answer in answers:
+            line, _ = self._line.accept()
+            with line:
+                line.recv(65536)
+                self.times.append(time.monotonic())
+                line.sendall(answer)
+        self._line.close()
+
+
+def answer_of(status: int, body: bytes = b"{}", **headers: str) -> bytes:
+    lines = [f"HTTP/1.1 {status} X", f"Content-Length: {len(body)}", "Connection: close"]
+    lines += [f"{name.replace('_', '-')}: {value}" for name, value in headers.items()]
+    return ("\r\n".join(lines) + "\r\n\r\n").encode() + body
+
+
+def test_a_client_waits_as_long_as_it_is_asked_to():
+    server = Answers(answer_of(503, Retry_After="1"), answer_of(500), answer_of(200))
+    assert Transport(server.base, patience=30).json("GET", "/") == {}
+    assert server.times[1] - server.times[0] >= 1.0
+
+
+def test_a_client_does_not_try_a_failure_for_ever():
+    server = Answers(*[answer_of(500)] * 3)
+    with pytest.raises(Unavailable):
+        Transport(server.base, patience=30).json("GET", "/")
+    assert len(server.times) == 3
+
+
+def test_the_database_is_for_its_owner_only(sqlite, tmp_path):
+    previous = os.umask(0o022)
+    try:
+        with collector(sqlite) as made:
+            begin(made.analyst(), histogram())
+            for name in os.listdir(tmp_path):
+                assert stat.S_IMODE((tmp_path / name).stat().st_mode) == 0o600, name
+    finally:
+        os.umask(previous)
+
+
+def test_a_link_to_the_database_is_the_same_database(sqlite, tmp_path, monkeypatch):
+    monkeypatch.setattr("dpairs.collector.database.PATIENCE", 0.2)
+    with collector(sqlite):
+        (tmp_path / "link.sqlite").symlink_to(tmp_path / "collector.sqlite")
+        with (
+            pytest.raises(Unavailable, match="another collector"),
+            collector(f"sqlite:///{tmp_path}/link.sqlite"),
+        ):
+            pass
+
+
+def test_the_password_is_not_printed(cluster, tmp_path):
+    database = cluster.new_database().replace("postgres@", "postgres:hidden-words@")
+    process = Process(database, tmp_path)
+    process.start()
+    try:
+        assert process.said["database"].count("***") == 1
+        assert "hidden-words" not in json.dumps(process.said)
+    finally:
+        process.stop()
+
+
+def test_an_address_of_the_sixth_version_is_listened_on(sqlite, tmp_path):
+    command = [*PROGRAM, "serve", "--json", "--host", "::1", "--port", "0", "--database", sqlite]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=ENVIRONMENT
+    ) as child:
+        assert child.stdout is not None
+        said = json.loads(child.stdout.readline())
+        try:
+            assert said["address"].startswith("http://[::1]:")
+            until(lambda: _answers(said["address"]), "an answer")
+        finally:
+            child.terminate()
+
+
+def _answers(base: str) -> bool:
+    try:
+        return Caller(base)("GET", "/healthz").status == 200
+    except urllib3.exceptions.HTTPError:
+        return False
+
+
+def test_a_household_of_the_sixth_version_is_one_address():
+    assert network("2001:db8:1:2:3:4:5:6") == network("2001:db8:1:2::1") != network("2001:db8:1:3::1")
+    rates = Rates(0.001, 5)
+    for number in range(5):
+        rates.count(f"2001:db8::{number}")
+    with pytest.raises(TooMany):
+        rates.count("2001:db8::ffff")
+    rates.count("2001:db8:0:1::1")
+
+
+def test_a_person_who_mistypes_an_address_gets_a_page(here):
+    call = Caller(here.base)
+    answer = call("GET", "/nope", Accept="text/html,application/xhtml+xml")
+    assert answer.status == 404
+    assert answer.headers["content-type"].startswith("text/html")
+    assert b"<h1>" in answer.body
+    assert call("GET", "/nope").error == (404, "NotFound")
+    assert call("GET", f"{STUDIES}/{'0' * 64}", Accept="text/html").error == (404, "NotFound")
+
+
+def test_the_head_of_an_answer_can_be_asked_for(here):
+    call = Caller(here.base)
+    for path in ("/", "/healthz", "/static/style.css"):
+        answer = call("HEAD", path)
+        assert answer.status == 200
+        assert answer.body == b""
+        assert int(answer.headers["content-length"]) > 0
+
+
+def test_no_redirect_believes_the_name_that_a_request_gives(here):
+    answer = Caller(here.base)("GET", "/healthz/", Host="evil.example")
+    assert answer.status == 404
+    assert "location" not in answer.headers
+
+
+def test_a_study_that_is_begun_again_has_a_history(here):
+    study = histogram()
+    for _ in range(2):
+        begin(here.analyst(), study)
+        crowd = Population(study, 12, seed=1)
+        crowd.enrol(here.transport())
+        crowd.answer(here.transport(), study)
+        until(lambda: here.analyst().progress(study.id)["stages"][0]["growth"], "a point of the history", 20)
+        here.analyst().delete(study.id)
+    assert estimate_history.STEP > 1
+
+
+def test_a_demonstration_that_is_ended_leaves_nothing_behind(tmp_path):
+    command = [*PROGRAM, "demo", "--people", "1000", "--pairs", "2", "--folder", str(tmp_path)]
+    child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=ENVIRONMENT)
+    database = tmp_path / "dpairs.sqlite"
+    until(lambda: database.exists() or child.poll() is not None, "the demonstration's collector")
+    child.send_signal(signal.SIGTERM)
+    child.communicate(timeout=60)
+    assert child.returncode == 128 + signal.SIGTERM
+    # Its collector lets go of the database.
+    with collector(f"sqlite:///{database}"):
+        pass
