@@ -189,6 +189,22 @@ async def download_tally(
 
 
 @router.get(
+    "/studies/{study}/analysis",
+    response_class=Response,
+    responses={
+        **declared(401, 404, 422),
+        200: {"content": {"application/json": {"schema": {"type": "object"}}}},
+    },
+)
+async def download_analysis(_: Analyst, live: OfStudy) -> Response:
+    """What only the analyst needs of a second round: `dpairs estimate` reads it beside the study's file."""
+    body = await to_thread.run_sync(live.study.analysis_to_json)
+    if body is None:
+        raise NotFound("this round has no analysis of its own: its study and its tally are enough")
+    return Response(body, media_type="application/json", headers=_name(live, "study.analysis.json"))
+
+
+@router.get(
     "/studies/{study}/reports",
     response_class=Response,
     responses={**declared(401, 404, 422), 200: {"content": {PARQUET: {}}}},
