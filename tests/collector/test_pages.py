@@ -428,6 +428,7 @@ def test_answers_are_named_one_by_one_and_groups_as_the_analyst_calls_them(brows
     browser.write("#group-positive", "It did")
     browser.write("#title", "Answers in words")
     until(lambda: browser.run("return document.querySelector('[aria-busy]').ariaBusy") == "false", "the plan")
+    browser.see("#way-tree").click()
     assert browser.barriers() == []
     browser.press("Begin the study")
     browser.see("#enrolled", "(0 “It did”, 0 negative)")
@@ -438,8 +439,8 @@ def test_answers_are_named_one_by_one_and_groups_as_the_analyst_calls_them(brows
     browser.open(f"/take-part/{name}")
     browser.choose("Are you in the group that this study is about?", "It did")
     browser.press("Take part")
-    browser.see("option", "Please choose")
-    assert "never" in browser.run("return document.querySelector('form').innerText")
+    browser.see("h2", "Your answer")
+    assert "never" in browser.run("return document.querySelector('form select').textContent")
 
 
 def test_a_closed_study_says_so(browser, server):
