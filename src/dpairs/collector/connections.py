@@ -142,6 +142,7 @@ def options() -> dict[str, Any]:
         "ws": "none",
         "access_log": False,  # it would name addresses
         "log_config": None,
+        "log_level": "error",  # anybody can send what is no request, as often as they like
         "server_header": False,
         "timeout_keep_alive": 30,
     }

@@ -61,6 +61,7 @@ class Database:
             if self.is_sqlite:
                 self._lock()
                 _private(self._file)
+                self._identity = _identity(self._file)
             migrate(self.engine)
         except DBAPIError as error:
             self.close()
@@ -124,6 +125,8 @@ class Database:
         """A transaction that ends with nothing done unless it is committed."""
         with self.engine.connect() as connection, self._watched(connection, STUCK):
             if self.is_sqlite:
+                if _identity(self._file) != self._identity:
+                    raise Unavailable("the database's file was replaced or removed: start the collector anew")
                 connection.exec_driver_sql("begin immediate")
             yield connection
 
@@ -186,6 +189,15 @@ def _private(file: str) -> None:
     for name in (file, f"{file}-wal", f"{file}-shm"):
         with contextlib.suppress(FileNotFoundError):
             os.chmod(name, 0o600)
+
+
+def _identity(file: str) -> tuple[int, int]:
+    """Which file a name stands for: what is written to one that has lost its name is lost with it."""
+    try:
+        found = os.stat(file)
+    except OSError:
+        return 0, 0
+    return found.st_dev, found.st_ino
 
 
 def _durable(connection: Any, _: Any) -> None:
