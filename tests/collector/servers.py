@@ -147,6 +147,11 @@ class InThread:
         until(lambda: self._server.started or not self._thread.is_alive(), "the start of the collector")
         assert self._server.started
 
+    @property
+    def connections(self) -> set[Any]:
+        """Those that are open."""
+        return set(self._server.server_state.connections)
+
     def stop(self) -> None:
         self._server.should_exit = True
         self._thread.join(DEADLINE)

@@ -77,6 +77,63 @@ def test_backup_and_restore_are_commands(here, tmp_path):
     assert done.stderr.startswith("error: there is no backup")
 
 
+@pytest.mark.parametrize("name", ["a?b", "50%41", "a;b#c", "ü x"])
+def test_a_backup_may_have_any_name(here, tmp_path, name):
+    file = tmp_path / name
+    backup.back_up(here.database, file)
+    assert sorted(each.name for each in tmp_path.iterdir() if each.name.startswith(("a", "5", "ü", "."))) == [
+        name
+    ]
+    assert backup.restore(file, f"sqlite:///{tmp_path / 'other.sqlite'}")["meta"] == 3
+
+
+def test_an_empty_file_and_a_database_in_use_are_no_backups(here, tmp_path):
+    empty, other = tmp_path / "empty.sqlite", f"sqlite:///{tmp_path / 'other.sqlite'}"
+    empty.touch()
+    with pytest.raises(BadFile, match="is no backup of a collector"):
+        backup.restore(empty, other)
+    with pytest.raises(BadFile, match="use dpairs backup"):
+        backup.restore(here.database.removeprefix("sqlite:///"), other)
+
+
+@pytest.mark.parametrize("address", ["nonsense", "mysql://a/b", "sqlite://[", "postgresql+nothing://a/b"])
+def test_a_backup_from_nowhere_is_one_sentence(tmp_path, address):
+    done = dpairs("backup", str(tmp_path / "file"), "--database", address)
+    assert done.returncode != 0
+    assert "Traceback" not in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "https://:secret@host",
+        "https://user@host",
+        "https://host:99999",
+        "https://a\nb.example",
+        "https://two words",
+        "http://<script>",
+        "https://host/?",
+        "https://host#",
+        "https://host/path",
+        "https://h\u202e.example",
+        "javascript:alert(1)",
+    ],
+)
+def test_a_public_address_is_plain(address):
+    with pytest.raises(BadParameter) as refused:
+        Settings(public_url=address)
+    assert "secret" not in str(refused.value)
+    Settings(public_url="https://studies.example.org:8443/")
+    Settings(public_url="http://[2001:db8::1]:80")
+
+
+def test_no_setting_is_beyond_reason():
+    for name in ("message_hours", "answer_seconds", "body_memory", "burst"):
+        with pytest.raises(BadParameter, match=name):
+            configured({name: 1e300}, {})
+
+
 def test_settings_come_from_options_the_environment_and_a_file(tmp_path):
     file = tmp_path / "settings.toml"
     file.write_text('rate = 5\nburst = 7\npublic_url = "https://a.example"\nstandby = true\n')

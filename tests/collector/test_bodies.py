@@ -56,6 +56,43 @@ def test_what_a_gateway_sends_is_read_as_it_is():
     assert read(good(0))[1].size == 0
 
 
+def schema_of(body: bytes) -> tuple[bytearray, int]:
+    """A stream whose first table, of the schema, can be changed; and where that table lies."""
+    data, start = bytearray(body), 8
+    root = start + struct.unpack_from("<I", data, start)[0]
+    slots = root - struct.unpack_from("<i", data, root)[0]
+    header = root + struct.unpack_from("<H", data, slots + 4 + 2 * 2)[0]
+    return data, header + struct.unpack_from("<I", data, header)[0]
+
+
+def test_numbers_with_the_other_order_of_bytes_are_refused():
+    data, table = schema_of(good())
+    slots = table - struct.unpack_from("<i", data, table)[0]
+    orders, fields = slots + 4, struct.unpack_from("<H", data, slots + 6)[0]
+    assert struct.unpack_from("<H", data, orders)[0] == 0
+    struct.pack_into("<H", data, orders, fields)  # any number but 0
+    with pytest.raises(BadValue, match="lowest byte"):
+        read(bytes(data))
+
+
+def test_narrow_indices_are_refused_before_they_are_widened():
+    """32 MiB of single bytes took 800 MB, where 96 were counted."""
+    for kind in (pa.uint8(), pa.int16(), pa.int32()):
+        column = pa.array(np.zeros(5), kind)
+        with pytest.raises(BadValue, match="64 bits"):
+            read(stream(pa.table({"index": column, "symbol": column})))
+
+
+def test_columns_that_share_their_bytes_are_refused():
+    table = pa.table({"index": np.arange(1000), "symbol": np.arange(1000)})
+    body = bytearray(stream(table))
+    places = struct.pack("<qq", 8000, 8000)
+    at = body.rindex(places)
+    body[at : at + 16] = struct.pack("<qq", 0, 8000)
+    with pytest.raises(BadValue, match="share"):
+        read(bytes(body))
+
+
 def test_several_parts_are_one_batch():
     table = pa.table({"index": np.arange(10), "symbol": np.arange(10)}).replace_schema_metadata(STUDY)
     out = pa.BufferOutputStream()

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import socket
 import stat
 import subprocess
 import threading
 import time
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -152,6 +154,24 @@ def test_the_database_is_for_its_owner_only(sqlite, tmp_path):
                 assert stat.S_IMODE((tmp_path / name).stat().st_mode) == 0o600, name
     finally:
         os.umask(previous)
+
+
+@pytest.mark.parametrize("how", ["replaced", "removed"])
+def test_nothing_is_acknowledged_that_goes_to_a_lost_file(here, tmp_path, how):
+    """An old copy moved over the file of a running collector: what was stored then was gone with it."""
+    study, call = histogram(), Caller(here.base)
+    begin(here.analyst(), study)
+    enrol(call, study.id, 1)
+    file = Path(here.database.removeprefix("sqlite:///"))
+    if how == "replaced":
+        shutil.copy(file, tmp_path / "old")
+        (tmp_path / "old").replace(file)
+    else:
+        file.unlink()
+    answer = call("POST", f"{STUDIES}/{study.id}/people", {"request": f"{2:032x}"})
+    assert answer.error == (503, "Unavailable")
+    assert "start the collector anew" in answer.json["message"]
+    assert call("GET", "/readyz").status == 503
 
 
 def test_a_link_to_the_database_is_the_same_database(sqlite, tmp_path, monkeypatch):

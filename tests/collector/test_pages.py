@@ -168,9 +168,11 @@ def test_an_analyst_plans_begins_watches_advances_and_ends_a_study(browser, serv
     assert server.status(f"/api/v1/studies/{name}") == 404
 
 
-FILES = ("estimate.json", "estimate.csv", "study-1.json", "tally-1.json", "study-2.json", "tally-2.json")
+FILES = ["estimate.json", "estimate.csv", "study-1.json", "tally-1.json", "study-2.json", "tally-2.json"]
+FILES += ["study-2.analysis.json"]
 BUTTONS = ["Estimate (JSON)", "Estimate (CSV)"]
 BUTTONS += [f"{what} of round {number} (JSON)" for number in (1, 2) for what in ("Study", "Counts")]
+BUTTONS += ["Analysis of round 2 (JSON)"]
 
 
 def check_files(files, estimate):
@@ -180,8 +182,10 @@ def check_files(files, estimate):
     assert float(row["value"]) == saved["value"]
     one, other = (dpairs.Study.from_json(files[place].read_text()) for place in (2, 4))
     first = dpairs.Tally.from_json(files[3].read_text(), one)
-    second = dpairs.Tally.from_json(files[5].read_text(), other)
+    assert one.next(first).to_json() == other.to_json()
+    other = other.with_analysis(files[6].read_text())
     assert other == one.next(first)
+    second = dpairs.Tally.from_json(files[5].read_text(), other)
     assert second.estimate().value == saved["value"]
 
 
@@ -298,7 +302,7 @@ def test_a_lost_connection_sends_the_same_report_later(browser, server):
     name = server.begin(study, "Favourite letter")
     browser.open(f"/take-part/{name}")
     browser.press("Take part")
-    browser.choose("Value", "b")
+    browser.choose("Your answer", "b")
     browser.press("Randomize on this device")
     browser.see("#symbol")
     sent = message(browser)
@@ -407,7 +411,36 @@ def test_pairs_are_sent_to_the_python_client(browser, server):
     name = server.begin(study, "In pairs")
     browser.open(f"/take-part/{name}")
     browser.see("h2", "This study needs the Python client")
-    browser.see("pre", f"dpairs join {server.address}/take-part/{name} --stratum positive|negative")
+    browser.see("pre", f"dpairs join {server.address}/take-part/{name} --group 1|2")
+    read = words_on(browser)
+    assert "1: yes\n2: no" in read
+    for banned in BANNED:
+        assert banned not in read, (banned, read)
+
+
+def test_answers_are_named_one_by_one_and_groups_as_the_analyst_calls_them(browser, server):
+    sign_in(browser, server)
+    browser.open("/new")
+    browser.see("#way-tree")
+    browser.choose("An answer is", "one of several ordered answers")
+    until(lambda: browser.run("return document.querySelectorAll('[id^=answer-score]').length") == 5, "fields")
+    browser.write("[id^=answer-score]", "never")
+    browser.write("#group-positive", "It did")
+    browser.write("#title", "Answers in words")
+    until(lambda: browser.run("return document.querySelector('[aria-busy]').ariaBusy") == "false", "the plan")
+    browser.see("#way-tree").click()
+    assert browser.barriers() == []
+    browser.press("Begin the study")
+    browser.see("#enrolled", "(0 “It did”, 0 negative)")
+    assert "positive" not in browser.text("#enrolled")
+    name = browser.driver.current_url.rpartition("/")[2]
+    words = server.progress(name)["study"]["words"]
+    assert words["columns"]["score"]["answers"] == {"1": "never"}
+    browser.open(f"/take-part/{name}")
+    browser.choose("Are you in the group that this study is about?", "It did")
+    browser.press("Take part")
+    browser.see("h2", "Your answer")
+    assert "never" in browser.run("return document.querySelector('form select').textContent")
 
 
 def test_a_closed_study_says_so(browser, server):

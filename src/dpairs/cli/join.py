@@ -23,7 +23,12 @@ if TYPE_CHECKING:
 def join(
     link: Annotated[str, typer.Argument(help="The link to the study: https://HOST/take-part/STUDY.")],
     stratum: Annotated[
-        str | None, typer.Option(help="This participant's public class, where there are classes.")
+        str | None,
+        typer.Option(
+            "--stratum",
+            "--group",
+            help="This participant's public class, by its name or its number from 1 on.",
+        ),
     ] = None,
     code: Annotated[str | None, typer.Option(help="The code of an invitation.")] = None,
     score: Annotated[str | None, typer.Option(help="The private score.")] = None,
@@ -88,7 +93,7 @@ def join(
     found = take_part(
         offered,
         private_values(offered.study, given),
-        stratum=stratum,
+        stratum=_stratum(stratum, offered.study),
         code=code,
         device=Device(home),
         limit=limit,
@@ -102,6 +107,13 @@ def join(
         print_json(_described(found, offered.study))
     else:
         _print(found, offered)
+
+
+def _stratum(given: str | None, study: Study) -> str | None:
+    """A class by its name; or by its place in the list, which is what the participant's page tells."""
+    strata = study.statistic.strata
+    numbered = {str(place): name for place, name in enumerate(strata, 1)}
+    return given if given is None or given in strata else numbered.get(given, given)
 
 
 def agree(offered: Offer) -> None:

@@ -19,6 +19,7 @@ from ..engines.files import STUDY
 from ..errors import BadFile, BadValue
 
 NAMES = ("index", "symbol")
+INDICES = (pa.int64(), pa.uint64())
 MOST_PARTS = 4096
 """Record batches in one stream."""
 MOST_HEAD = 2**16
@@ -45,6 +46,7 @@ def _read(body: bytes) -> tuple[str, NDArray[Any], NDArray[Any]]:
         raise BadValue("the batch does not begin with a schema")
     if first.metadata.size > MOST_HEAD:
         raise BadValue(f"the schema of a batch has at most {MOST_HEAD} bytes")
+    _check_order(_Head(first.metadata.to_pybytes()))
     schema = pa.ipc.read_schema(first)
     types = _types(schema)
     study = (schema.metadata or {}).get(STUDY, b"").decode()
@@ -61,12 +63,23 @@ def _read(body: bytes) -> tuple[str, NDArray[Any], NDArray[Any]]:
     return study, index, symbol
 
 
+def _check_order(head: _Head) -> None:
+    # Schema: order of bytes, and what Arrow reads.
+    header = head.field(head.offset(0), 2)
+    order = head.field(head.offset(header), 0) if header else 0
+    if order and head.read("<h", order):
+        raise BadValue("the numbers of a batch begin with their lowest byte")
+
+
 def _types(schema: Any) -> list[np.dtype[Any]]:
     if tuple(schema.names) != NAMES:
         raise BadValue(f"a batch has the columns {' and '.join(NAMES)}, in this order, and no others")
     for field in schema:
         if not pa.types.is_integer(field.type) or field.metadata:
             raise BadValue(f"column {field.name} of a batch must be plain whole numbers, not {field.type}")
+    if schema[0].type not in INDICES:
+        # Narrower ones would take many times the memory of the body, and name hardly anybody.
+        raise BadValue(f"column {NAMES[0]} of a batch has 64 bits, and is not {schema[0].type}")
     return [np.dtype(field.type.to_pandas_dtype()) for field in schema]
 
 
@@ -93,6 +106,9 @@ def _columns(message: Any, types: list[np.dtype[Any]]) -> list[NDArray[Any]]:
         raise BadValue("every column of a batch has as many numbers as the batch has rows, and no gaps")
     body = message.body if message.body is not None else pa.py_buffer(b"")
     found = []
+    (first, least), (second, _) = sorted(buffers[1::2])
+    if rows and second < first + least:
+        raise BadValue("the columns of a batch must not share bytes")
     for kind, (offset, size) in zip(types, buffers[1::2], strict=True):
         if offset < 0 or size < rows * kind.itemsize or offset + size > body.size:
             raise BadValue(f"a batch claims {rows} rows and does not hold them")

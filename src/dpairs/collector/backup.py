@@ -14,13 +14,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, Table, create_engine, delete, func, insert, make_url, select
+from sqlalchemy import URL, Connection, Engine, Table, create_engine, delete, func, insert, inspect, select
 from sqlalchemy.exc import SQLAlchemyError
 
 from ..errors import BadFile, Conflict, Unavailable
 from ..randomness import secret_bytes
 from . import schema
-from .database import Database, cause, migrate
+from .database import Database, address, cause, migrate
 from .lease import Lease
 
 SLICE = 10_000
@@ -33,16 +33,18 @@ def back_up(database: str, file: str | os.PathLike[str]) -> dict[str, int]:
     place = Path(file)
     if place.exists():
         raise BadFile(f"the backup {place} is there already; a backup is never written over another")
-    url = make_url(database)
+    url = address(database)
     if url.get_backend_name() == "sqlite" and not Path(url.database or "").is_file():
         raise BadFile(f"there is no database {url.database}")
     part = place.with_name(f".{place.name}.part")
     part.unlink(missing_ok=True)
-    options = {} if url.get_backend_name() == "sqlite" else {"isolation_level": "REPEATABLE READ"}
+    options: dict[str, Any] = (
+        {} if url.get_backend_name() == "sqlite" else {"isolation_level": "REPEATABLE READ"}
+    )
     source = create_engine(url, **options)
     copy: Database | None = None
     try:
-        copy = Database(f"sqlite:///{part}")
+        copy = Database(_file(part))
         with source.connect() as reading, copy.engine.begin() as writing:
             if source.dialect.name == "sqlite":
                 reading.exec_driver_sql("begin")  # one moment for all tables
@@ -55,6 +57,8 @@ def back_up(database: str, file: str | os.PathLike[str]) -> dict[str, int]:
         return found
     except SQLAlchemyError as error:
         raise Unavailable(f"the database cannot be backed up: {cause(error)}") from None
+    except OSError as error:
+        raise BadFile(f"the backup {place} cannot be written: {error.strerror or error}") from None
     finally:
         source.dispose()
         if copy is not None:
@@ -68,13 +72,17 @@ def restore(file: str | os.PathLike[str], database: str) -> dict[str, int]:
     place = Path(file)
     if not place.is_file():
         raise BadFile(f"there is no backup {place}")
+    log = Path(f"{place}-wal")
+    if log.is_file() and log.stat().st_size:
+        raise BadFile(f"{place} is a database in use, whose last changes are in {log}: use dpairs backup")
     with tempfile.TemporaryDirectory() as folder:
         # A backup of an older version is brought up to date in a copy.
         old = Path(folder) / "backup.sqlite"
         shutil.copyfile(place, old)
-        source = create_engine(f"sqlite:///{old}")
+        source = create_engine(_file(old))
         into = Database(database)
         try:
+            _check_backup(source, place)
             migrate(source)
             lease = Lease(into, "restore")
             if not lease.take():
@@ -97,6 +105,19 @@ def restore(file: str | os.PathLike[str], database: str) -> dict[str, int]:
         finally:
             source.dispose()
             into.close()
+
+
+def _check_backup(source: Engine, place: Path) -> None:
+    """Refuse an empty file, and a database of something else, before they replace anything."""
+    with source.connect() as reading:
+        known = inspect(reading).has_table("meta") and set(reading.scalars(select(schema.meta.c.name)))
+    if not known or not {"key", "analyst"} <= known:
+        raise BadFile(f"{place} is no backup of a collector")
+
+
+def _file(path: Path) -> URL:
+    """The address of a file, whatever letters its name has."""
+    return URL.create("sqlite", database=str(path))
 
 
 def _renew(connection: Connection) -> None:

@@ -10,7 +10,7 @@ from fastapi import Request
 from fastapi.routing import APIRoute
 from starlette.responses import Response
 
-from ..errors import DpairsError, TooLarge, TooSlow, Unavailable
+from ..errors import BadFile, DpairsError, TooLarge, TooSlow, Unavailable
 from . import problems
 
 if TYPE_CHECKING:
@@ -97,6 +97,8 @@ async def _read(request: Request, limit: int, seconds: float, take: Callable[[in
         async with asyncio.timeout(seconds):
             while True:
                 message = await request.receive()
+                if message["type"] == "http.disconnect":
+                    raise BadFile("the request broke off before its end")
                 part = message.get("body", b"")
                 size += len(part)
                 if size > limit:
@@ -105,7 +107,7 @@ async def _read(request: Request, limit: int, seconds: float, take: Callable[[in
                     take(COPIES * (size - counted))
                     counted = size
                 parts.append(part)
-                if message["type"] == "http.disconnect" or not message.get("more_body", False):
+                if not message.get("more_body", False):
                     break
     except TimeoutError:
         raise TooSlow(f"a request must arrive within {seconds:g} seconds") from None

@@ -18,6 +18,10 @@ HEAD_SECONDS = 10.0
 """How long the head may take, from the first byte, or from when the connection was made."""
 MOST_CONNECTIONS = 4096
 """Open at once; beyond it whoever has waited longest without a whole head makes room."""
+OTHER_FILES = 128
+"""Files that connections leave to the database and to everything else."""
+MOST_AHEAD = 16
+"""Requests on one connection that wait for the answer to an earlier one."""
 
 
 class BoundedProtocol(HttpToolsProtocol):
@@ -26,12 +30,16 @@ class BoundedProtocol(HttpToolsProtocol):
     waiting: dict[BoundedProtocol, None] = {}  # noqa: RUF012  of one event loop, oldest first
     _timer: asyncio.TimerHandle | None = None
     _size = 0
+    """Bytes since the last that belonged to a body: of a head, or of what may follow a body in pieces."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
-        if len(self.connections) > MOST_CONNECTIONS and self.waiting:
-            next(iter(self.waiting)).transport.abort()
-        self._await_head()
+        if len(self.connections) > most_connections():
+            idle = next(iter(self.waiting), self)
+            self.waiting.pop(idle, None)
+            idle.transport.abort()
+        if not transport.is_closing():
+            self._await_head()
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._head_ended()
@@ -40,9 +48,9 @@ class BoundedProtocol(HttpToolsProtocol):
     def data_received(self, data: bytes) -> None:
         if self._timer is None and not getattr(self.cycle, "more_body", False):
             self._await_head()
-        self._size += len(data) if self._timer is not None else 0
+        self._size += len(data)
         super().data_received(data)
-        if self._timer is not None and self._size > MOST_HEAD:
+        if self._size > MOST_HEAD:
             self._refuse(b"431 Request Header Fields Too Large", "TooLarge", self._too_large())
 
     def on_message_begin(self) -> None:
@@ -51,19 +59,31 @@ class BoundedProtocol(HttpToolsProtocol):
             self._await_head()
 
     def on_headers_complete(self) -> None:
+        if self.transport.is_closing():  # what came with a request that was refused
+            return
         if sum(len(name) + len(value) + 4 for name, value in self.headers) + len(self.url) > MOST_HEAD:
             self._refuse(b"431 Request Header Fields Too Large", "TooLarge", self._too_large())
+            return
+        if len(self.pipeline) >= MOST_AHEAD:
+            self.transport.close()
             return
         self._head_ended()
         super().on_headers_complete()
 
     def on_body(self, body: bytes) -> None:
+        self._size = 0
         if self.cycle is not None:
             super().on_body(body)
 
     def on_message_complete(self) -> None:
+        self._size = 0
         if self.cycle is not None:
             super().on_message_complete()
+
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        if self.cycle.response_complete and not self.transport.is_closing():
+            self.waiting.setdefault(self, None)
 
     def send_400_response(self, msg: str) -> None:
         if not self.transport.is_closing():
@@ -76,12 +96,12 @@ class BoundedProtocol(HttpToolsProtocol):
         self._head_ended()
         self._timer = self.loop.call_later(HEAD_SECONDS, self._too_slow)
         self.waiting[self] = None
-        self._size = 0
 
     def _head_ended(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
+        self._size = 0
         self.waiting.pop(self, None)
 
     def _too_slow(self) -> None:
@@ -103,6 +123,18 @@ class BoundedProtocol(HttpToolsProtocol):
         self.transport.close()
 
 
+def most_connections() -> int:
+    """Fewer where the system allows this process fewer files."""
+    try:
+        import resource
+    except ImportError:
+        return MOST_CONNECTIONS
+    files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if files == resource.RLIM_INFINITY:
+        return MOST_CONNECTIONS
+    return min(MOST_CONNECTIONS, max(files // 2, files - OTHER_FILES))
+
+
 def options() -> dict[str, Any]:
     """What a collector's server is given besides its app."""
     return {
@@ -110,6 +142,7 @@ def options() -> dict[str, Any]:
         "ws": "none",
         "access_log": False,  # it would name addresses
         "log_config": None,
+        "log_level": "error",  # anybody can send what is no request, as often as they like
         "server_header": False,
         "timeout_keep_alive": 30,
     }

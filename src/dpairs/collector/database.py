@@ -11,7 +11,7 @@ from typing import IO, Any
 
 import alembic.command
 import alembic.config
-from sqlalchemy import Connection, Engine, Select, Table, create_engine, event, make_url, select, text
+from sqlalchemy import URL, Connection, Engine, Select, Table, create_engine, event, make_url, select, text
 from sqlalchemy.exc import ArgumentError, DBAPIError, DisconnectionError, NoSuchModuleError
 
 from ..errors import BadParameter, Unavailable
@@ -41,27 +41,17 @@ POSTGRESQL = {
 class Database:
     """An engine; a file in SQLite is locked for one process as long as it is open."""
 
-    def __init__(self, address: str) -> None:
-        try:
-            url = make_url(address)
-            if url.get_backend_name() not in ("sqlite", "postgresql"):
-                raise BadParameter(f"a collector stores in sqlite or postgresql, not {url.drivername}")
-            self.is_sqlite = url.get_backend_name() == "sqlite"
-            if self.is_sqlite and url.database in (None, "", ":memory:"):
-                raise BadParameter("a collector needs a file to store in: sqlite:///FILE")
-            if self.is_sqlite:
-                # One file has one lock, by whatever links it is reached.
-                self._file = os.path.realpath(url.database or "")
-                url = url.set(database=self._file)
-            arguments: dict[str, Any] = {"timeout": 30} if self.is_sqlite else POSTGRESQL
-            self.engine = create_engine(url, connect_args=arguments)
-        except ModuleNotFoundError as error:
-            raise BadParameter(
-                f"{url.drivername} needs {error.name}, which is not here: install the extra 'postgresql' "
-                f"of dpairs, which postgresql+psycopg uses"
-            ) from None
-        except (ArgumentError, NoSuchModuleError) as error:
-            raise BadParameter(f"the database's address cannot be used: {cause(error)}") from None
+    def __init__(self, where: str | URL) -> None:
+        url = address(where)
+        self.is_sqlite = url.get_backend_name() == "sqlite"
+        if self.is_sqlite and url.database in (None, "", ":memory:"):
+            raise BadParameter("a collector needs a file to store in: sqlite:///FILE")
+        if self.is_sqlite:
+            # One file has one lock, by whatever links it is reached.
+            self._file = os.path.realpath(url.database or "")
+            url = url.set(database=self._file)
+        arguments: dict[str, Any] = {"timeout": 30} if self.is_sqlite else POSTGRESQL
+        self.engine = create_engine(url, connect_args=arguments)
         self._watchdog = Watchdog()
         event.listen(self.engine, "connect", _durable if self.is_sqlite else _nothing)
         if not self.is_sqlite:
@@ -71,6 +61,7 @@ class Database:
             if self.is_sqlite:
                 self._lock()
                 _private(self._file)
+                self._identity = _identity(self._file)
             migrate(self.engine)
         except DBAPIError as error:
             self.close()
@@ -134,6 +125,8 @@ class Database:
         """A transaction that ends with nothing done unless it is committed."""
         with self.engine.connect() as connection, self._watched(connection, STUCK):
             if self.is_sqlite:
+                if _identity(self._file) != self._identity:
+                    raise Unavailable("the database's file was replaced or removed: start the collector anew")
                 connection.exec_driver_sql("begin immediate")
             yield connection
 
@@ -150,6 +143,25 @@ class Database:
         self.engine.dispose()
         if self._lock_file is not None:
             self._lock_file.close()
+
+
+def address(where: str | URL) -> URL:
+    """An address of a kind of database that a collector can store in, with its driver at hand."""
+    try:
+        url = make_url(where)
+        if url.get_backend_name() not in ("sqlite", "postgresql"):
+            raise BadParameter(f"a collector stores in sqlite or postgresql, not {url.drivername}")
+        url.get_dialect().import_dbapi()
+    except ModuleNotFoundError as error:
+        raise BadParameter(
+            f"{url.drivername} needs {error.name}, which is not here: install the extra 'postgresql' "
+            f"of dpairs, which postgresql+psycopg uses"
+        ) from None
+    except (ArgumentError, NoSuchModuleError) as error:
+        raise BadParameter(f"the database's address cannot be used: {cause(error)}") from None
+    except ValueError:
+        raise BadParameter("the database's address cannot be used: it is no address") from None
+    return url
 
 
 def migrate(engine: Engine) -> None:
@@ -177,6 +189,15 @@ def _private(file: str) -> None:
     for name in (file, f"{file}-wal", f"{file}-shm"):
         with contextlib.suppress(FileNotFoundError):
             os.chmod(name, 0o600)
+
+
+def _identity(file: str) -> tuple[int, int]:
+    """Which file a name stands for: what is written to one that has lost its name is lost with it."""
+    try:
+        found = os.stat(file)
+    except OSError:
+        return 0, 0
+    return found.st_dev, found.st_ino
 
 
 def _durable(connection: Any, _: Any) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,8 @@ from .live_study import Column, Round, following
 
 Place = tuple[int, int]
 """A stratum and an index: reports are in the order of these."""
+Part = tuple[int, Column, Column]
+"""A stratum, indices and symbols."""
 BEGINNING: Place = (0, -1)
 PART = 2**18
 """Reports in a part, and in a row group."""
@@ -47,16 +49,40 @@ class _Sink(io.RawIOBase):
         return b"".join(parts)
 
 
-def part(database: Database, asked: Round, after: Place, size: int) -> tuple[int, Column, Column] | None:
+def part(database: Database, asked: Round, after: Place, size: int) -> Part | None:
     """The next stored reports after a place, read on a connection that is let go again."""
     with database.reading() as connection:
         return following(connection, asked, after, size)
 
 
-def stream(
-    database: Database, asked: Round, cells: bool, after: Place = BEGINNING, parts: int | None = None
-) -> Iterator[bytes]:
-    """A Parquet file of all that is stored after a place, a row group at a time; or of so many parts."""
+def stream(database: Database, asked: Round, cells: bool) -> Iterator[bytes]:
+    """A Parquet file of all that is stored, a row group at a time."""
+    return _written(asked, cells, _parts(database, asked))
+
+
+def one_part(database: Database, asked: Round, cells: bool, after: Place) -> tuple[bytes, Place | None]:
+    """A file of the part after a place, and where it ends: nothing after the last one.
+
+    The end is that of the very rows in the file: others may arrive meanwhile.
+    """
+    found = part(database, asked, after, PART)
+    body = b"".join(_written(asked, cells, [] if found is None else [found]))
+    end = None if found is None else _end(found)
+    return body, end if end is not None and part(database, asked, end, 1) is not None else None
+
+
+def _end(found: Part) -> Place:
+    return found[0], int(found[1][-1])
+
+
+def _parts(database: Database, asked: Round) -> Iterator[Part]:
+    after = BEGINNING
+    while (found := part(database, asked, after, PART)) is not None:
+        yield found
+        after = _end(found)
+
+
+def _written(asked: Round, cells: bool, parts: Iterable[Part]) -> Iterator[bytes]:
     study = asked.study
     check(asked, cells)
     by_cell = cells and study.protocol.uses_coins
@@ -65,12 +91,7 @@ def stream(
     names, sink = pa.array(study.strata, pa.string()), _Sink()
     options: dict[str, Any] = {"compression": "zstd", "write_page_checksum": True, **encodings(by_cell)}
     with contextlib.closing(pq.ParquetWriter(sink, SCHEMA.with_metadata(metadata), **options)) as writer:
-        while parts is None or parts > 0:
-            found = part(database, asked, after, PART)
-            if found is None:
-                break
-            stratum, indices, symbols = found
-            after = stratum, int(indices[-1])
+        for stratum, indices, symbols in parts:
             if by_cell:
                 symbols = study.protocol.alone.cells_of(study.coins, stratum, indices, symbols)
             columns = [
@@ -79,7 +100,6 @@ def stream(
                 pa.array(symbols.astype(np.uint64).view(np.int64)),
             ]
             writer.write_table(pa.table(columns, schema=writer.schema), row_group_size=PART)
-            parts = None if parts is None else parts - 1
             yield sink.given()
     yield sink.given()
 
@@ -88,12 +108,3 @@ def check(asked: Round, cells: bool) -> None:
     """Refuse cells where a study has none."""
     if cells and asked.study.protocol.cell_codes is None:
         raise BadParameter(NO_CELLS)
-
-
-def end_of_part(database: Database, asked: Round, after: Place) -> Place | None:
-    """Where the part after a place ends, or nothing if it is the last one."""
-    found = part(database, asked, after, PART)
-    if found is None:
-        return None
-    end = found[0], int(found[1][-1])
-    return end if part(database, asked, end, 1) is not None else None

@@ -211,9 +211,11 @@ class Matched:
 
 
 def load(connection: Connection) -> dict[str, LiveStudy]:
-    """All studies, from the tables."""
+    """All studies, from the tables, but those of which a part is deleted already."""
     found: dict[str, LiveStudy] = {}
-    rows = connection.execute(select(schema.studies).order_by(schema.studies.c.created)).mappings().all()
+    table = schema.studies
+    whole = select(table).where(table.c.state != DELETED).order_by(table.c.created)
+    rows = connection.execute(whole).mappings().all()
     for row in rows:
         wanted = select(schema.rounds.c.serial, schema.rounds.c.body).where(
             schema.rounds.c.study == row["id"]
@@ -236,6 +238,12 @@ def load(connection: Connection) -> dict[str, LiveStudy]:
             recount(connection, each)
         found[live.id] = live
     return found
+
+
+def half_deleted(connection: Connection) -> list[str]:
+    """Studies whose rows are still to go."""
+    table = schema.studies.c
+    return list(connection.scalars(select(table.id).where(table.state == DELETED)))
 
 
 def recount(connection: Connection, into: Round) -> None:

@@ -21,7 +21,7 @@ from . import database, estimate_history, lifecycle, relay, schema
 from .bodies import Budget
 from .database import Database, cause
 from .lease import STANDBY, Lease
-from .live_study import CLOSED, DELETED, LiveStudy, load
+from .live_study import CLOSED, LiveStudy, half_deleted, load
 from .metrics import Metrics
 from .settings import Settings
 from .tokens import Secrets, hashed, new_token
@@ -92,10 +92,9 @@ class Service:
             self.lease.committed(began)
         self.secrets = Secrets(key, epoch)
         with self.database.reading(long=True) as connection:
-            found = load(connection)
-        self._deleted = [name for name, live in found.items() if live.state == DELETED]
+            found, self._deleted = load(connection), half_deleted(connection)
         self.studies.clear()
-        self.studies.update({name: live for name, live in found.items() if live.state != DELETED})
+        self.studies.update(found)
 
     def _drop(self) -> None:
         """Forget what is in memory: another collector changes what it stands for."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
@@ -10,12 +11,16 @@ from urllib.parse import urlsplit
 
 from ..errors import BadParameter
 from ..formats import files
-from ..formats.checks import choice, real
+from ..formats.checks import choice, integer, real
 
 SIZES = ("body_limit", "batch_limit", "body_memory", "burst")
 SECONDS = ("body_seconds", "answer_seconds", "message_hours")
 SQLITE = "sqlite:///dpairs.sqlite"
 LEVELS = ("debug", "info", "warning", "error")
+HOST = re.compile(r"https?://([A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?")
+"""An address without user, password, path or query; names beyond ASCII are written as `xn--...`."""
+MOST = 2**40
+"""Of every size and every time."""
 PREFIX = "DPAIRS_"
 """Of environment variables: DPAIRS_RATE sets ``rate``."""
 
@@ -57,9 +62,11 @@ class Settings:
 
     def __post_init__(self) -> None:
         """Refuse what makes no sense."""
-        for name in (*SIZES, *SECONDS):
-            if real(name, getattr(self, name)) <= 0:
-                raise BadParameter(f"{name} must be above 0, not {getattr(self, name)}")
+        for name in SIZES:
+            integer(name, getattr(self, name), 1, MOST)
+        for name in SECONDS:
+            if not 0 < real(name, getattr(self, name)) <= MOST:
+                raise BadParameter(f"{name} must be above 0 and at most {MOST}, not {getattr(self, name)}")
         if real("rate", self.rate) < 0:
             raise BadParameter(f"rate must not be negative, as {self.rate} is")
         if not 0 <= self.port <= 65535:
@@ -109,14 +116,14 @@ def _parsed(name: str, text: str) -> Any:
 
 
 def _check_url(address: str) -> None:
+    """Refuse what is no plain address of a host: it is printed, and put on a QR code."""
     try:
-        parts = urlsplit(address)
-        good = parts.scheme in ("http", "https") and bool(parts.hostname)
-        good = good and not (parts.path.strip("/") or parts.query or parts.fragment or parts.username)
+        good = HOST.fullmatch(address.rstrip("/")) is not None
+        good = good and urlsplit(address).port != 0  # which raises beyond 65535
     except ValueError:
         good = False
     if not good:
-        raise BadParameter(f"public_url must be like https://studies.example.org, not {address!r}")
+        raise BadParameter("public_url must be like https://studies.example.org, without a name or a path")
 
 
 def is_local(address: str) -> bool:

@@ -189,6 +189,22 @@ async def download_tally(
 
 
 @router.get(
+    "/studies/{study}/analysis",
+    response_class=Response,
+    responses={
+        **declared(401, 404, 422),
+        200: {"content": {"application/json": {"schema": {"type": "object"}}}},
+    },
+)
+async def download_analysis(_: Analyst, live: OfStudy) -> Response:
+    """What only the analyst needs of a second round: `dpairs estimate` reads it beside the study's file."""
+    body = await to_thread.run_sync(live.study.analysis_to_json)
+    if body is None:
+        raise NotFound("this round has no analysis of its own: its study and its tally are enough")
+    return Response(body, media_type="application/json", headers=_name(live, "study.analysis.json"))
+
+
+@router.get(
     "/studies/{study}/reports",
     response_class=Response,
     responses={**declared(401, 404, 422), 200: {"content": {PARQUET: {}}}},
@@ -213,26 +229,30 @@ async def download_reports(
         raise Unavailable("other reports are being downloaded just now; try again in a moment")
     if after is None:
         parts = export.stream(service.database, asked, cells)
-        return StreamingResponse(_in_turns(service, parts), media_type=PARQUET, headers=headers)
+        return StreamingResponse(_in_turns(service, live, parts), media_type=PARQUET, headers=headers)
     stratum, _, index = after.partition(".")
     place = int(stratum), int(index)
 
-    def one() -> tuple[bytes, export.Place | None]:
-        body = b"".join(export.stream(service.database, asked, cells, place, parts=1))
-        return body, export.end_of_part(service.database, asked, place)
-
     async with service.exporting:
-        body, end = await to_thread.run_sync(one)
+        body, end = await to_thread.run_sync(export.one_part, service.database, asked, cells, place)
+    _still(service, live)
     if end is not None:
         headers["X-Next"] = f"{end[0]}.{end[1]}"
     return Response(body, media_type=PARQUET, headers=headers)
 
 
-async def _in_turns(service: Service, parts: Iterator[bytes]) -> AsyncIterator[bytes]:
+async def _in_turns(service: Service, live: LiveStudy, parts: Iterator[bytes]) -> AsyncIterator[bytes]:
     """Pieces of an answer that another thread makes, one at a time."""
     async with service.exporting:
         while (piece := await to_thread.run_sync(next, parts, None)) is not None:
+            _still(service, live)
             yield piece
+
+
+def _still(service: Service, live: LiveStudy) -> None:
+    """Break off rather than send what is left of a study that is being deleted, or served elsewhere."""
+    if service.studies.get(live.id) is not live:
+        raise NotFound("this study is not here any more")
 
 
 def _asked(live: LiveStudy, number: int | None) -> Round:

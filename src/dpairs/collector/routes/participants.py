@@ -156,6 +156,8 @@ async def send_batch(request: Request, service: Serving, live: OfStudy, _: Beare
     body = await request.body()
     # In another thread, and in slices: reading 64 MB must not hold everybody else up.
     named, indices, symbols = await to_thread.run_sync(read_batch, kind, body, stratum)
+    if indices.size > holder.count:
+        raise BadValue(f"a batch of this gateway has at most {holder.count} rows: one for each participant")
     asked = next((each for each in live.rounds if each.study.id == named), None)
     if asked is None:
         raise WrongStudy(f"this batch belongs to study {named[:16]}..., not to {live.study.id[:16]}...")

@@ -1,13 +1,34 @@
 /** What participants read: who asks, the questions, the answers and the groups, in the analyst's own words. */
 
-import { element, field, fill } from "../shared/dom.js";
+import { element, field, fill, freshId } from "../shared/dom.js";
 import { groupsOf } from "../shared/statistics.js";
 
 const GROUP_HINTS = { positive: "For example: yes", negative: "For example: no" };
 
+/** Answers of a list that are named one by one; of a longer list, its ends are. */
+const MOST_ANSWERS = 20;
+
 function line(label, hint, id) {
   const input = element("input", { maxlength: "300", id });
   return { input, where: field(label, input, hint) };
+}
+
+/** What each answer of a list is called; what was typed for a value stays while the list changes. */
+function answerFields(column) {
+  const where = element("div");
+  const typed = new Map();
+  let values = [];
+
+  function update(domain) {
+    values = domain?.values?.length <= MOST_ANSWERS ? domain.values.map(String) : [];
+    for (const value of values) {
+      if (!typed.has(value)) typed.set(value, line(`What the answer ${value} is called`, null, freshId(`answer-${column}`)));
+    }
+    fill(where, ...values.map((value) => typed.get(value).where));
+  }
+
+  const read = () => Object.fromEntries(values.map((value) => [value, typed.get(value).input.value.trim()]).filter(([, text]) => text));
+  return { where, update, read };
 }
 
 /** One question: its words, its unit, the ends of its scale, and its answers. */
@@ -17,13 +38,17 @@ function questionFields(column, domain, number) {
   const unit = listed ? null : line("Unit", "What the number counts: euros, points", `unit-${column}`);
   const low = line(listed ? "The first answer means" : "The lowest number means", "For example: never");
   const high = line(listed ? "The last answer means" : "The highest number means", "For example: always");
+  const answers = answerFields(column);
   const read = () => ({
     question: question.input.value.trim(),
     unit: unit?.input.value.trim() ?? "",
     low: low.input.value.trim(),
     high: high.input.value.trim(),
+    answers: answers.read(),
   });
-  return { where: element("fieldset", { class: "boxed" }, element("legend", {}, number ? `Question ${number}` : "The question"), question.where, unit?.where ?? null, low.where, high.where), read };
+  const legend = element("legend", {}, number ? `Question ${number}` : "The question");
+  const where = element("fieldset", { class: "boxed" }, legend, question.where, unit?.where ?? null, answers.where, low.where, high.where);
+  return { where, read, update: answers.update };
 }
 
 /** Fields that follow the plan's request; `read()` gives the words of the study. */
@@ -41,10 +66,13 @@ export function planWords() {
     const strata = groupsOf(statistic, options);
     const secret = options.labels === "private" ? ["positive", "negative"] : [];
     const key = JSON.stringify([named.map(([name, each]) => [name, each.kind]), strata, secret]);
-    if (key === shown) return;
+    if (key !== shown) rebuild(named, strata.length ? strata : secret);
     shown = key;
+    questions.forEach(([, { update: follow }], place) => follow(named[place][1]));
+  }
+
+  function rebuild(named, each) {
     questions = named.map(([name, each], place) => [name, questionFields(name, each, named.length > 1 ? place + 1 : 0)]);
-    const each = strata.length ? strata : secret;
     asked = each.length ? line("The question that tells the groups apart", "For example: Did the test find diabetes?", "ask-group") : null;
     groups = Object.fromEntries(each.map((name) => [name, line(`What people of the group ${name} answer`, GROUP_HINTS[name], `group-${name}`)]));
     fill(own, ...questions.map(([, { where }]) => where), asked?.where ?? null, ...Object.values(groups).map(({ where }) => where));

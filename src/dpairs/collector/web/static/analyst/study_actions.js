@@ -123,6 +123,8 @@ export function downloadsCard(path, id) {
       fetched(`Counts${of(number)} (JSON)`, `/tally?round=${number}`, `tally-${number}.json`),
       fetched(`Study${of(number)} (JSON)`, `/rounds/${number}`, `study-${number}.json`),
     ]);
+    // A second round is estimated with what the analyst knows of the first.
+    if (shown > 1) files.push(fetched(`Analysis${of(shown)} (JSON)`, "/analysis", `study-${shown}.analysis.json`));
     rounds.replaceChildren(...estimates, ...files);
   }
 
@@ -130,7 +132,7 @@ export function downloadsCard(path, id) {
     "section",
     { class: "card", "aria-labelledby": "files" },
     element("h2", { id: "files" }, "Download"),
-    element("p", { class: "soft" }, "From the counts and the study anybody can compute the estimate again: dpairs estimate reads them."),
+    element("p", { class: "soft" }, "From the counts, the study and, in a second round, its analysis the estimate can be computed again: dpairs estimate reads them."),
     line,
     rounds,
   );

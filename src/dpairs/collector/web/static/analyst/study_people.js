@@ -7,10 +7,13 @@ function bar(done, of, label) {
   return element("progress", { max: Math.max(1, of), value: Math.min(done, Math.max(1, of)), "aria-label": label });
 }
 
+/** A group in the analyst's words; else by its name in the study. */
+const called = (study, name) => study.words?.groups?.[name] || name;
+
 function roundTable({ number, reports, asked }, study) {
   const rows = Object.keys(reports).map((name) => [
-    name,
-    element("span", {}, count(reports[name]), bar(reports[name], asked[name] ?? 0, `${name}: reports of those asked`)),
+    called(study, name),
+    element("span", {}, count(reports[name]), bar(reports[name], asked[name] ?? 0, `${called(study, name)}: reports of those asked`)),
     count(asked[name] ?? 0),
   ]);
   const which = study.rounds > 1 ? `Round ${number} of ${study.rounds}` : "Reports";
@@ -36,7 +39,8 @@ function pairsTable(pairs) {
 
 function enrolledWords({ enrolled, expected, study }) {
   const total = Object.values(enrolled).reduce((sum, each) => sum + each, 0);
-  const groups = study.strata.length > 1 ? ` (${study.strata.map((name) => `${count(enrolled[name])} ${name}`).join(", ")})` : "";
+  const quoted = (name) => (called(study, name) === name ? name : `“${called(study, name)}”`);
+  const groups = study.strata.length > 1 ? ` (${study.strata.map((name) => `${count(enrolled[name])} ${quoted(name)}`).join(", ")})` : "";
   return `${many(total, "person has", "people have")} enrolled${groups}${expected ? `; ${count(expected)} expected` : ""}.`;
 }
 

@@ -128,13 +128,18 @@ export function receipt({ about, record }) {
 
 /** A browser cannot compute in pairs. */
 export function pairsNote({ about, link }) {
-  const group = about.strata.length > 1 && !link.group ? ` --stratum ${about.strata.join("|")}` : "";
+  const names = naming(about);
+  const asked = about.strata.length > 1 && !link.group;
+  // By number: what the study calls its groups is not for participants.
+  const group = asked ? ` --group ${about.strata.map((_, place) => place + 1).join("|")}` : "";
+  const groups = about.strata.map((name, place) => element("li", {}, `${place + 1}: ${names.group(name)}`));
   const code = about.enrolment === "invited" ? ` --code ${link.code ?? "CODE"}` : "";
   const address = location.href.replace(/#.*/, "");
   return note(
     "This study needs the Python client",
     "Here two devices compute together under encryption, so that neither learns anything of the other. A browser cannot do that; the program dpairs can, on your own computer:",
     element("pre", {}, `pip install "dpairs[cli,client]"\ndpairs join ${address}${group}${code}`),
+    ...(asked ? [`${names.groupQuestion} Give the number of your answer:`, element("ul", { id: "groups" }, ...groups)] : []),
     "It asks for your answer, which stays on your computer, and tells you when to run it again: first you enrol, and when everybody has a partner you compute with yours.",
     about.promise,
   );
