@@ -10,7 +10,8 @@
     │   │   ├── Replayed      it was used before, or belongs to another exchange of the pair
     │   │   ├── OutOfOrder    it comes too early, too late or from the wrong side
     │   │   ├── TrailingBytes it goes on after its end
-    │   │   └── ForgedOutput  an output label or a decoding table that is not the garbler's
+    │   │   ├── ForgedOutput  an output label or a decoding table that is not the garbler's
+    │   │   └── NotVerified   shares whose proof does not hold
     │   └── WrongStudy        a report, tally or message that belongs to another study
     ├── NotEnoughData         too few people, or an empty class
     ├── NotEstimable          the noise leaves no answer (a logarithm of a negative number)
@@ -80,6 +81,10 @@ class TrailingBytes(BadMessage):
 
 class ForgedOutput(BadMessage):
     """An output label is neither of the two that the garbler made, or its decoding table is another."""
+
+
+class NotVerified(BadMessage):
+    """The shares of a report are not shown to belong to a valid measurement."""
 
 
 class WrongStudy(InvalidInput):
