@@ -82,6 +82,8 @@ class Estimate:
     quantization: Quantization
     details: Mapping[str, float] = field(default_factory=dict)
     explanation: Explanation | None = field(default=None, repr=False, compare=False)
+    bounds: tuple[float, float] = (-math.inf, math.inf)
+    """What the statistic can be, where the interval ends at the latest."""
 
     @property
     def n(self) -> int:
@@ -105,7 +107,8 @@ class Estimate:
             else self.sample_standard_error
         )
         reach = NormalDist().inv_cdf((1 + share) / 2) * error
-        return Interval(self.value - reach, self.value + reach)
+        low, high = self.bounds
+        return Interval(max(self.value - reach, low), min(self.value + reach, high))
 
     def explain(self) -> Explanation:
         """Where the estimate looked closely and where it did not (tree studies)."""

@@ -39,7 +39,7 @@ class Counted(typing.Protocol):
         """The study that was counted."""
         ...
 
-    def counts(self, stratum: str) -> Counts: ...
+    def counts(self, stratum: str) -> Any: ...
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,8 @@ class Study:
         (``histogram``: ``bins``, ``mechanism``, ``kernel``, ``rounding``, and ``n``, the expected number
         of people, from which missing bins are chosen; ``tree``: ``bins``, ``splitting``, ``rows``,
         ``answer``, ``delta``; ``projection``: ``pilot_fraction``, ``pilot``, ``bins``, ``n``, ``mechanism``;
-        ``pairwise``: ``pairs``, ``noise``, ``bits``, ``matching``).
+        ``pairwise``: ``pairs``, ``noise``, ``bits``, ``matching``; ``two_servers``: ``release``, ``rounds``,
+        ``bins``, ``split``, ``noise``, ``delta``, ``n``).
         """
         loss = positive("epsilon", epsilon)
         kind = PROTOCOLS[choice("protocol", protocol, PROTOCOLS)]

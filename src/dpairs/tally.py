@@ -153,6 +153,7 @@ class Tally:
             quantization=answer.quantization,
             details=answer.details,
             explanation=answer.explanation,
+            bounds=answer.bounds,
         )
 
     def to_json(self) -> str:

@@ -8,8 +8,21 @@ from .pairwise.protocol import Pairwise
 from .projection.first_round import Projection
 from .projection.second_round import SecondRound
 from .tree.protocol import Tree
+from .two_servers.protocol import TwoServers
 
-__all__ = ["PROTOCOLS", "Answer", "Histogram", "Pairwise", "Projection", "Protocol", "SecondRound", "Tree"]
+__all__ = [
+    "PROTOCOLS",
+    "Answer",
+    "Histogram",
+    "Pairwise",
+    "Projection",
+    "Protocol",
+    "SecondRound",
+    "Tree",
+    "TwoServers",
+]
 
-PROTOCOLS: dict[str, type[Protocol]] = {each.name: each for each in (Histogram, Tree, Projection, Pairwise)}
+PROTOCOLS: dict[str, type[Protocol]] = {
+    each.name: each for each in (Histogram, Tree, Projection, Pairwise, TwoServers)
+}
 """Every protocol, by name."""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +20,9 @@ from ..randomness.coins import Coins
 from ..statistics import Statistic
 from .counts import Cells, Counts
 
+if TYPE_CHECKING:
+    from .two_servers.shared import Shared
+
 
 @dataclass(frozen=True)
 class Answer:
@@ -30,6 +34,8 @@ class Answer:
     quantization: Quantization
     details: Mapping[str, float] = field(default_factory=dict)
     explanation: Explanation | None = None
+    bounds: tuple[float, float] = (-math.inf, math.inf)
+    """What the statistic can be."""
 
 
 class Protocol(ABC):
@@ -79,6 +85,11 @@ class Protocol(ABC):
     def strata(self) -> tuple[str, ...]:
         """What reports are counted by: the public classes people belong to."""
         return self.statistic.strata
+
+    @property
+    def shared(self) -> Shared | None:
+        """The sides of people and servers where answers are split between two; None where they are not."""
+        return None
 
     @property
     def first_study(self) -> str | None:

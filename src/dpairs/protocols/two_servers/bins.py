@@ -1,0 +1,104 @@
+"""How fine a grid two servers count on, and how the loss is divided among forms."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ...data.domains import Categories, Domain, Integers, Interval, Levels
+from ...data.grids import MAX_BINS, Grid
+from ...errors import BadParameter, NotEstimable
+from ...formats.checks import integer
+from ...statistics import Kernel, Statistic
+from ...statistics.kernel import MAX_TABLE_CELLS
+from .budget import LAPLACE
+from .sampling import coarse_grid
+
+WHOLE = 1024
+USUAL = 1024
+"""Bins of one axis where nobody says how many people there are: 8 KB of shares."""
+LEAST = 64
+FINER = 12.0
+"""Bins for each square root of a person: then binning adds less than a twentieth of the noise to the error.
+
+Noise is about 4 / (n epsilon) of the kernel's range. People's places within k bins of an even spread move the
+value by 2 / sqrt(12 n) / k, and where most of them lie in a third of the domain by three times that.
+"""
+
+
+def chosen_bins(
+    statistic: Statistic,
+    domains: tuple[Domain, ...],
+    bins: int | Sequence[int] | None,
+    n: int | None,
+    counted: float | None,
+) -> tuple[int, ...]:
+    """Bins of each domain: as given, one for each value, or as fine as noise lets one notice.
+
+    ``counted`` is epsilon where the counts themselves are released, whose noise grows with their number.
+    """
+    if n is not None:
+        integer("n", n, 1, 2**53)
+    if isinstance(bins, (list, tuple)):
+        if len(bins) != len(domains):
+            raise BadParameter(
+                f"bins must be one number for each of the {len(domains)} domain(s), not {len(bins)}"
+            )
+        return tuple(integer("bins", count, 2, MAX_BINS) for count in bins)
+    return tuple(_bins(statistic, domains, domain, bins, n, counted) for domain in domains)
+
+
+def _bins(
+    statistic: Statistic,
+    domains: tuple[Domain, ...],
+    domain: Domain,
+    bins: Any,
+    n: int | None,
+    counted: float | None,
+) -> int:
+    if isinstance(domain, (Levels, Categories)):
+        return domain.size
+    size = MAX_BINS if isinstance(domain, Interval) else domain.size
+    if bins is not None:
+        return min(integer("bins", bins, 2, MAX_BINS), size)
+    others = math.prod(other.size for other in domains if isinstance(other, (Levels, Categories)))
+    cut = sum(isinstance(other, (Interval, Integers)) for other in domains)
+    labels = math.prod(other.size for other in statistic.cell_domains(domains)[len(domains) :])
+    room = MAX_TABLE_CELLS if isinstance(statistic, Kernel) else MAX_BINS
+    most = min(size, max(2, math.floor((room / (others * labels)) ** (1 / cut) + 1e-9)))
+    if counted is not None:
+        # Noise of counts grows like sqrt(bins) / (n epsilon), binning falls like 1 / bins^2.
+        best = 16.0 if n is None else 2 * (n * counted) ** 0.4
+        return max(2, min(most, round(best ** (1 / cut))))
+    if cut > 1:
+        return most
+    wanted = USUAL if n is None else 2 ** math.ceil(math.log2(max(FINER * math.sqrt(n), LEAST)))
+    return min(most, wanted)
+
+
+def form_weights(statistic: Statistic, grid: Grid, noise: str) -> tuple[int, ...]:
+    """Shares of the loss, in 1024ths, that make a smooth function of forms least noisy at an even spread.
+
+    The variance is a sum of (g s / w)^2 over forms of gradient g, sensitivity s and share w, for Gaussian
+    noise of g^2 s^2 / w: least for w proportional to (g s)^(2/3), or to g s.
+    """
+    count = statistic.form_count
+    if count == 1:
+        return (WHOLE,)
+    coarse, _ = coarse_grid(grid, 64)
+    kernels = [form.matrix for form in statistic.forms(coarse, "average")]
+    even = np.full(coarse.cells, 1 / coarse.cells)
+    try:
+        forms = np.array([even @ kernel @ even for kernel in kernels])
+        gradient = np.abs(statistic.finish(forms, dict.fromkeys(statistic.strata, 1000)).gradient)
+    except NotEstimable:
+        gradient = np.ones(count)
+    spans = np.array([max(np.ptp(kernel, axis=0).max(), 1e-12) for kernel in kernels])
+    power = 2 / 3 if noise == LAPLACE else 1.0
+    shares = np.maximum(gradient * spans, 1e-3 * float((gradient * spans).max())) ** power
+    parts = np.maximum(np.floor(WHOLE * shares / shares.sum()), 1).astype(int)
+    parts[int(np.argmax(parts))] -= max(int(parts.sum()) - WHOLE, 0)
+    return tuple(parts.tolist())

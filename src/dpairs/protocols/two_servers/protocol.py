@@ -1,0 +1,285 @@
+"""Two servers that do not collude hold everybody's answers in shares, and release a few noisy numbers.
+
+`release="value"`: the forms that the statistic needs, and coarse counts with a share of the loss, from which
+an interval for the population follows. `release="counts"`: the counts of all cells. Either way people come
+once, and the noise is that of a curator: its error falls like 1 / n.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...data.domains import Domain
+from ...data.grids import Axis, Grid
+from ...errors import BadFile, BadParameter, NotEnoughData
+from ...formats.checks import choice, fields, integer, real, required
+from ...privacy import PrivacyClaim
+from ...randomness import Randomness, SystemRandomness
+from ...statistics import Kernel, Statistic
+from ..base import Answer
+from .answer import Measured, from_counts
+from .bins import WHOLE, chosen_bins, form_weights
+from .budget import LAPLACE, Budget, Query
+from .claim import two_servers_claim
+from .forms import IntegerForm, integer_forms, pairs
+from .released import Numbers
+from .sampling import Rough, coarse_grid
+from .shared import Shared
+
+if TYPE_CHECKING:
+    from ...vdaf.prio3 import Prio3
+
+VALUE, COUNTS = "value", "counts"
+CELLS = 8
+"""Coarse cells on one axis of numbers, 16 on two."""
+SPLIT = 0.2
+"""The share of the loss that coarse counts take: see docs/two-servers.md for others."""
+MOST_TABLED = 1024
+"""Cells of a release of counts at most: its noise needs the kernel's table."""
+FEWEST = 2
+"""People of a stratum below which nothing is released."""
+
+
+@dataclass(frozen=True, eq=False)
+class TwoServers(Shared):
+    """One visit: a one-hot vector in two shares from everybody."""
+
+    statistic: Statistic
+    domains: tuple[Domain, ...]
+    release: str
+    bins: tuple[int, ...]
+    split: float
+    weights: tuple[int, ...]
+    """Each form's share of what coarse counts leave of the loss, in 1024ths."""
+    budget: Budget
+    name: ClassVar[str] = "two_servers"
+    options: ClassVar[tuple[str, ...]] = ("release", "rounds", "bins", "split", "noise", "delta", "n")
+    estimators: ClassVar[tuple[str, ...]] = ("plug-in",)
+
+    @classmethod
+    def create(cls, *given: Any, **options: Any) -> Shared:
+        statistic, domains, epsilon = given
+        rounds = integer("rounds", options.pop("rounds", 1), 1, 2)
+        if rounds == 2:
+            from .pilot_round import PilotRound
+
+            return PilotRound.create(statistic, domains, epsilon, **options)
+        return cls._create(statistic, domains, epsilon, **options)
+
+    @classmethod
+    def _create(
+        cls,
+        statistic: Statistic,
+        domains: tuple[Domain, ...],
+        epsilon: float,
+        release: str = VALUE,
+        bins: int | Sequence[int] | None = None,
+        split: float = SPLIT,
+        noise: str = LAPLACE,
+        delta: float = 0.0,
+        n: int | None = None,
+    ) -> TwoServers:
+        statistic.check_domains(domains)
+        choice("release", release, (VALUE, COUNTS))
+        budget = Budget(noise, epsilon, delta)
+        counted = release == COUNTS
+        chosen = chosen_bins(statistic, domains, bins, n, epsilon if counted else None)
+        if isinstance(statistic, Kernel):
+            statistic = statistic.tabulate(_grid(statistic, domains, chosen), "average")
+        share = 0.0 if counted else _share(split)
+        weights = (WHOLE,) if counted else form_weights(statistic, _grid(statistic, domains, chosen), noise)
+        return cls(statistic, domains, release, chosen, share, weights, budget)
+
+    def __post_init__(self) -> None:
+        """Refuse parts that do not fit together."""
+        self.statistic.check_domains(self.domains)
+        self.statistic.check_grid(self.grid, "average")
+        if self.release == COUNTS and self.grid.cells > MOST_TABLED:
+            raise BadParameter(f"a release of counts has at most {MOST_TABLED} cells, not {self.grid.cells}")
+        count = 1 if self.release == COUNTS else self.statistic.form_count
+        if len(self.weights) != count or sum(self.weights) > WHOLE or min(self.weights) < 1:
+            raise BadParameter(f"the weights of {count} form(s) are whole numbers that add up to {WHOLE}")
+
+    @classmethod
+    def from_json(cls, statistic: Statistic, domains: tuple[Domain, ...], spec: Mapping[str, Any]) -> Shared:
+        if spec.get("rounds") == 2:
+            from .pilot_round import read_round
+
+            return read_round(statistic, domains, spec)
+        names = ("name", "release", "bins", "split", "weights", "noise", "epsilon", "delta")
+        fields("a two_servers study", spec, names)
+        required("a two_servers study", spec, names)
+        bins, weights = spec["bins"], spec["weights"]
+        if not isinstance(bins, list) or not isinstance(weights, list):
+            raise BadFile("the bins and weights of a two_servers study are lists")
+        return cls(
+            statistic,
+            domains,
+            choice("release", spec["release"], (VALUE, COUNTS)),
+            chosen_bins(statistic, domains, bins, None, None),
+            0.0 if spec["release"] == COUNTS else _share(spec["split"]),
+            tuple(integer("a weight", weight, 1, WHOLE) for weight in weights),
+            Budget(spec["noise"], real("epsilon", spec["epsilon"]), real("delta", spec["delta"])),
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "name": self.name,
+            "release": self.release,
+            "bins": list(self.bins),
+            "split": self.split,
+            "weights": list(self.weights),
+            "noise": self.budget.noise,
+            "epsilon": self.budget.epsilon,
+            "delta": self.budget.delta,
+        }
+
+    @cached_property
+    def grid(self) -> Grid:
+        return _grid(self.statistic, self.domains, self.bins)
+
+    @cached_property
+    def forms(self) -> tuple[IntegerForm, ...]:
+        """What the servers compute between them: nothing for a release of counts."""
+        return integer_forms(self.statistic, self.grid) if self.release == VALUE else ()
+
+    @cached_property
+    def coarse(self) -> tuple[Grid, NDArray[np.int64]]:
+        """The cells that are counted in the release, and the one that each cell lies in."""
+        if self.release == COUNTS:
+            return self.grid, np.arange(self.grid.cells)
+        axes = len(self.statistic.domain_columns)
+        return coarse_grid(self.grid, CELLS if axes == 1 else 2 * CELLS)
+
+    # ------------------------------------------------------------ participants
+
+    @property
+    def cells(self) -> int:
+        """The length of a person's one-hot vector."""
+        return self.grid.cells
+
+    def measure(self, stratum: str, columns: Sequence[Any]) -> NDArray[np.int64]:
+        """The cell of each person: what is shared."""
+        return self.grid.place(columns, self.statistic.private_columns, SystemRandomness())
+
+    def added(self, stratum: str, measurements: NDArray[np.int64]) -> NDArray[np.int64]:
+        """How many people are in each cell."""
+        return np.bincount(measurements, minlength=self.cells)
+
+    @cached_property
+    def vdaf(self) -> Mapping[str, Prio3]:
+        """A one-hot vector over Field64 with three proofs."""
+        from ...vdaf.instances import one_hot
+
+        return dict.fromkeys(self.strata, one_hot(self.cells))
+
+    # ------------------------------------------------------------ servers
+
+    def queries(self, sizes: Mapping[str, int]) -> tuple[list[Query], Query | None]:
+        """What is released of so many people: a number for each form, and counts of each stratum.
+
+        A person is in one stratum only, so counts of all strata lose as much as those of one.
+        """
+        few = [name for name, people in sizes.items() if people < FEWEST]
+        if few or set(sizes) != set(self.strata):
+            raise NotEnoughData(f"nothing is released of fewer than {FEWEST} people of each class")
+        coarse = Fraction(1) if self.release == COUNTS else Fraction(self.split)
+        people = list(sizes.values())
+        numbers = [
+            Query.number(form.sensitivity(people), (1 - coarse) * Fraction(weight, WHOLE))
+            for form, weight in zip(self.forms, self.weights, strict=False)
+        ]
+        counts = Query.counts(self.coarse[0].cells, coarse) if coarse else None
+        return numbers, counts
+
+    def totals(self, histograms: Mapping[str, NDArray[np.int64]]) -> Numbers:
+        """What is released but for the noise: computed by the servers on shares, here in the clear."""
+        people = [histograms[name] for name in self.strata]
+        grid, place = self.coarse
+        counts = {}
+        if self.split or self.release == COUNTS:
+            for name in self.strata:
+                coarse = np.zeros(grid.cells, dtype=np.int64)
+                np.add.at(coarse, place, histograms[name])
+                counts[name] = coarse
+        return Numbers(tuple(form.total(people) for form in self.forms), counts)
+
+    def noise(self, sizes: Mapping[str, int], bits: Randomness) -> Numbers:
+        """One server's noise, enough for the whole claim."""
+        numbers, counts = self.queries(sizes)
+        totals = tuple(int(self.budget.draw(query, bits)[0]) for query in numbers)
+        drawn = {} if counts is None else {name: self.budget.draw(counts, bits) for name in self.strata}
+        return Numbers(totals, drawn)
+
+    @property
+    def shape(self) -> tuple[int, dict[str, int]]:
+        """How many totals and, by stratum, counts are released."""
+        counted = bool(self.split) or self.release == COUNTS
+        return len(self.forms), dict.fromkeys(self.strata, self.coarse[0].cells) if counted else {}
+
+    # ------------------------------------------------------------ analyst
+
+    def answer(self, sizes: Mapping[str, int], numbers: Numbers) -> Answer:
+        queries, counts = self.queries(sizes)
+        people, number = list(sizes.values()), pairs(list(sizes.values()))
+        rough = None
+        if counts is not None:
+            variance = self.budget.variance(counts)
+            rough = Rough(self.statistic, self.coarse[0], numbers.counts, sizes, variance, self._finer)
+        if self.release == COUNTS:
+            kernels = [form.matrix for form in self.statistic.forms(self.grid, "average")]
+            counted = [numbers.counts[name].astype(np.float64) for name in self.strata]
+            totals, covariance = from_counts(counted, kernels, variance)
+            return Measured(
+                self.statistic, self.domains, sizes, totals / number, covariance / number**2, rough
+            ).answer()
+        units = np.array([form.unit for form in self.forms])
+        forms = units * np.array([float(total) for total in numbers.totals]) / number
+        spread = units**2 * np.array([self.budget.variance(query) for query in queries]) / number**2
+        rounding = np.array([form.rounding for form in self.forms]) ** 2 / (3 * min(people))
+        return Measured(
+            self.statistic, self.domains, sizes, forms, np.diag(spread + rounding), rough
+        ).answer()
+
+    @cached_property
+    def _finer(self) -> float:
+        axes = zip(self.coarse[0].axes, self.grid.axes, strict=True)
+        return max(coarse.bins / fine.bins for coarse, fine in axes) if self.release == VALUE else 1.0
+
+    # ------------------------------------------------------------ what is promised
+
+    @property
+    def epsilon(self) -> float:
+        """The exact loss."""
+        if self.delta:
+            return self.budget.epsilon
+        numbers, counts = self.queries(dict.fromkeys(self.strata, FEWEST))
+        return float(self.budget.spent([*numbers, *([counts] if counts else [])]))
+
+    @property
+    def delta(self) -> float:  # type: ignore[override]
+        return self.budget.delta
+
+    def privacy(self, epsilon_asked: float) -> PrivacyClaim:
+        curious = self.release == VALUE
+        return two_servers_claim(self.statistic, self.budget, self.epsilon, epsilon_asked, curious, 1)
+
+
+def _grid(statistic: Statistic, domains: tuple[Domain, ...], bins: Sequence[int]) -> Grid:
+    return statistic.grid(tuple(Axis(domain, count) for domain, count in zip(domains, bins, strict=True)))
+
+
+def _share(split: Any) -> float:
+    share = real("split", split)
+    if not (share == 0 or 0.01 <= share <= 0.9):
+        raise BadParameter(
+            f"split, the share of epsilon that coarse counts take, must be 0 or from 0.01 to 0.9, not {split!r}"
+        )
+    return share

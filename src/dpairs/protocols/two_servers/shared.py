@@ -1,0 +1,81 @@
+"""What a study of two servers offers: a round that people answer in two shares."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import BadParameter, NotEstimable
+from ...randomness import Randomness
+from ...randomness.coins import Coins
+from ..base import Answer, Protocol
+from .released import Numbers
+from .tally import ShareCounts
+
+if TYPE_CHECKING:
+    from ...vdaf.prio3 import Prio3
+
+
+class Shared(Protocol):
+    """A round of shares: a person's measurement, the servers' totals and noise, the analyst's answer."""
+
+    uses_coins: ClassVar[bool] = False
+
+    @property
+    def shared(self) -> Shared:
+        return self
+
+    @property
+    @abstractmethod
+    def vdaf(self) -> Mapping[str, Prio3]:
+        """How a measurement of each stratum is shared and verified."""
+
+    @abstractmethod
+    def measure(self, stratum: str, columns: Sequence[Any]) -> NDArray[np.int64]:
+        """What each person shares: the number of a cell, or a fixed-point number."""
+
+    @abstractmethod
+    def added(self, stratum: str, measurements: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The sum of all shared vectors."""
+
+    @abstractmethod
+    def totals(self, sums: Mapping[str, NDArray[np.int64]]) -> Numbers:
+        """What is released but for the noise: computed by the servers on shares, here in the clear."""
+
+    @abstractmethod
+    def noise(self, sizes: Mapping[str, int], bits: Randomness) -> Numbers:
+        """One server's noise, enough for the whole claim."""
+
+    @property
+    @abstractmethod
+    def shape(self) -> tuple[int, dict[str, int]]:
+        """How many totals and, by stratum, counts are released."""
+
+    @abstractmethod
+    def answer(self, sizes: Mapping[str, int], numbers: Numbers) -> Answer:
+        """The answer from what was released."""
+
+    @property
+    def symbols(self) -> int:
+        """A report is no symbol."""
+        raise BadParameter("a report of a two_servers study is two shares and a proof, not a symbol")
+
+    def randomize(
+        self, coins: Coins, stratum: int, first_index: int, columns: Sequence[Any], bits: Randomness
+    ) -> NDArray[Any]:
+        raise BadParameter("people of a two_servers study send shares of their values and randomize nothing")
+
+    def empty_counts(self, coins: Coins, stratum: int) -> ShareCounts:
+        """One server's shares of nothing."""
+        vdaf = self.vdaf[self.strata[stratum]]
+        return ShareCounts(vdaf.circuit.sums, vdaf.circuit.field.modulus)
+
+    def estimate(self, counts: Mapping[str, Any], estimator: str) -> Answer:
+        """One server's shares are random numbers."""
+        raise NotEstimable(
+            "one server's tally says nothing by itself: an estimate is made from what both servers release"
+        )
