@@ -49,7 +49,7 @@ class Release:
 
     def __post_init__(self) -> None:
         """Refuse numbers of another kind of study."""
-        totals, cells = shared(self.study).shape
+        totals, cells = shared(self.study).shape(self.sizes)
         if len(self.numbers.totals) != totals or set(self.numbers.counts) != set(cells):
             raise BadParameter("these numbers are not what this study releases")
 
@@ -109,7 +109,7 @@ class Release:
         if not isinstance(people, Mapping) or set(people) != set(study.strata):
             raise BadFile(f"a release says how many people there are of {', '.join(study.strata)}")
         sizes = {name: integer("people", people[name], 0, MAX_COUNT) for name in study.strata}
-        return cls(study, sizes, read_numbers(spec["numbers"], *shared(study).shape))
+        return cls(study, sizes, read_numbers(spec["numbers"], *shared(study).shape(sizes)))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         files.write(path, self.to_json().encode() + b"\n", "the release")

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ...data.domains import Domain
+from ...data.domains import Domain, Integers, Interval
 from ...data.grids import Axis, Grid
 from ...errors import BadFile, BadParameter, NotEnoughData
 from ...formats.checks import choice, fields, integer, real, required
@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from ...vdaf.prio3 import Prio3
 
 VALUE, COUNTS = "value", "counts"
-CELLS = 8
-"""Coarse cells on one axis of numbers, 16 on two."""
+COARSE = {0: 8, 4_000: 32, 64_000: 128}
+"""From so many people of a class on, so many coarse cells of one column of numbers; of two, twice as many."""
 SPLIT = 0.2
 """The share of the loss that coarse counts take: see docs/two-servers.md for others."""
 MOST_TABLED = 1024
@@ -150,13 +150,13 @@ class TwoServers(Shared):
         """What the servers compute between them: nothing for a release of counts."""
         return integer_forms(self.statistic, self.grid) if self.release == VALUE else ()
 
-    @cached_property
-    def coarse(self) -> tuple[Grid, NDArray[np.int64]]:
-        """The cells that are counted in the release, and the one that each cell lies in."""
+    def coarse(self, sizes: Mapping[str, int]) -> tuple[Grid, NDArray[np.int64]]:
+        """The cells that are counted in a release of so many people, and the one that each cell lies in."""
         if self.release == COUNTS:
             return self.grid, np.arange(self.grid.cells)
         axes = len(self.statistic.domain_columns)
-        return coarse_grid(self.grid, CELLS if axes == 1 else 2 * CELLS)
+        enough = max(cells for people, cells in COARSE.items() if people <= min(sizes.values()))
+        return coarse_grid(self.grid, enough if axes == 1 else 2 * enough)
 
     # ------------------------------------------------------------ participants
 
@@ -196,13 +196,14 @@ class TwoServers(Shared):
             Query.number(form.sensitivity(people), (1 - coarse) * Fraction(weight, WHOLE))
             for form, weight in zip(self.forms, self.weights, strict=False)
         ]
-        counts = Query.counts(self.coarse[0].cells, coarse) if coarse else None
+        counts = Query.counts(self.coarse(sizes)[0].cells, coarse) if coarse else None
         return numbers, counts
 
     def totals(self, histograms: Mapping[str, NDArray[np.int64]]) -> Numbers:
         """What is released but for the noise: computed by the servers on shares, here in the clear."""
         people = [histograms[name] for name in self.strata]
-        grid, place = self.coarse
+        sizes = {name: int(histograms[name].sum()) for name in self.strata}
+        grid, place = self.coarse(sizes)
         counts = {}
         if self.split or self.release == COUNTS:
             for name in self.strata:
@@ -218,11 +219,10 @@ class TwoServers(Shared):
         drawn = {} if counts is None else {name: self.budget.draw(counts, bits) for name in self.strata}
         return Numbers(totals, drawn)
 
-    @property
-    def shape(self) -> tuple[int, dict[str, int]]:
+    def shape(self, sizes: Mapping[str, int]) -> tuple[int, dict[str, int]]:
         """How many totals and, by stratum, counts are released."""
         counted = bool(self.split) or self.release == COUNTS
-        return len(self.forms), dict.fromkeys(self.strata, self.coarse[0].cells) if counted else {}
+        return len(self.forms), dict.fromkeys(self.strata, self.coarse(sizes)[0].cells) if counted else {}
 
     # ------------------------------------------------------------ analyst
 
@@ -232,7 +232,8 @@ class TwoServers(Shared):
         rough = None
         if counts is not None:
             variance = self.budget.variance(counts)
-            rough = Rough(self.statistic, self.coarse[0], numbers.counts, sizes, variance, self._finer)
+            coarse = self.coarse(sizes)[0]
+            rough = Rough(self.statistic, coarse, numbers.counts, sizes, variance, self._finer(coarse))
         if self.release == COUNTS:
             kernels = [form.matrix for form in self.statistic.forms(self.grid, "average")]
             counted = [numbers.counts[name].astype(np.float64) for name in self.strata]
@@ -248,10 +249,14 @@ class TwoServers(Shared):
             self.statistic, self.domains, sizes, forms, np.diag(spread + rounding), rough
         ).answer()
 
-    @cached_property
-    def _finer(self) -> float:
-        axes = zip(self.coarse[0].axes, self.grid.axes, strict=True)
-        return max(coarse.bins / fine.bins for coarse, fine in axes) if self.release == VALUE else 1.0
+    def _finer(self, coarse: Grid) -> float:
+        if self.release == COUNTS:
+            return 1.0
+        axes = zip(coarse.axes, self.grid.axes, strict=True)
+        return max(
+            (few.bins / many.bins for few, many in axes if isinstance(many.domain, (Interval, Integers))),
+            default=1.0,
+        )
 
     # ------------------------------------------------------------ what is promised
 

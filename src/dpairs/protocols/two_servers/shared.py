@@ -50,9 +50,8 @@ class Shared(Protocol):
     def noise(self, sizes: Mapping[str, int], bits: Randomness) -> Numbers:
         """One server's noise, enough for the whole claim."""
 
-    @property
     @abstractmethod
-    def shape(self) -> tuple[int, dict[str, int]]:
+    def shape(self, sizes: Mapping[str, int]) -> tuple[int, dict[str, int]]:
         """How many totals and, by stratum, counts are released."""
 
     @abstractmethod
