@@ -127,3 +127,36 @@ def _integer(matrix: NDArray[np.float64]) -> IntegerForm:
     # A power of two, so that units multiply without rounding.
     unit = 2.0 ** math.ceil(math.log2(extent / STEPS))
     return IntegerForm(Table(np.rint(matrix / unit).astype(np.int64)), unit, unit / 2)
+
+
+def multiplicands(
+    forms: Sequence[IntegerForm], server: int, shares: Sequence[Sequence[int]], modulus: int
+) -> list[list[int]]:
+    """One server's side of the cross products that forms need of shared histograms.
+
+    With one stratum that is h0'(A h1) for each form, with two a0'(A b1) and b0'(A'a1): the first factor is
+    server 0's, the second server 1's.
+    """
+    if server == 0:
+        return [list(share) for _ in forms for share in shares]
+    sides = [(shares[-1], False), (shares[0], True)][: len(shares)]
+    return [form.apply_modulo(share, modulus, down) for form in forms for share, down in sides]
+
+
+def total_shares(
+    forms: Sequence[IntegerForm], shares: Sequence[Sequence[int]], products: Sequence[int], modulus: int
+) -> list[int]:
+    """One server's shares of the forms' totals, from its shares of histograms and of cross products."""
+    found, each = [], len(products) // max(len(forms), 1)
+    for place, form in enumerate(forms):
+        crossed = sum(products[place * each : (place + 1) * each])
+        own = _inner(shares[0], form.apply_modulo(shares[-1], modulus))
+        if len(shares) == 1:
+            crossed *= 2
+            own -= _inner(shares[0], form.kernel.diagonal.tolist())
+        found.append((own + crossed) % modulus)
+    return found
+
+
+def _inner(first: Sequence[int], second: Sequence[int]) -> int:
+    return sum(a * b for a, b in zip(first, second, strict=True))

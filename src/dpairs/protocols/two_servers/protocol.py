@@ -28,8 +28,9 @@ from .answer import Measured, from_counts
 from .bins import WHOLE, chosen_bins, form_weights
 from .budget import LAPLACE, Budget, Query
 from .claim import two_servers_claim
-from .forms import IntegerForm, integer_forms, pairs
-from .released import Numbers
+from .forms import IntegerForm, integer_forms, multiplicands, pairs, total_shares
+from .goldilocks import MODULUS
+from .released import Numbers, SharedNumbers
 from .sampling import Rough, coarse_grid
 from .shared import Shared
 
@@ -187,6 +188,9 @@ class TwoServers(Shared):
 
         A person is in one stratum only, so counts of all strata lose as much as those of one.
         """
+        largest = max((form.largest * form.sensitivity(list(sizes.values())) for form in self.forms), default=0)
+        if max(sizes.values()) * largest > MODULUS // 16:
+            raise BadParameter(f"{max(sizes.values()):,} people are too many for sums in a field of 64 bits")
         few = [name for name, people in sizes.items() if people < FEWEST]
         if few or set(sizes) != set(self.strata):
             raise NotEnoughData(f"nothing is released of fewer than {FEWEST} people of each class")
@@ -211,6 +215,23 @@ class TwoServers(Shared):
                 np.add.at(coarse, place, histograms[name])
                 counts[name] = coarse
         return Numbers(tuple(form.total(people) for form in self.forms), counts)
+
+    def multiplicands(self, server: int, shares: Mapping[str, Sequence[int]]) -> list[list[int]]:
+        return multiplicands(self.forms, server, [shares[name] for name in self.strata], MODULUS)
+
+    def share_totals(
+        self, shares: Mapping[str, Sequence[int]], products: Sequence[int], sizes: Mapping[str, int]
+    ) -> SharedNumbers:
+        people = [shares[name] for name in self.strata]
+        totals = total_shares(self.forms, people, products, MODULUS)
+        grid, place = self.coarse(sizes)
+        counts: dict[str, list[int]] = {}
+        for name in self.shape(sizes)[1]:
+            coarse = [0] * grid.cells
+            for cell, share in zip(place.tolist(), shares[name], strict=True):
+                coarse[cell] = (coarse[cell] + share) % MODULUS
+            counts[name] = coarse
+        return SharedNumbers(totals, counts)
 
     def noise(self, sizes: Mapping[str, int], bits: Randomness) -> Numbers:
         """One server's noise, enough for the whole claim."""

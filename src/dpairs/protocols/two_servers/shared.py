@@ -13,7 +13,7 @@ from ...errors import BadParameter, NotEstimable
 from ...randomness import Randomness
 from ...randomness.coins import Coins
 from ..base import Answer, Protocol
-from .released import Numbers
+from .released import Numbers, SharedNumbers
 from .tally import ShareCounts
 
 if TYPE_CHECKING:
@@ -45,6 +45,16 @@ class Shared(Protocol):
     @abstractmethod
     def totals(self, sums: Mapping[str, NDArray[np.int64]]) -> Numbers:
         """What is released but for the noise: computed by the servers on shares, here in the clear."""
+
+    @abstractmethod
+    def multiplicands(self, server: int, shares: Mapping[str, Sequence[int]]) -> list[list[int]]:
+        """One server's side of the inner products that the two compute; none where sums are released."""
+
+    @abstractmethod
+    def share_totals(
+        self, shares: Mapping[str, Sequence[int]], products: Sequence[int], sizes: Mapping[str, int]
+    ) -> SharedNumbers:
+        """One server's shares of what is released but for the noise."""
 
     @abstractmethod
     def noise(self, sizes: Mapping[str, int], bits: Randomness) -> Numbers:
