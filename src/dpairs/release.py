@@ -6,16 +6,13 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
 from .errors import BadFile, BadParameter, WrongStudy
 from .estimate import Estimate
 from .formats import files
 from .formats.canonical import canonical, parse
 from .formats.checks import choice, fields, integer, required
 from .protocols.counts import MAX_COUNT
-from .protocols.two_servers.released import Numbers, read_numbers
+from .protocols.two_servers.released import NoisyCounts, Numbers, read_numbers
 from .protocols.two_servers.shared import Shared
 from .study import Study
 
@@ -58,9 +55,10 @@ class Release:
         """How many people took part."""
         return sum(self.sizes.values())
 
-    def counts(self, stratum: str) -> NDArray[np.int64]:
+    def counts(self, stratum: str) -> NoisyCounts:
         """The released counts of a stratum: what a second round is made from."""
-        return self.numbers.counts[choice("stratum", stratum, self.study.strata)]
+        name = choice("stratum", stratum, self.study.strata)
+        return NoisyCounts(self.numbers.counts[name], self.sizes[name])
 
     def estimate(self, estimator: str | None = None) -> Estimate:
         """The statistic with its standard error, from the released numbers alone."""

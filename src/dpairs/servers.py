@@ -26,7 +26,7 @@ from .protocols.two_servers.released import Numbers, SharedNumbers
 from .protocols.two_servers.tally import CHECKSUM, ShareCounts
 from .randomness import Randomness, SystemRandomness, secret_bytes
 from .release import Release, shared
-from .shares import NONCE, SERVERS, Share, SharedReport, context_of
+from .shares import SERVERS, Share, context_of, share_report
 from .study import Study
 from .tally import Tally
 from .vdaf.batch.pingpong import helper_init, leader_continued, leader_init
@@ -36,20 +36,6 @@ from .vdaf.batch.server import Server as Batch
 LEADER, HELPER = 0, 1
 Messages = dict[bytes, bytes]
 """One message of the verification for each report, by its nonce."""
-
-
-def share_report(
-    study: Study, stratum: str, index: int, measurement: int, bits: Randomness
-) -> SharedReport:
-    """Split one measurement, with a proof that it is valid."""
-    vdaf = shared(study).vdaf[stratum]
-    drawn = bits.words((NONCE + vdaf.rand_size) // 8).astype("<u8").tobytes()
-    nonce, rand = drawn[:NONCE], drawn[NONCE:]
-    public, parts = vdaf.shard(context_of(study, stratum), measurement, nonce, rand)
-    first, second = (
-        Share(study, stratum, index, server, nonce, public, part) for server, part in enumerate(parts)
-    )
-    return SharedReport((first, second))
 
 
 class Server:
@@ -191,7 +177,9 @@ class Multiplication:
 
     def _role(self, number: int) -> None:
         if self._number != number:
-            raise BadParameter(f"this step of a multiplication is server {number}'s, not server {self._number}'s")
+            raise BadParameter(
+                f"this step of a multiplication is server {number}'s, not server {self._number}'s"
+            )
 
 
 def shares_of(tally: Tally) -> tuple[int, dict[str, list[int]]]:

@@ -10,6 +10,7 @@ from typing import Any
 
 from .errors import BadValue, WrongStudy
 from .formats.checks import choice, fields, integer, required
+from .randomness import Randomness
 from .release import shared
 from .report import MAX_INDEX
 from .study import Study
@@ -47,9 +48,15 @@ class Share:
         integer("index", self.index, 0, MAX_INDEX)
         integer("server", self.server, 0, SERVERS - 1)
         vdaf = shared(self.study).vdaf[self.stratum]
-        sizes = ((self.nonce, NONCE), (self.public, vdaf.public_size), (self.payload, vdaf.input_size(self.server)))
+        sizes = (
+            (self.nonce, NONCE),
+            (self.public, vdaf.public_size),
+            (self.payload, vdaf.input_size(self.server)),
+        )
         if any(not isinstance(part, bytes) or len(part) != size for part, size in sizes):
-            raise BadValue(f"a share for server {self.server} of this study has {self.size(self.study, self.stratum, self.server)} bytes")
+            raise BadValue(
+                f"a share for server {self.server} of this study has {self.size(self.study, self.stratum, self.server)} bytes"
+            )
 
     @staticmethod
     def size(study: Study, stratum: str, server: int) -> int:
@@ -132,3 +139,15 @@ class SharedReport:
     @property
     def index(self) -> int:
         return self.shares[0].index
+
+
+def share_report(study: Study, stratum: str, index: int, measurement: int, bits: Randomness) -> SharedReport:
+    """Split one measurement, with a proof that it is valid."""
+    vdaf = shared(study).vdaf[stratum]
+    drawn = bits.words((NONCE + vdaf.rand_size) // 8).astype("<u8").tobytes()
+    nonce, rand = drawn[:NONCE], drawn[NONCE:]
+    public, parts = vdaf.shard(context_of(study, stratum), measurement, nonce, rand)
+    first, second = (
+        Share(study, stratum, index, server, nonce, public, part) for server, part in enumerate(parts)
+    )
+    return SharedReport((first, second))

@@ -141,5 +141,3 @@ def multiply_size(elements: int) -> int:
     """Bytes that the two servers exchange for vectors of so many elements together."""
     offer, reply, _ = ExtensionSender.sizes(BITS * elements)
     return offer + reply + KEY + 8 * BITS * elements
-
-

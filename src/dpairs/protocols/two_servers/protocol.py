@@ -32,7 +32,7 @@ from .forms import IntegerForm, integer_forms, multiplicands, pairs, total_share
 from .goldilocks import MODULUS
 from .released import Numbers, SharedNumbers
 from .sampling import Rough, coarse_grid
-from .shared import Shared
+from .shared import FEWEST, Shared
 
 if TYPE_CHECKING:
     from ...vdaf.prio3 import Prio3
@@ -44,8 +44,6 @@ SPLIT = 0.2
 """The share of the loss that coarse counts take: see docs/two-servers.md for others."""
 MOST_TABLED = 1024
 """Cells of a release of counts at most: its noise needs the kernel's table."""
-FEWEST = 2
-"""People of a stratum below which nothing is released."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -188,7 +186,9 @@ class TwoServers(Shared):
 
         A person is in one stratum only, so counts of all strata lose as much as those of one.
         """
-        largest = max((form.largest * form.sensitivity(list(sizes.values())) for form in self.forms), default=0)
+        largest = max(
+            (form.largest * form.sensitivity(list(sizes.values())) for form in self.forms), default=0
+        )
         if max(sizes.values()) * largest > MODULUS // 16:
             raise BadParameter(f"{max(sizes.values()):,} people are too many for sums in a field of 64 bits")
         few = [name for name, people in sizes.items() if people < FEWEST]

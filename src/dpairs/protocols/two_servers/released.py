@@ -18,6 +18,14 @@ LARGEST = 2**127
 
 
 @dataclass(frozen=True, eq=False)
+class NoisyCounts:
+    """Released counts of one stratum, perhaps below 0, and how many people there are."""
+
+    array: NDArray[np.int64]
+    people: int
+
+
+@dataclass(frozen=True, eq=False)
 class Numbers:
     """Totals of forms or of influence values, and counts of cells by stratum; or noise for them."""
 

@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from ...vdaf.prio3 import Prio3
 
 
+FEWEST = 2
+"""People of a stratum below which nothing is released."""
+
+
 class Shared(Protocol):
     """A round of shares: a person's measurement, the servers' totals and noise, the analyst's answer."""
 
