@@ -67,7 +67,7 @@ class Participant:
         self._answered = True
         return report
 
-    def report(self, **values: Any) -> Report | SharedReport:
+    def report(self, **values: Any) -> Report:
         """The randomized report of this person's values, given by column name; only once."""
         if self._answered:
             raise AlreadyAnswered(

@@ -12,7 +12,7 @@ from .errors import BadValue, WrongStudy
 from .formats.checks import choice, fields, integer, required
 from .randomness import Randomness
 from .release import shared
-from .report import MAX_INDEX
+from .report import MAX_INDEX, Report
 from .study import Study
 
 WIRE_VERSION = 1
@@ -53,10 +53,9 @@ class Share:
             (self.public, vdaf.public_size),
             (self.payload, vdaf.input_size(self.server)),
         )
-        if any(not isinstance(part, bytes) or len(part) != size for part, size in sizes):
-            raise BadValue(
-                f"a share for server {self.server} of this study has {self.size(self.study, self.stratum, self.server)} bytes"
-            )
+        if any(len(part) != size for part, size in sizes):
+            size = self.size(self.study, self.stratum, self.server)
+            raise BadValue(f"a share for server {self.server} of this study has {size} bytes")
 
     @staticmethod
     def size(study: Study, stratum: str, server: int) -> int:
@@ -122,23 +121,37 @@ class Share:
         return hashlib.sha256(self.nonce).digest()
 
 
-@dataclass(frozen=True)
-class SharedReport:
+class SharedReport(Report):
     """What leaves a person's device: one share for each server, and nothing for anybody else."""
 
     shares: tuple[Share, Share]
 
-    @property
-    def study(self) -> Study:
-        return self.shares[0].study
+    def __init__(self, shares: tuple[Share, Share]) -> None:
+        first = shares[0]
+        named = {"study": first.study, "stratum": first.stratum, "index": first.index, "shares": shares}
+        for name, value in named.items():
+            object.__setattr__(self, name, value)
+
+    def __repr__(self) -> str:
+        return f"SharedReport(stratum={self.stratum!r}, index={self.index})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, SharedReport) and other.shares == self.shares
+
+    def __hash__(self) -> int:
+        return hash(self.shares)
 
     @property
-    def stratum(self) -> str:
-        return self.shares[0].stratum
+    def symbol(self) -> int:  # type: ignore[override]
+        """There is none: a server adds its share up once both servers have verified it."""
+        raise BadParameter("a report in shares has no symbol: each server adds up its own share, see dpairs server")
 
-    @property
-    def index(self) -> int:
-        return self.shares[0].index
+    def __bytes__(self) -> bytes:
+        """Both shares, one after the other: a form that nobody but the person may hold."""
+        return b"".join(bytes(share) for share in self.shares)
+
+    def to_json(self) -> dict[str, Any]:
+        return {"shares": [share.to_json() for share in self.shares]}
 
 
 def share_report(study: Study, stratum: str, index: int, measurement: int, bits: Randomness) -> SharedReport:
