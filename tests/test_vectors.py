@@ -74,7 +74,8 @@ class Player:
         made = self.study.next(self.tally)
         assert made.to_json() == step["study"]
         assert made.id == step["study_id"]
-        self.study = Study.from_json(step["study"])
+        assert Study.from_json(step["study"]) == made
+        self.study = made
         self.wires, self.tally = [], Tally(self.study)
 
     def load_study(self, step: dict[str, Any]) -> None:
@@ -248,7 +249,7 @@ def test_each_person_is_asked_in_the_round_that_the_coins_say(path):
 
 def height(study: dict[str, Any], stratum: str, values: dict[str, Any]) -> float:
     """The function of one column, read off the JSON: linear between the two vertices of a bin."""
-    words = base64.b64decode(study["protocol"]["functions"][stratum]["heights"], validate=True)
+    words = base64.b64decode(study["protocol"]["functions"][stratum], validate=True)
     heights = [int.from_bytes(words[start : start + 2], "big") for start in range(0, len(words), 2)]
     ((value,), (edges,), (domain,)) = values.values(), study["protocol"]["edges"], study["domain"]
     if edges is None:

@@ -36,14 +36,12 @@ from dpairs import (
 )
 from dpairs.formats.canonical import canonical, digest
 from dpairs.mechanisms import BitResponse, KaryResponse, ProjectiveResponse, WindowResponse
-from dpairs.protocols import Tree
 from dpairs.protocols.projection.first_round import Projection
 from dpairs.protocols.projection.pilot_tree import PilotTree
 from dpairs.protocols.projection.second_round import SecondRound
 from dpairs.protocols.rounds import place_in_first
+from dpairs.protocols.tree.answers import TreeAnswers
 from dpairs.protocols.tree.coins import (
-    MORE_ROWS,
-    ROW,
     even_levels,
     every_row,
     independent_levels,
@@ -51,6 +49,7 @@ from dpairs.protocols.tree.coins import (
     row,
 )
 from dpairs.randomness import WORDS, TapeRandomness
+from dpairs.randomness.coins import Purpose
 
 FOLDER = Path(__file__).parent
 PEOPLE = 40
@@ -164,13 +163,13 @@ def public_coins(study: Study, stratum: str, index: int) -> dict[str, Any]:
         # Those who are asked first are numbered without gaps, and coins are of that number.
         index = place_in_first(study.coins, place, index, tree.share)
         tree = tree.pilot
-    if not isinstance(tree, Tree):
+    if not isinstance(tree, TreeAnswers):
         return {}
     if tree.everybody_everywhere:
         rows = every_row(study.coins, place, index, 1, tree.depth, tree.rows)[0].tolist()
         levels = list(range(1, tree.depth + 1))
     else:
-        words = study.coins.words(ROW, place, index, 1)
+        words = study.coins.words(Purpose.ROW, place, index, 1)
         found = (
             even_levels(study.coins, place, index, 1, tree.depth)
             if tree.splitting == "users"
@@ -181,7 +180,7 @@ def public_coins(study: Study, stratum: str, index: int) -> dict[str, Any]:
             rows = row(words[:, 0], found, tree.rows).tolist()
         else:
             blocks = -(-(tree.parities - 1) // 4)
-            more = study.coins.words(MORE_ROWS, place, index * blocks, blocks).reshape(1, -1)
+            more = study.coins.words(Purpose.MORE_ROWS, place, index * blocks, blocks).reshape(1, -1)
             rows = independent_rows(np.concatenate([words[:, :1], more], axis=1)[:, :bits], found)[0].tolist()
         levels = found.tolist() * bits
     pairs = zip(levels, rows, strict=True)
@@ -407,7 +406,7 @@ def tree_words() -> Vector:
     """The words at which a bit changes."""
     study = tree_study(Levels(range(4)), epsilon=1.0, seed=28)
     tree = study.protocol
-    assert isinstance(tree, Tree)
+    assert isinstance(tree, TreeAnswers)
     floor = tree.responses[0].floor
     words = {
         "first word": 0,
@@ -1018,7 +1017,7 @@ def projection_bad_second_study() -> Vector:
     vector = second_round(1.0, 54)
     study, text, content = vector.study, vector.study.to_json(), json.loads(vector.study.to_json())
     protocol = content["protocol"]
-    first, function = protocol["first"], protocol["functions"]["everybody"]
+    first, heights = protocol["first"], protocol["functions"]["everybody"]
 
     def refuse(why: str, changes: dict[str, Any]) -> None:
         changed = {name: value for name, value in {**protocol, **changes}.items() if value is not ...}
@@ -1026,8 +1025,8 @@ def projection_bad_second_study() -> Vector:
         assert forged != text
         vector.bad("load_study", BadFile, why, lambda: Study.from_json(forged), text=forged)
 
-    def edited(**changes: Any) -> dict[str, Any]:
-        return {"functions": {"everybody": {**function, **changes}}}
+    def edited(function: Any) -> dict[str, Any]:
+        return {"functions": {"everybody": function}}
 
     vector.good("load_study", text=text)
     forged = text.replace('"share":', '"share":1')
@@ -1037,23 +1036,18 @@ def projection_bad_second_study() -> Vector:
     refuse("a first round without a name", {"first": {**first, "study": ""}})
     refuse("a first round's name in capitals", {"first": {**first, "study": study.id.upper()}})
     refuse("everybody was asked first", {"first": {**first, "share": 64}})
-    refuse("nobody answered first", {"first": {**first, "people": {"everybody": 0}}})
-    refuse("people of another class", {"first": {**first, "people": {"positive": 5}}})
     refuse("an unknown field of the first round", {"first": {**first, "comment": "hello"}})
-    refuse("an estimate without a variance", {"first": {**first, "alone": [1]}})
+    refuse("what only the analyst needs", {"remainder": [0, 0]})
     refuse("edges on levels", {"edges": [[0, 1, 2]]})
     refuse("edges for two columns", {"edges": [None, None]})
-    refuse("a height too many", edited(heights=function["heights"].rstrip("=") + "AAAA"))
-    refuse("a height too few", edited(heights=function["heights"][4:]))
-    refuse("heights that are no base64", edited(heights="!" + function["heights"][1:]))
-    refuse("heights as a list", edited(heights=[0, 1]))
-    refuse("low above high", edited(low=function["high"] + 1))
+    refuse("a height too many", edited(heights.rstrip("=") + "AAAA"))
+    refuse("a height too few", edited(heights[4:]))
+    refuse("heights that are no base64", edited("!" + heights[1:]))
+    refuse("heights as a list", edited([0, 1]))
     refuse("no function", {"functions": {}})
-    refuse("an unknown field of a function", edited(comment="hello"))
-    refuse("no form", {"forms": []})
-    refuse("a negative variance", {"spreads": {"everybody": -0.1}})
-    refuse("a rest without a variance", {"rest": [0]})
-    refuse("no doubt", {"doubt": ...})
+    refuse("a function of another class", {"functions": {"positive": heights}})
+    refuse("a function with its range", edited({"low": 0, "high": 1, "heights": heights}))
+    refuse("no mechanism", {"mechanism": ...})
     refuse("a mechanism for cells", {"mechanism": {"name": "krr", "inputs": 2, "floor": "5"}})
     floor = lower(protocol["mechanism"]["floor"])
     refuse("a threshold of one word less", {"mechanism": {**protocol["mechanism"], "floor": floor}})

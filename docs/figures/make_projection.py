@@ -529,13 +529,14 @@ def _steps(
     first.legend(fontsize=8.5, loc="lower right")
 
     influence, name = last.influences[mine], last.statistic.private_columns
-    extent = influence.high - influence.low
+    low, high = last.analysis.ranges[mine]
+    extent = high - low
     here = float(influence((np.array([value]),), name)[0])
-    at = influence.low + extent * here
-    second.plot(grid, influence.low + extent * influence((grid,), name), color=BLUE, lw=1.6)
-    _mark(second, value, at, influence.low - 0.05 * extent)
+    at = low + extent * here
+    second.plot(grid, low + extent * influence((grid,), name), color=BLUE, lw=1.6)
+    _mark(second, value, at, low - 0.05 * extent)
     second.set(xlabel=unit, ylabel="$\\psi$", xlim=(0, 1))
-    second.set_ylim(influence.low - 0.05 * extent, influence.high + 0.05 * extent)
+    second.set_ylim(low - 0.05 * extent, high + 0.05 * extent)
     second.text(0.03, 1.0, f"$\\psi$({value:.2f}) = {at:.3f}", transform=second.transAxes, va="bottom")
 
     floor, boost = last.mechanism.floor / 2**64, last.mechanism.boost / 2**64
@@ -543,7 +544,7 @@ def _steps(
     third.plot([0, 1], [floor, floor + boost], color=BLUE, lw=1.6)
     _mark(third, here, chance, 0.0)
     third.set(xlim=(0, 1), ylim=(0, 1), ylabel="probability of the bit 1")
-    third.set_xlabel(f"$v = (\\psi - {influence.low:.2f}) / {extent:.2f}$")
+    third.set_xlabel(f"$v = (\\psi - {low:.2f}) / {extent:.2f}$")
     third.text(0.03, 1.0, f"$v$ = {here:.3f}", transform=third.transAxes, va="bottom")
 
     fourth.bar([0, 1], [1 - chance, chance], color=[SKY, ORANGE], width=0.7)
@@ -579,7 +580,8 @@ def plane() -> None:
     x = np.linspace(-4, 4, 241)
     across, up = (each.reshape(-1) for each in np.meshgrid(x, x))
     influence = last.influences["everybody"]
-    heights = influence.low + (influence.high - influence.low) * influence((across, up), ("x", "y"))
+    low, high = last.analysis.ranges["everybody"]
+    heights = low + (high - low) * influence((across, up), ("x", "y"))
     places = np.sort(data["x"]), np.sort(data["y"])
     both, *_ = np.histogram2d(data["x"], data["y"], bins=[np.append(-np.inf, x), np.append(-np.inf, x)])
     joint = both.cumsum(axis=0).cumsum(axis=1) / number

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 import dpairs
 from dpairs.garbled.session import Collector
-from dpairs.protocols.projection.pilot import PublicNoise, from_histogram
+from dpairs.protocols.projection.pilot import PublicNoise
 from dpairs.randomness import SeededRandomness
 
 BLOCK = re.compile(r"^```(python|console)[^\n]*\n(.*?)^```\n", re.DOTALL | re.MULTILINE)
@@ -95,14 +95,13 @@ def salary() -> None:
     )
     bands, smileys = np.arange(1, 7), np.arange(1, 6)
     counts = {"everybody": page["pilot"].counts("everybody")}
-    pilot = from_histogram(first.protocol.pilot, counts, PublicNoise(first.coins))
+    pilot = first.protocol.pilot.pilot(counts, PublicNoise(first.coins))
     found = pilot.masses["everybody"].reshape(6, 5)
     pairs = tuple(each.reshape(-1) for each in np.meshgrid(bands, smileys, indexing="ij"))
     influence = last.influences["everybody"]
     scaled = influence(pairs, ("x", "y")).reshape(6, 5)
-    heights = (
-        influence.low + (influence.high - influence.low) * scaled
-    ) / 2  # a pair counts for both of its people
+    low, high = last.analysis.ranges["everybody"]
+    heights = (low + (high - low) * scaled) / 2  # a pair counts for both of its people
     top = np.abs(heights).max()
     for panel, values, style, title in (
         (shares, 100 * found, {"cmap": "cividis"}, "first round: % of members"),

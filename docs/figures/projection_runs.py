@@ -132,9 +132,10 @@ def simulated(case: Case) -> Outcome:
     found = tally.estimate()
     last = tally.study.protocol
     told = found.value, truth, found.standard_error, found.sample_standard_error
-    if not isinstance(last, SecondRound):
+    if not isinstance(last, SecondRound) or last.analysis is None:
         return Outcome(*told)
-    rest = last.rest.mean, math.sqrt(last.rest.variance)
+    left = last.analysis.remainder
+    rest = left.mean, math.sqrt(left.variance)
     return Outcome(*told, last.earlier_round.share, last.symbols, rest)
 
 

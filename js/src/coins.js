@@ -10,6 +10,8 @@ const MULTIPLY = [0xd2e7470ee14c6c93n, 0xca5a826395121157n];
 const WEYL = [0x9e3779b97f4a7c15n, 0xbb67ae8584caa73bn];
 const ROUNDS = 10;
 export const WORDS_IN_BLOCK = 4;
+/** What coins decide: every purpose has words of its own. */
+export const PURPOSE = Object.freeze({ ROW: 0, LEVEL: 1, EVERY_ROW: 2, MORE_ROWS: 3, ROUND: 4 });
 
 /**
  * The four words of one counter.

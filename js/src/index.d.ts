@@ -197,5 +197,24 @@ export class Participant {
   likelihoods(symbol: number | bigint, options?: { limit?: number }): Likelihood[];
 }
 
+/** Add a statistic of one's own: the options it takes, and what a device has to know of it. */
+export function registerStatistic(
+  name: string,
+  options: string[],
+  read: (given: Map<string, unknown>) => {
+    domainColumns: string[];
+    privateColumns: string[];
+    strata: string[];
+    needs: "numeric" | "ordered" | "discrete" | "any";
+    options: Record<string, unknown>;
+  },
+): void;
+
+/** Add a protocol of one's own: how its participant's side is read from a study. */
+export function registerProtocol(
+  name: string,
+  read: (statistic: unknown, domains: unknown[], spec: Map<string, unknown>) => unknown,
+): void;
+
 /** The same as the Python package's. */
 export const VERSION: string;

@@ -22,7 +22,9 @@ export {
 export { Fraction } from "./fraction.js";
 export { Participant } from "./participant.js";
 export { PrivacyClaim } from "./privacy.js";
+export { registerProtocol } from "./protocols/index.js";
 export { Report } from "./report.js";
+export { registerStatistic } from "./statistics.js";
 export { Study } from "./study.js";
 
 /** The same as the Python package's. */

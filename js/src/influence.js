@@ -1,10 +1,8 @@
 /** A function of one person's values, small enough for a study: linear between the vertices of cells. */
 
 import { fromBase64 } from "./bytes.js";
-import { fields, real, required } from "./checks.js";
 import { CutAxis } from "./cut_axis.js";
 import { BadFile } from "./errors.js";
-import { kindOf, short } from "./wording.js";
 
 /** Heights are whole numbers from 0 to STEPS: two bytes each, the higher first. */
 const STEPS = 2 ** 16 - 1;
@@ -22,25 +20,12 @@ function vertices(axis) {
 
 /** v in [0, 1], given at every vertex of the cells of `grid`. */
 export class Influence {
-  /** @param {import("./axes.js").Grid} grid @param {unknown} spec */
-  constructor(grid, spec) {
-    if (!(spec instanceof Map)) throw new BadFile(`a function must be a JSON object, not ${kindOf(spec)}`);
-    const names = ["low", "high", "heights"];
-    fields("a function", spec, names);
-    required("a function", spec, names);
+  /** @param {import("./axes.js").Grid} grid @param {unknown} heights */
+  constructor(grid, heights) {
     this.grid = grid;
-    this.low = real("low", spec.get("low"));
-    this.high = real("high", spec.get("high"));
     this.vertices = grid.axes.map(vertices);
     const count = this.vertices.reduce((product, ends) => product * (ends[ends.length - 1][1] + 1), 1);
-    if (Math.max(Math.abs(this.low), Math.abs(this.high)) > 1e100) {
-      throw new BadFile("a function's ends are beyond all values of a statistic");
-    }
-    if (this.low > this.high) {
-      const [low, high] = [short(this.low), short(this.high)];
-      throw new BadFile(`a function's low must not lie above its high, ${low} > ${high}`);
-    }
-    this.text = spec.get("heights");
+    this.text = heights;
     const words = fromBase64(this.text, "a function's heights are 16-bit numbers in base64");
     if (words.length !== 2 * count) throw new BadFile(`a function on these cells has ${count} heights`);
     this.heights = Array.from({ length: count }, (_, place) => words[2 * place] * 256 + words[2 * place + 1]);
@@ -65,6 +50,6 @@ export class Influence {
   }
 
   toSpec() {
-    return { low: this.low, high: this.high, heights: this.text };
+    return this.text;
   }
 }

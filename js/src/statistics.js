@@ -21,7 +21,6 @@ export const LABELS = new Listed("levels", [0n, 1n]);
  * @property {string[]} privateColumns the columns that a report protects
  * @property {string[]} strata the public classes people belong to
  * @property {"numeric" | "ordered" | "discrete" | "any"} needs what a domain must be
- * @property {number} formCount how many averages the statistic is made of
  * @property {Record<string, any>} options what makes up its JSON, with the name
  * @property {{ cells: number, kernel: string }} [table] of a custom kernel
  */
@@ -41,23 +40,22 @@ function auc(name, options) {
     privateColumns: secret ? ["score", "label"] : ["score"],
     strata: secret ? EVERYBODY : BOTH,
     needs: "ordered",
-    formCount: secret ? 2 : 1,
     options: { ties, labels },
   };
 }
 
-function plain(columns, needs, formCount = 1, options = {}) {
-  return { domainColumns: columns, privateColumns: columns, strata: EVERYBODY, needs, formCount, options };
+function plain(columns, needs, options = {}) {
+  return { domainColumns: columns, privateColumns: columns, strata: EVERYBODY, needs, options };
 }
 
 function kendall(options) {
   const variant = option(options, "variant", ["a", "b"]);
-  return plain(["x", "y"], "ordered", variant === "a" ? 1 : 3, { variant });
+  return plain(["x", "y"], "ordered", { variant });
 }
 
 function vus(options) {
   const ties = option(options, "ties", ["half", "zero"]);
-  return { ...plain(["score"], "ordered", 1, { ties }), strata: ["low", "middle", "high"] };
+  return { ...plain(["score"], "ordered", { ties }), strata: ["low", "middle", "high"] };
 }
 
 /** Every statistic known by name: the options it takes, and how it is read. */
@@ -66,11 +64,21 @@ const STATISTICS = {
   mann_whitney: [["ties", "labels"], (options) => auc("mann_whitney", options)],
   kendall_tau: [["variant"], kendall],
   gini_mean_difference: [[], () => plain(["value"], "numeric")],
-  gini_coefficient: [[], () => plain(["value"], "numeric", 2)],
+  gini_coefficient: [[], () => plain(["value"], "numeric")],
   variance: [[], () => plain(["value"], "numeric")],
   collision_entropy: [[], () => plain(["value"], "discrete")],
   vus: [["ties"], vus],
 };
+
+/**
+ * Add a statistic of one's own: the options it takes, and what a device has to know of it, given them.
+ *
+ * @param {string} name @param {string[]} options @param {(given: Map<string, any>) => Omit<Statistic, "name">} read
+ */
+export function registerStatistic(name, options, read) {
+  if (Object.hasOwn(STATISTICS, name)) throw new BadParameter(`there is a statistic named ${repr(name)} already`);
+  STATISTICS[name] = [options, read];
+}
 
 function kernelColumns(given) {
   const found = COLUMNS.find(
@@ -122,7 +130,7 @@ function tabulated(spec) {
     matrix: matrix.flat,
     spread: spread.flat,
   };
-  return { ...plain(columns, "any", 1, options), table: { cells: matrix.cells, kernel: options.kernel } };
+  return { ...plain(columns, "any", options), table: { cells: matrix.cells, kernel: options.kernel } };
 }
 
 function named(spec) {
@@ -131,7 +139,7 @@ function named(spec) {
   required("statistic 'named_kernel'", spec, names);
   const columns = kernelColumns(spec.get("columns"));
   const range = kernelRange(spec.get("range"));
-  return plain(columns, "any", 1, { label: text("label", spec.get("label")), columns, range });
+  return plain(columns, "any", { label: text("label", spec.get("label")), columns, range });
 }
 
 /** Read a statistic from a study. @param {unknown} spec @returns {Statistic} */
@@ -197,15 +205,4 @@ export function checkGrid(statistic, grid, kernel) {
   if (table && table.kernel !== kernel) {
     throw new BadParameter(`the kernel's table is of kind ${repr(table.kernel)}, not ${repr(kernel)}`);
   }
-}
-
-/** Refuse averages at which a statistic made of several has no value. @param {Statistic} statistic */
-export function checkForms(statistic, forms) {
-  const { name, formCount } = statistic;
-  if (forms.length !== formCount) throw new BadParameter(`${name} has ${formCount} form(s), not ${forms.length}`);
-  if (formCount === 1) return;
-  const undefinedHere =
-    (name === "kendall_tau" && (1 - forms[1] <= 0 || 1 - forms[2] <= 0)) ||
-    ((name === "gini_coefficient" || name === "auc") && forms[1] <= 0);
-  if (undefinedHere) throw new BadParameter("the pilot's forms give no value: a share or a mean is not above 0");
 }

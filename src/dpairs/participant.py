@@ -82,7 +82,7 @@ class Participant:
         if self._study.protocol.shared is not None:
             return self._split(columns)
         study, stratum = self._study, self._study.strata.index(self._stratum)
-        symbol = study.protocol.randomize(study.coins, stratum, self._index, columns, self._bits)[0]
+        symbol = study.protocol.alone.randomize(study.coins, stratum, self._index, columns, self._bits)[0]
         self._answered = True
         return Report(self._study, self._stratum, self._index, int(symbol))
 

@@ -144,7 +144,9 @@ class SharedReport(Report):
     @property
     def symbol(self) -> int:  # type: ignore[override]
         """There is none: a server adds its share up once both servers have verified it."""
-        raise BadParameter("a report in shares has no symbol: each server adds up its own share, see dpairs server")
+        raise BadParameter(
+            "a report in shares has no symbol: each server adds up its own share, see dpairs server"
+        )
 
     def __bytes__(self) -> bytes:
         """Both shares, one after the other: a form that nobody but the person may hold."""

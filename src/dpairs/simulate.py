@@ -7,7 +7,7 @@ that one already has. Data streams through in small slices, so memory does not g
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,8 +17,7 @@ from .errors import BadParameter, BadValue
 from .estimate import Estimate
 from .formats.checks import choice
 from .garbled.function import PairFunction
-from .protocols.pairwise.counts import PairCounts
-from .protocols.pairwise.protocol import PAIRS, Pairwise
+from .protocols import InPairs
 from .protocols.two_servers.released import Numbers
 from .randomness import Randomness, SystemRandomness, source
 from .release import Release, shared
@@ -128,9 +127,10 @@ def simulate_tally(
 ) -> Tally:
     """The tally that `simulate` estimates from: the last round's."""
     bits = source(seed)
-    if isinstance(study.protocol, Pairwise):
+    protocol = study.protocol.in_pairs
+    if protocol is not None:
         way = "ideal" if crypto is None else choice("crypto", crypto, CRYPTO)
-        return _pairs(study, study.protocol, data, bits, way, progress)
+        return _pairs(study, protocol, data, bits, way, progress)
     if crypto is not None:
         raise BadParameter(f"crypto is for studies of pairs; a {study.protocol.name} study has none")
     indices = {stratum: _first_index(study, bits) for stratum in study.strata}
@@ -161,19 +161,18 @@ def _round(
 
 def _pairs(
     study: Study,
-    protocol: Pairwise,
+    protocol: InPairs,
     data: Any,
     bits: Randomness,
     crypto: str,
     progress: Callable[[int], None] | None,
 ) -> Tally:
     """The tally of all pairs: what two devices of each would compute together."""
-    names = study.statistic.private_columns
     parts: dict[str, list[NDArray[np.uint64]]] = {stratum: [] for stratum in study.statistic.strata}
     for number, table in enumerate(tables(data, study.statistic.columns)):
         try:
             for stratum, columns in study.statistic.split(table):
-                parts[stratum].append(protocol.code.encode(columns, names, bits))
+                parts[stratum].append(protocol.encode(columns, bits))
         except BadValue as error:
             raise _with_row(study, table, number, error) from None
     people = [np.concatenate(each) if each else np.empty((0, 1), dtype=np.uint64) for each in parts.values()]
@@ -181,7 +180,7 @@ def _pairs(
     pairs = protocol.match(study.coins, sizes, _first_index(study, bits))
     function = protocol.function
     tally = Tally(study)
-    counts = cast(PairCounts, tally.counts(PAIRS))
+    counts = tally.counts(study.strata[0])
     for start in range(0, len(pairs), SLICE):
         part = slice(start, start + SLICE)
         x, y = people[-1][pairs.garblers[part]], people[0][pairs.evaluators[part]]
@@ -254,7 +253,7 @@ def randomize_asked(
             return asked, np.empty(0, dtype=np.int64)
         first += int(np.argmax(asked))
         columns = tuple(column[asked] for column in columns)
-    return asked, study.protocol.randomize(study.coins, stratum, first, columns, bits)
+    return asked, study.protocol.alone.randomize(study.coins, stratum, first, columns, bits)
 
 
 def _with_row(study: Study, table: Table, number: int, error: BadValue) -> BadValue:

@@ -5,15 +5,15 @@ from __future__ import annotations
 import os
 import typing
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .data.domains import Domain, as_domains, domain_from_json
-from .errors import BadFile, BadParameter, InvalidInput, WrongStudy
+from .data.domains import Domain, domain_from_json
+from .errors import BadFile, InvalidInput, WrongStudy
 from .formats import files
 from .formats.canonical import canonical, digest, parse
 from .formats.checks import choice, fields, integer, positive, required
@@ -22,16 +22,16 @@ from .protocols import PROTOCOLS, Protocol
 from .protocols.counts import Counts
 from .randomness import public_seed
 from .randomness.coins import Coins, windows
-from .statistics import STATISTICS, Kernel, Statistic, statistic_from_json
+from .statistics import Statistic, domains_of, option_names, statistic_from_json
 from .statistics import statistic as statistic_named
 
-FORMAT = "dpairs-study"
+FORMAT, ANALYSIS = "dpairs-study", "dpairs-analysis"
 VERSION = 1
 MAX_SEED = 2**128 - 1
 _FIELDS = ("format", "version", "id", "statistic", "domain", "protocol", "epsilon", "delta", "seed")
 
 
-class Counted(typing.Protocol):
+class RoundTally(typing.Protocol):
     """What a round's tally has to offer to the next."""
 
     @property
@@ -82,13 +82,9 @@ class Study:
         """
         loss = positive("epsilon", epsilon)
         kind = PROTOCOLS[choice("protocol", protocol, PROTOCOLS)]
-        own = STATISTICS[statistic][1] if isinstance(statistic, str) and statistic in STATISTICS else ()
+        own = option_names(statistic)
         chosen = statistic_named(statistic, **{name: options.pop(name) for name in own if name in options})
-        if isinstance(chosen, Kernel):
-            if domain is not None and as_domains(domain) != chosen.domain:
-                raise BadParameter("a Kernel has a domain of its own; another one cannot be given with it")
-            domain = chosen.domain
-        domains = as_domains(domain)
+        domains = domains_of(chosen, domain)
         fields(f"a {protocol!r} study of {chosen.name!r}", options, (*own, *kind.options))
         number = public_seed() if seed is None else integer("seed", seed, 0, MAX_SEED)
         way = kind.create(chosen, domains, loss, **options)
@@ -123,10 +119,11 @@ class Study:
             found[part] = asked[there]
         return found
 
-    def next(self, tally: Counted) -> Study:
+    def next(self, tally: RoundTally) -> Study:
         """The round that follows: a study of its own, with what this round's tally showed inside.
 
-        The same tally gives the same study, so anybody who has it can check the next round.
+        The same tally gives the same study, so anybody who has it can check the next round. What only its
+        analyst needs stays beside the study: `analysis_to_json` writes it, `with_analysis` reads it.
         """
         if tally.study != self:
             raise WrongStudy(
@@ -135,6 +132,37 @@ class Study:
         counts = {stratum: tally.counts(stratum) for stratum in self.strata}
         way = self.protocol.next_round(self.id, self.coins, counts, self.epsilon)
         return Study(way.statistic, self.domains, way, self.epsilon, way.delta, self.seed)
+
+    def analysis_to_json(self) -> str | None:
+        """The analyst's file of a later round, which names this study; None where there is nothing to it."""
+        analysis = self.protocol.analysis_to_json()
+        if analysis is None:
+            return None
+        return canonical({"format": ANALYSIS, "version": VERSION, "study": self.id, "analysis": analysis})
+
+    def with_analysis(self, text: str | bytes) -> Study:
+        """This study with what its analyst needs; refuse another study's file, and one that was changed."""
+        spec = parse(text, "the analysis")
+        names = ("format", "version", "study", "analysis")
+        if spec.get("format") != ANALYSIS or spec.get("version") != VERSION:
+            raise BadFile(
+                f"this is not an analysis of version {VERSION}: its format is {spec.get('format')!r}"
+            )
+        required("the analysis", spec, names)
+        if spec["study"] != self.id:
+            raise WrongStudy(
+                f"this analysis belongs to study {str(spec['study'])[:16]}..., not to {self.id[:16]}..."
+            )
+        try:
+            fields("an analysis", spec, names)
+            study = replace(self, protocol=self.protocol.with_analysis(spec["analysis"]))
+        except BadFile:
+            raise
+        except InvalidInput as error:
+            raise BadFile(f"the analysis cannot be used: {error}") from None
+        if canonical(spec) != study.analysis_to_json():
+            raise BadFile("the analysis is not written as an analysis is")
+        return study
 
     @property
     def privacy(self) -> PrivacyClaim:

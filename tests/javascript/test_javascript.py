@@ -24,9 +24,9 @@ from dpairs.data.grids import Axis, CutAxis, Grid
 from dpairs.formats.canonical import canonical, digest
 from dpairs.mechanisms import BitResponse, TableResponse, WindowResponse
 from dpairs.protocols import Histogram, Projection, SecondRound
+from dpairs.protocols.projection.pilot_histogram import PilotHistogram
 from dpairs.protocols.projection.pilot_tree import PilotTree
 from dpairs.protocols.projection.reading import Earlier
-from dpairs.protocols.projection.second_round import Rest
 from dpairs.protocols.tree.protocol import Tree
 from dpairs.randomness import TapeRandomness
 from dpairs.statistics.influence import Influence
@@ -285,7 +285,7 @@ def second_round(rng: random.Random) -> Study:
     vertices = math.prod(vertex_shape(grid))
     influences = {
         stratum: Influence(
-            grid, -1.0, 2.5, np.array([rng.choice([0, 65535, rng.randrange(65536)]) for _ in range(vertices)])
+            grid, np.array([rng.choice([0, 65535, rng.randrange(65536)]) for _ in range(vertices)])
         )
         for stratum in which.strata
     }
@@ -300,15 +300,9 @@ def second_round(rng: random.Random) -> Study:
     protocol = SecondRound(
         which,
         first.domains,
-        Earlier(first.id, share, dict.fromkeys(which.strata, 7), rng.choice([None, (0.1, 1e-9)])),
+        Earlier(first.id, share),
         mechanism,
         influences,
-        tuple(0.25 for _ in range(which.form_count)),
-        0.25,
-        dict.fromkeys(which.strata, 0.5),
-        dict.fromkeys(which.strata, 1e-7),
-        Rest(-1e-12, 3e21),
-        0.0,
     )
     return Study(which, first.domains, protocol, first.epsilon, 0.0, first.seed)
 
@@ -710,7 +704,10 @@ def test_the_studies_are_of_every_kind(world):
         *("auc", "mann_whitney", "kendall_tau", "gini_mean_difference", "gini_coefficient", "variance"),
         *("collision_entropy", "kernel"),
     }
-    assert {kind for name, _, kind in ways if name == "first"} == {Histogram.__name__, PilotTree.__name__}
+    assert {kind for name, _, kind in ways if name == "first"} == {
+        PilotHistogram.__name__,
+        PilotTree.__name__,
+    }
     assert {statistic for name, statistic, _ in ways if name == "second"} >= {"vus", "named_kernel", "auc"}
     mechanisms = {
         getattr(study.protocol, "mechanism").name  # noqa: B009 - not every protocol has one

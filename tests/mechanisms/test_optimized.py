@@ -11,17 +11,12 @@ from dpairs import Levels, Study
 from dpairs.data.grids import Axis, Grid
 from dpairs.errors import BadFile, BadParameter
 from dpairs.mechanisms import KaryResponse, ProjectiveResponse, TableResponse, largest_ratio
+from dpairs.mechanisms.cache import MechanismCache
 from dpairs.mechanisms.optimize import STEPS, Goal, optimize, target_of
 from dpairs.mechanisms.thresholds import log_above
 from dpairs.protocols import Histogram, Projection
 from dpairs.randomness import SeededRandomness
 from dpairs.statistics import KendallTau
-
-
-@pytest.fixture(autouse=True)
-def cache(tmp_path, monkeypatch):
-    monkeypatch.setenv("DPAIRS_CACHE", str(tmp_path))
-    return tmp_path
 
 
 def kendall(levels: int) -> np.ndarray:
@@ -92,18 +87,24 @@ def test_a_large_epsilon_needs_no_table():
     assert isinstance(optimize([kendall(4)], np.full(16, 1 / 16), 6.0), KaryResponse | ProjectiveResponse)
 
 
-def test_a_study_carries_it_and_a_cache_keeps_it(cache):
+def test_a_study_carries_it_and_a_cache_keeps_it(tmp_path, monkeypatch):
     levels = Levels(range(3))
-    made = Study.create("kendall_tau", epsilon=1.0, domain=(levels, levels), mechanism="optimized", seed=1)
-    assert len(list(cache.iterdir())) == 1
-    again = Study.create("kendall_tau", epsilon=1.0, domain=(levels, levels), mechanism="optimized", seed=1)
-    assert again.id == made.id
+    asked: dict[str, Any] = {"epsilon": 1.0, "domain": (levels, levels), "mechanism": "optimized", "seed": 1}
+    folder, steps = tmp_path / "cache", []
+    remembered = MechanismCache(folder, steps.append)
+    made = Study.create("kendall_tau", search=remembered, **asked)
+    assert len(list(folder.iterdir())) == 1
+    assert 0 < sum(steps) <= STEPS
+    steps.clear()
+    assert Study.create("kendall_tau", search=remembered, **asked) == made
+    assert not steps
     assert Study.from_json(made.to_json()) == made
-    next(iter(cache.iterdir())).write_text("damaged")
-    assert (
-        Study.create("kendall_tau", epsilon=1.0, domain=(levels, levels), mechanism="optimized", seed=1)
-        == made
-    )
+    next(iter(folder.iterdir())).write_text("damaged")
+    assert Study.create("kendall_tau", search=remembered, **asked) == made
+    # Without a search of one's own nothing is read and nothing is written.
+    monkeypatch.setenv("DPAIRS_CACHE", str(tmp_path / "elsewhere"))
+    assert Study.create("kendall_tau", **asked) == made
+    assert not (tmp_path / "elsewhere").exists()
     rng = np.random.default_rng(1)
     people = {"x": rng.integers(0, 3, 50_000), "y": rng.integers(0, 3, 50_000)}
     people["y"] = np.where(rng.random(50_000) < 0.5, people["x"], people["y"])
@@ -124,7 +125,7 @@ def test_wrong_priors_and_tables_are_refused(found):
             TableResponse.from_json({**spec, **change})
 
 
-def test_a_first_round_carries_it(cache):
+def test_a_first_round_carries_it():
     levels = Levels(range(4))
     asked: dict[str, Any] = {
         "protocol": "projection",

@@ -9,7 +9,6 @@ import pytest
 import dpairs
 from dpairs import Categories, Integers, Interval, Levels, plan
 from dpairs.errors import BadParameter, BadValue
-from dpairs.planning import predict
 from dpairs.planning.shapes import draw, even, from_masses, from_sample, hard, normals
 from dpairs.statistics import statistic
 
@@ -59,7 +58,7 @@ def test_predictions_are_what_estimates_report(case, epsilon):
         study = dpairs.Study.create(
             name, protocol=protocol, epsilon=epsilon, domain=domain, seed=1, **options
         )
-        found = predict(study.protocol, shape, sizes)
+        found = study.protocol.predict(shape, sizes)
         without = np.sqrt(found.total**2 - found.quantization**2)
         reported = dpairs.simulate(study, people, seed=1).standard_error
         assert without == pytest.approx(reported, rel=0.25), (protocol, found)
@@ -72,7 +71,7 @@ def test_a_wrong_noise_is_noticed():
     people = {"positive": 30_000, "negative": 30_000}
     half = {name: count // 2 for name, count in people.items()}
     reported = dpairs.simulate(study, draw(shape, people, 1), seed=1).standard_error
-    assert predict(study.protocol, shape, half).total > 1.25 * reported
+    assert study.protocol.predict(shape, half).total > 1.25 * reported
 
 
 @pytest.mark.parametrize("case", ["auc", "tau", "gini"])
@@ -220,8 +219,7 @@ def test_plans_undo_themselves_when_nothing_is_known(case):
     assert again.options[0].error == pytest.approx(goal, rel=0.02)
 
 
-def test_a_searched_mechanism_is_planned_where_it_is_better(tmp_path, monkeypatch):
-    monkeypatch.setenv("DPAIRS_CACHE", str(tmp_path))
+def test_a_searched_mechanism_is_planned_where_it_is_better():
     levels = (Levels(range(4)),) * 2
     steps: list[int] = []
     usual = plan("kendall_tau", domain=levels, epsilon=1.0, n=50_000, rounds=1)
@@ -245,7 +243,8 @@ def test_a_shape_can_be_planned_with_again():
 
 def test_halves_add_up_to_the_whole_covariance():
     """Contrasts of a tree, with least squares by hand: the same covariance of all cells."""
-    from dpairs.planning.haar import Halves, level_noise
+    from dpairs.protocols.tree.haar import Halves
+    from dpairs.protocols.tree.predict import level_noise
 
     shape = even(statistic("gini_mean_difference"), (UNIT,))
     study = dpairs.Study.create("auc", protocol="tree", epsilon=1.0, domain=UNIT, bins=64, seed=1)
@@ -263,7 +262,7 @@ def test_halves_add_up_to_the_whole_covariance():
 
 
 def test_clipped_numbers_have_the_moments_of_many_draws():
-    from dpairs.planning.haar import _clipped, above_zero
+    from dpairs.protocols.projection.predict import _clipped, above_zero
 
     draws = np.random.default_rng(1).normal(0.3, 0.7, 2_000_000)
     mean, variance = _clipped(np.array([0.3]), np.array([0.7]), np.array([0.5]))

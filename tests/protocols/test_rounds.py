@@ -24,9 +24,9 @@ from dpairs import (
 )
 from dpairs.protocols.projection.first_round import Projection
 from dpairs.protocols.projection.second_round import SecondRound
-from dpairs.protocols.rounds import BLOCK, ROUND, asked_first, place_in_first
+from dpairs.protocols.rounds import BLOCK, asked_first, place_in_first
 from dpairs.randomness import SeededRandomness
-from dpairs.randomness.coins import Coins
+from dpairs.randomness.coins import Coins, Purpose
 from dpairs.report import MAX_INDEX
 
 from ..strategies import QUICK
@@ -114,7 +114,7 @@ def test_those_asked_first_are_those_with_the_smallest_words(index):
     """By the definition, from numpy's Philox itself."""
     key = np.array(COINS.key, dtype=np.uint64)
     block = index // BLOCK
-    counter = np.array([block * BLOCK // 4, 1, ROUND, 0], dtype=np.uint64)
+    counter = np.array([block * BLOCK // 4, 1, Purpose.ROUND, 0], dtype=np.uint64)
     words = np.random.Philox(key=key, counter=counter).random_raw(BLOCK).tolist()
     rank = sorted(words).index(words[index % BLOCK])
     for share in (1, 10, 40, 63):

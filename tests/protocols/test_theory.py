@@ -112,7 +112,9 @@ def test_zeta_1_is_the_variance_of_the_projection():
     _, variance = mean_and_variance_by_enumeration(4, kernel, cells)
     assert (zeta_1, mistaken) == (0.0, 0.25)  # whatever x_1 is, half of the others differ from it
     assert theory.ustatistic_variance(4, zeta_1, zeta_2) == pytest.approx(variance, rel=1e-10)
-    assert theory.ustatistic_variance(4, mistaken, zeta_2) > 4 * variance
+    assert 2 / (4 * 3) * (2 * 2 * mistaken + zeta_2) > 4 * variance
+    with pytest.raises(BadParameter, match="half of zeta_2"):
+        theory.ustatistic_variance(4, mistaken, zeta_2)
 
 
 # ---------------------------------------------------------------- lemma "discretevariance"

@@ -12,17 +12,13 @@ from scipy import stats
 
 from dpairs import Interval, Study
 from dpairs.protocols.tree.coins import (
-    EVERY_ROW,
-    LEVEL,
-    MORE_ROWS,
-    ROW,
     even_levels,
     every_row,
     independent_levels,
     independent_rows,
     row,
 )
-from dpairs.randomness.coins import Coins, below
+from dpairs.randomness.coins import Coins, Purpose, below
 
 from ..strategies import QUICK
 
@@ -66,7 +62,7 @@ def test_philox_has_the_known_answers_of_its_authors():
 
 @pytest.mark.parametrize("first", [0, 1, 4095, 2**32 - 1, 2**53 - 1, 2**64 - 1])
 @pytest.mark.parametrize("stratum", [0, 1])
-@pytest.mark.parametrize("purpose", [ROW, LEVEL, EVERY_ROW, MORE_ROWS])
+@pytest.mark.parametrize("purpose", [Purpose.ROW, Purpose.LEVEL, Purpose.EVERY_ROW, Purpose.MORE_ROWS])
 def test_words_are_numpys_and_the_definitions(purpose, stratum, first):
     words = COINS.words(purpose, stratum, first, 1)[0].tolist()
     counter = np.array([first, stratum, purpose, 0], dtype=np.uint64)
@@ -78,14 +74,17 @@ def test_words_are_numpys_and_the_definitions(purpose, stratum, first):
 @QUICK
 @given(st.integers(0, 2**53 - 200), st.integers(0, 100), st.integers(1, 60), st.integers(0, 1))
 def test_words_at_random_access_are_those_in_bulk(first, skip, count, stratum):
-    bulk = COINS.words(ROW, stratum, first, skip + count)
-    np.testing.assert_array_equal(bulk[skip:], COINS.words(ROW, stratum, first + skip, count))
-    alone = [COINS.words(ROW, stratum, first + place, 1)[0].tolist() for place in range(0, skip + count, 17)]
+    bulk = COINS.words(Purpose.ROW, stratum, first, skip + count)
+    np.testing.assert_array_equal(bulk[skip:], COINS.words(Purpose.ROW, stratum, first + skip, count))
+    alone = [
+        COINS.words(Purpose.ROW, stratum, first + place, 1)[0].tolist()
+        for place in range(0, skip + count, 17)
+    ]
     assert bulk[::17].tolist() == alone
 
 
 def test_no_words_for_nobody():
-    assert COINS.words(ROW, 0, 5, 0).shape == (0, 4)
+    assert COINS.words(Purpose.ROW, 0, 5, 0).shape == (0, 4)
 
 
 def test_the_key_is_the_first_128_bits_of_the_id():
@@ -130,7 +129,7 @@ def test_the_order_of_a_block_is_that_of_its_words(depth):
         words = [
             word
             for place in range(blocks)
-            for word in philox(COINS.key, block * blocks + place + (1 << 64) + (LEVEL << 128) + 1)
+            for word in philox(COINS.key, block * blocks + place + (1 << 64) + (Purpose.LEVEL << 128) + 1)
         ][:depth]
         ranked = sorted(range(1, depth + 1), key=lambda level: words[level - 1])
         assert even_levels(COINS, 1, block * depth, depth, depth).tolist() == ranked
@@ -151,7 +150,7 @@ def test_the_last_index_has_a_level(depth):
 
 def rotations(count: int, depth: int) -> np.ndarray:
     """A wrong way to split evenly: each block is a rotation, one of ``depth`` permutations."""
-    starts = independent_levels(COINS.words(ROW, 0, 0, count), depth)
+    starts = independent_levels(COINS.words(Purpose.ROW, 0, 0, count), depth)
     return (starts[:, None] + np.arange(depth)) % depth + 1
 
 
@@ -197,7 +196,7 @@ def test_strata_are_split_independently():
 
 @pytest.mark.parametrize("depth", [1, 2, 7, 14, 64])
 def test_independent_levels_are_uniform(depth):
-    levels = independent_levels(COINS.words(ROW, 0, 0, 1000 * depth), depth)
+    levels = independent_levels(COINS.words(Purpose.ROW, 0, 0, 1000 * depth), depth)
     counts = np.bincount(levels, minlength=depth + 1)
     assert counts[0] == 0
     assert counts.size == depth + 1
@@ -205,7 +204,7 @@ def test_independent_levels_are_uniform(depth):
 
 
 def test_independent_levels_are_independent_of_rows():
-    words = COINS.words(ROW, 0, 0, 64_000)
+    words = COINS.words(Purpose.ROW, 0, 0, 64_000)
     levels, rows = independent_levels(words, 4), row(words[:, 0], 3, "all").astype(np.int64)
     table = np.zeros((4, 8))
     np.add.at(table, (levels - 1, rows), 1)
@@ -215,7 +214,7 @@ def test_independent_levels_are_independent_of_rows():
 # ---------------------------------------------------------------- rows
 
 
-WORDS_OF_ROWS = COINS.words(ROW, 0, 0, 100_000)[:, 0]
+WORDS_OF_ROWS = COINS.words(Purpose.ROW, 0, 0, 100_000)[:, 0]
 
 
 @pytest.mark.parametrize("rows", ["all", "others"])
@@ -298,7 +297,7 @@ def test_every_row_is_a_row_for_each_level_and_at_random_access(depth, rows):
     words = [
         w
         for place in range(blocks)
-        for w in philox(COINS.key, 100 * blocks + place + (1 << 64) + (EVERY_ROW << 128) + 1)
+        for w in philox(COINS.key, 100 * blocks + place + (1 << 64) + (Purpose.EVERY_ROW << 128) + 1)
     ]
     expected = [
         int(row(np.array([word], dtype=np.uint64), level, rows)[0])
@@ -337,7 +336,7 @@ def span(rows: list[int]) -> frozenset[int]:
 @pytest.mark.parametrize("count", [2, 3, 6])
 @pytest.mark.parametrize("level", [6, 7, 31, 32, 33, 40, 63, 64])
 def test_several_rows_are_independent_and_in_range(level, count):
-    words = COINS.words(MORE_ROWS, 0, 0, 4000).reshape(-1, 8)[:, :count]
+    words = COINS.words(Purpose.MORE_ROWS, 0, 0, 4000).reshape(-1, 8)[:, :count]
     ends = np.array(
         [[0] * count, [WORD] * count, [0, WORD] * (count // 2) + [0] * (count % 2)], dtype=np.uint64
     )
@@ -362,7 +361,7 @@ def lazy_rows(words: np.ndarray, level: np.ndarray) -> np.ndarray:
 def test_every_space_is_spanned_equally_often(level, count, spaces):
     """Chi-square over all spaces of that dimension: as many as the Gaussian binomial says."""
     people = 400 * spaces
-    words = COINS.words(MORE_ROWS, 0, 0, people)[:, :count]
+    words = COINS.words(Purpose.MORE_ROWS, 0, 0, people)[:, :count]
     found = independent_rows(words, np.full(people, level))
     seen: dict[frozenset[int], int] = {}
     for each in found.tolist():
@@ -375,7 +374,7 @@ def test_every_space_is_spanned_equally_often(level, count, spaces):
 def test_spaces_that_are_not_equally_likely_are_noticed():
     """Negative control."""
     people = 35 * 400
-    found = lazy_rows(COINS.words(MORE_ROWS, 0, 0, people), np.full(people, 4))
+    found = lazy_rows(COINS.words(Purpose.MORE_ROWS, 0, 0, people), np.full(people, 4))
     seen: dict[frozenset[int], int] = {}
     for each in found.tolist():
         key = span(each)

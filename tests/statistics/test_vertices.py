@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from dpairs import BadFile, BadParameter, BadValue, Categories, Integers, Interval, Kernel, Levels
 from dpairs.data.grids import Axis, CutAxis, Grid
-from dpairs.formats.canonical import canonical
 from dpairs.randomness import SystemRandomness
 from dpairs.statistics import statistic
 from dpairs.statistics.influence import STEPS, Influence
@@ -503,7 +502,7 @@ each_grid = pytest.mark.parametrize("axes", GRIDS.values(), ids=GRIDS)
 def influence(axes: tuple[Axis, ...], seed: int = 1) -> tuple[Influence, np.ndarray]:
     grid = Grid(axes)
     values = np.random.default_rng(seed).normal(size=vertex_shape(grid))
-    return Influence.of(grid, values.reshape(-1)), values
+    return Influence.of(grid, values.reshape(-1))[0], values
 
 
 @functools.cache
@@ -525,15 +524,16 @@ NAMES = ("first", "second")
 
 @each_grid
 def test_corners_have_their_heights_and_no_step_is_off_by_more_than_half(axes):
-    made, values = influence(axes)
-    extent = made.high - made.low
+    _, values = influence(axes)
+    made, (low, high) = Influence.of(Grid(axes), values.reshape(-1))
+    extent = high - low
     assert made.heights.min() == 0
     assert made.heights.max() == STEPS
-    back = made.low + extent * made.heights / STEPS
+    back = low + extent * made.heights / STEPS
     # Ends are written to nine digits.
-    digits = 1e-8 * max(abs(made.low), abs(made.high))
+    digits = 1e-8 * max(abs(low), abs(high))
     assert np.abs(back - values.reshape(-1)).max() <= extent / STEPS / 2 + digits
-    assert (made.low, made.high) == pytest.approx((values.min(), values.max()), rel=1e-8)
+    assert (low, high) == pytest.approx((values.min(), values.max()), rel=1e-8)
 
 
 @each_grid
@@ -593,9 +593,7 @@ def test_the_mean_over_evenly_filled_cells_is_that_of_its_cells(axes):
 @each_grid
 def test_json_round_trip(axes):
     made, _ = influence(axes)
-    spec = json.loads(canonical(made.to_json()))
-    read = Influence.from_json(made.grid, spec)
-    assert (read.low, read.high) == (made.low, made.high)
+    read = Influence.from_json(made.grid, json.loads(json.dumps(made.to_json())))
     assert read.heights.tolist() == made.heights.tolist()
     columns = drawn(axes)
     assert made(columns, NAMES[: len(axes)]).tolist() == read(columns, NAMES[: len(axes)]).tolist()
@@ -603,35 +601,26 @@ def test_json_round_trip(axes):
 
 def test_a_constant_function():
     grid = Grid((SINGLE,))
-    made = Influence.of(grid, np.full(4, 2.5))
-    assert (made.low, made.high, made.heights.tolist()) == (2.5, 2.5, [0] * 4)
+    made, ends = Influence.of(grid, np.full(4, 2.5))
+    assert (ends, made.heights.tolist()) == ((2.5, 2.5), [0] * 4)
     assert made([np.array([0, 7])], NAMES[:1]).tolist() == [0, 0]
 
 
 @pytest.mark.parametrize(
-    ("change", "error"),
+    ("heights", "error"),
     [
-        ({"low": 2.0, "high": 1.0}, "above its high"),
-        ({"low": "0"}, "finite number"),
-        ({"high": None}, "finite number"),
-        ({"heights": "AAAAAQAC"}, "4 heights"),
-        ({"heights": "AAAAAQACAAMABA=="}, "4 heights"),
-        ({"heights": "AAAAAQACAAM"}, "base64"),
-        ({"heights": "AAAAAQACAA!="}, "base64"),
-        ({"heights": {"0": 1}}, "base64"),
-        ({"heights": [0, 1, 2, 3]}, "base64"),
-        ({"heights": 3}, "base64"),
-        ({"high": 1e200}, "beyond"),
-        ({"more": 1}, "more"),
+        ("AAAAAQAC", "4 heights"),
+        ("AAAAAQACAAMABA==", "4 heights"),
+        ("AAAAAQACAAM", "base64"),
+        ("AAAAAQACAA!=", "base64"),
+        ({"0": 1}, "base64"),
+        ([0, 1, 2, 3], "base64"),
+        (3, "base64"),
+        (None, "base64"),
+        ("", "4 heights"),
+        ({"low": 0.0, "high": 1.0}, "base64"),
     ],
 )
-def test_damaged_functions_are_refused(change, error):
-    spec = {"low": 0.0, "high": 1.0, "heights": "AAAAAQACAAM=", **change}
-    with pytest.raises((BadFile, BadParameter), match=error):
-        Influence.from_json(Grid((SINGLE,)), spec)
-
-
-@pytest.mark.parametrize("spec", [None, [], "x", {}, {"low": 0.0, "high": 1.0}])
-def test_what_is_no_function_is_refused(spec):
-    with pytest.raises(BadFile, match=r"function"):
-        Influence.from_json(Grid((SINGLE,)), spec)
+def test_damaged_functions_are_refused(heights, error):
+    with pytest.raises(BadFile, match=error):
+        Influence.from_json(Grid((SINGLE,)), heights)

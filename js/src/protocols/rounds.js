@@ -1,16 +1,14 @@
 /** Who is asked in which round: of each 64 consecutive indices, `share` are asked in the first. */
 
-import { WORDS_IN_BLOCK, ranking } from "../coins.js";
+import { PURPOSE, WORDS_IN_BLOCK, ranking } from "../coins.js";
 
-/** The purpose of these coins; the tree's are 0 to 3. */
-const ROUND = 4;
 export const BLOCK = 64;
 const WORDS_EACH = BLOCK / WORDS_IN_BLOCK;
 
 /** Those of a block who are asked first: the indices with the smallest public words. */
 function firstOfBlock({ coins, stratum, index }, share) {
   const start = (index / BigInt(BLOCK)) * BigInt(WORDS_EACH);
-  return ranking(coins.words(ROUND, stratum, start, WORDS_EACH)).slice(0, share);
+  return ranking(coins.words(PURPOSE.ROUND, stratum, start, WORDS_EACH)).slice(0, share);
 }
 
 /** Whether a person is asked in the first round. @param {number} share @returns {boolean} */

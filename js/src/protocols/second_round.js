@@ -2,35 +2,18 @@
 
 import { Axis, Grid } from "../axes.js";
 import { bigInteger, readInteger } from "../canonical.js";
-import { fields, integer, real, required, small, text } from "../checks.js";
+import { fields, required, small, text } from "../checks.js";
 import { Coins } from "../coins.js";
 import { CutAxis } from "../cut_axis.js";
 import { Interval, Listed } from "../domains.js";
 import { BadFile } from "../errors.js";
 import { readScalar } from "../mechanisms/index.js";
-import { cellDomains, checkDomains, checkForms } from "../statistics.js";
+import { cellDomains, checkDomains } from "../statistics.js";
 import { Influence } from "../influence.js";
-import { short } from "../wording.js";
 import { BLOCK, askedFirst } from "./rounds.js";
 
-const FIELDS = ["round", "first", "mechanism", "edges", "functions", "forms", "value", "means", "spreads", "rest", "doubt"];
-const LARGEST = 1e100;
-const MAX_COUNT = 2n ** 53n - 1n;
+const FIELDS = ["round", "first", "mechanism", "edges", "functions"];
 const MAX_EDGES = 4097;
-
-function readNumber(name, value) {
-  const number = real(name, value);
-  if (Math.abs(number) > LARGEST) {
-    throw new BadFile(`a ${name} of ${short(number)} is beyond all values of a statistic`);
-  }
-  return number;
-}
-
-function readVariance(name, value) {
-  const number = readNumber(name, value);
-  if (number < 0) throw new BadFile(`a ${name} cannot be negative, as ${short(number)} is`);
-  return number;
-}
 
 /** What is given for every stratum, read one by one. @returns {Record<string, any>} */
 function byStratum(strata, what, given, read) {
@@ -40,26 +23,16 @@ function byStratum(strata, what, given, read) {
 }
 
 /** What a second round says of its first. */
-function readFirst(strata, spec) {
+function readFirst(spec) {
   if (!(spec instanceof Map)) throw new BadFile("a second round needs what its first round was");
-  const names = ["study", "share", "people", "alone"];
+  const names = ["study", "share"];
   fields("a first round", spec, names);
   required("a first round", spec, names);
   const study = text("first study", spec.get("study"));
   if (!/^[0-9a-f]{64}$/.test(study)) {
     throw new BadFile("a first round is named by the 64 hexadecimal digits of its study's id");
   }
-  const people = byStratum(strata, "people", spec.get("people"), (each) =>
-    integer("people of the first round", each, 1, MAX_COUNT),
-  );
-  let alone = spec.get("alone");
-  if (alone !== null) {
-    if (!Array.isArray(alone) || alone.length !== 2) {
-      throw new BadFile("a first round's own estimate is a value and a variance");
-    }
-    alone = [readNumber("estimate", alone[0]), readVariance("estimate's variance", alone[1])];
-  }
-  return { study, share: small("share", spec.get("share"), 1, BLOCK - 1), people, alone };
+  return { study, share: small("share", spec.get("share"), 1, BLOCK - 1) };
 }
 
 /** The cells that functions are given on. */
@@ -100,26 +73,10 @@ export class SecondRound {
     fields("a second round", spec, ["name", ...FIELDS]);
     required("a second round", spec, FIELDS);
     this.grid = readGrid(cellDomains(statistic, domains), spec.get("edges"));
-    this.first = readFirst(strata, spec.get("first"));
+    this.first = readFirst(spec.get("first"));
     this.mechanism = readScalar(spec.get("mechanism"));
     this.functions = byStratum(strata, "functions", spec.get("functions"), (each) => new Influence(this.grid, each));
-    const forms = spec.get("forms");
-    if (!Array.isArray(forms) || !forms.length) throw new BadFile("a second round needs the forms at the pilot");
-    const rest = spec.get("rest");
-    if (!Array.isArray(rest) || rest.length !== 2) {
-      throw new BadFile("a second round needs the mean and the variance of the rest");
-    }
-    /** What only the analyst uses; read all the same, so that nothing unchecked is agreed to. */
-    this.analysis = {
-      forms: forms.map((each) => readNumber("form", each)),
-      value: readNumber("value", spec.get("value")),
-      means: byStratum(strata, "means", spec.get("means"), (each) => readNumber("mean", each)),
-      spreads: byStratum(strata, "spreads", spec.get("spreads"), (each) => readVariance("spread", each)),
-      rest: [readNumber("rest", rest[0]), readVariance("rest's variance", rest[1])],
-      doubt: readVariance("doubt", spec.get("doubt")),
-    };
     checkDomains(statistic, domains);
-    checkForms(statistic, this.analysis.forms);
     this.firstCoins = new Coins(this.first.study);
     this.firstStudy = this.first.study;
     this.symbols = BigInt(this.mechanism.symbols);
@@ -158,7 +115,6 @@ export class SecondRound {
       mechanism: this.mechanism.toSpec(),
       edges,
       functions: Object.fromEntries(functions),
-      ...this.analysis,
     };
   }
 }

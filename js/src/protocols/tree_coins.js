@@ -1,9 +1,6 @@
 /** Which level and which Hadamard rows a participant of a tree study answers about. */
 
-import { WORDS_IN_BLOCK, ranking } from "../coins.js";
-
-/** Purposes of coins. */
-const [ROW, LEVEL, EVERY_ROW, MORE_ROWS] = [0, 1, 2, 3];
+import { PURPOSE, WORDS_IN_BLOCK, ranking } from "../coins.js";
 
 const blocksFor = (words) => Math.ceil(words / WORDS_IN_BLOCK);
 const below = (word, limit) => (word * limit) >> 64n;
@@ -13,7 +10,7 @@ const highest = (number) => BigInt(number.toString(2).length - 1);
 function evenLevel({ coins, stratum, index }, depth) {
   const blocks = blocksFor(depth);
   const size = BigInt(depth);
-  const words = coins.words(LEVEL, stratum, (index / size) * BigInt(blocks), blocks).slice(0, depth);
+  const words = coins.words(PURPOSE.LEVEL, stratum, (index / size) * BigInt(blocks), blocks).slice(0, depth);
   return ranking(words)[Number(index % size)] + 1;
 }
 
@@ -50,18 +47,18 @@ function independentRows(words, level) {
  */
 export function assigned(person, { depth, splitting, rows, parities }) {
   const { coins, stratum, index } = person;
-  const words = coins.words(ROW, stratum, index, 1);
+  const words = coins.words(PURPOSE.ROW, stratum, index, 1);
   const level = splitting === "users" ? evenLevel(person, depth) : Number(below(words[1], BigInt(depth))) + 1;
   const bits = Math.min(level, parities);
   if (bits === 1) return { level, rows: [row(words[0], level, rows)] };
   const blocks = blocksFor(parities - 1);
-  const more = coins.words(MORE_ROWS, stratum, index * BigInt(blocks), blocks);
+  const more = coins.words(PURPOSE.MORE_ROWS, stratum, index * BigInt(blocks), blocks);
   return { level, rows: independentRows([words[0], ...more].slice(0, bits), level) };
 }
 
 /** A row of every level, the first level's first. @returns {bigint[]} */
 export function everyRow({ coins, stratum, index }, { depth, rows }) {
   const blocks = blocksFor(depth);
-  const words = coins.words(EVERY_ROW, stratum, index * BigInt(blocks), blocks).slice(0, depth);
+  const words = coins.words(PURPOSE.EVERY_ROW, stratum, index * BigInt(blocks), blocks).slice(0, depth);
   return words.map((word, place) => row(word, place + 1, rows));
 }

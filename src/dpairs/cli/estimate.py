@@ -7,9 +7,15 @@ from typing import Annotated
 
 import typer
 
+from ..formats import files
 from ..study import Study
 from ..tally import Tally
 from .show import output, print_estimate, print_json, print_table
+
+
+def analysis_beside(study_file: Path) -> Path:
+    """The analyst's file of a second round: that of the study, with another ending."""
+    return study_file.with_suffix(".analysis.json")
 
 
 def estimate(
@@ -17,6 +23,10 @@ def estimate(
     tally_file: Annotated[Path, typer.Argument(metavar="TALLY", help="A tally file of that study.")],
     level: Annotated[float, typer.Option(help="Confidence level.")] = 0.95,
     estimator: Annotated[str | None, typer.Option(help="How counts become an answer.")] = None,
+    analysis: Annotated[
+        Path | None,
+        typer.Option(help="Second rounds: the analyst's file, by default the one beside the study."),
+    ] = None,
     explain: Annotated[bool, typer.Option(help="Tree: show how closely each level was looked at.")] = False,
     plot: Annotated[
         Path | None, typer.Option(help="Tree: write a picture of the two estimated distributions.")
@@ -24,7 +34,10 @@ def estimate(
     as_json: Annotated[bool, typer.Option("--json", help="Print the estimate as JSON.")] = False,
 ) -> None:
     """Estimate the statistic, with its standard error and interval."""
-    answer = Tally.load(tally_file, Study.load(study_file)).estimate(estimator)
+    study, beside = Study.load(study_file), analysis or analysis_beside(study_file)
+    if analysis is not None or (study.protocol.round > 1 and beside.exists()):
+        study = study.with_analysis(files.read(beside, "the analysis"))
+    answer = Tally.load(tally_file, study).estimate(estimator)
     if plot is not None:
         from .plots import plot_distributions  # drawing takes a second to load
 

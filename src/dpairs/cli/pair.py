@@ -18,7 +18,8 @@ from ..errors import BadFile, BadMessage, BadParameter, DpairsError
 from ..formats.canonical import canonical
 from ..formats.checks import integer
 from ..garbled.wire import Pair
-from ..protocols.pairwise.protocol import PAIRS, Pairwise
+from ..protocols import InPairs
+from ..protocols.pairwise.protocol import PAIRS
 from ..randomness import SystemRandomness
 from ..report import MAX_INDEX, Report
 from ..study import Study
@@ -66,7 +67,7 @@ def pair(
         raise BadParameter("say either --listen HOST:PORT or --connect HOST:PORT")
     values = private_values(study, {"score": score, "x": x, "y": y, "value": value})
     columns = [[values[name]] for name in study.statistic.private_columns]
-    coded = protocol.code.encode(columns, study.statistic.private_columns, SystemRandomness())[0].tolist()
+    coded = protocol.encode(columns, SystemRandomness())[0].tolist()
     try:
         if listen is not None:
             kind, message = "table", _garble(protocol, both, coded, listen, timeout)
@@ -86,7 +87,7 @@ def pair(
     output.print(f"pair {number}: {kind} for the collector added to {out}", highlight=False)
 
 
-def _garble(protocol: Pairwise, both: Pair, coded: list[int], place: str, timeout: float) -> bytes:
+def _garble(protocol: InPairs, both: Pair, coded: list[int], place: str, timeout: float) -> bytes:
     from ..garbled.session import Garbler
 
     me = Garbler(protocol.function, both, coded)
@@ -100,7 +101,7 @@ def _garble(protocol: Pairwise, both: Pair, coded: list[int], place: str, timeou
     return me.table()
 
 
-def _evaluate(protocol: Pairwise, both: Pair, coded: list[int], place: str, timeout: float) -> bytes:
+def _evaluate(protocol: InPairs, both: Pair, coded: list[int], place: str, timeout: float) -> bytes:
     from ..garbled.session import Evaluator
 
     me = Evaluator(protocol.function, both, coded)
@@ -203,12 +204,13 @@ def _extra() -> None:
         raise BadParameter("pairs need more packages: install the extra 'pairs' of dpairs") from None
 
 
-def _pairwise(study: Study) -> Pairwise:
-    if not isinstance(study.protocol, Pairwise):
+def _pairwise(study: Study) -> InPairs:
+    protocol = study.protocol.in_pairs
+    if protocol is None:
         raise BadParameter(
             f"this is a study of the {study.protocol.name} protocol, in which nobody has a partner"
         )
-    return study.protocol
+    return protocol
 
 
 def _sizes(study: Study, people: list[int]) -> dict[str, int]:

@@ -22,6 +22,7 @@ from ..privacy.shuffling import shuffled_epsilon
 from ..simulate import simulate
 from ..statistics import STATISTICS, Statistic, exact
 from ..statistics import statistic as statistic_named
+from .cache import remembered
 from .columns import batches
 from .show import output, print_json, print_table, progress
 from .study import DOMAIN_HELP, parse_domain
@@ -98,7 +99,7 @@ def plan(
         return make_plan(made, domain=domains, epsilon=loss, n=count, error=error, **asked, **more)
 
     with progress("searching mechanisms", None) if optimized else nullcontext() as advance:
-        found = ask(epsilon, n, target_error, progress=advance)
+        found = ask(epsilon, n, target_error, search=remembered(advance))
     if out is not None:
         found.best.save(out)
     checked = _checked(found, check) if check is not None else {}

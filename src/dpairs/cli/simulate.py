@@ -16,7 +16,7 @@ from ..errors import BadParameter
 from ..estimate import Estimate
 from ..formats.checks import integer
 from ..simulate import simulate as run_study
-from ..statistics import NamedKernel, TabulatedKernel, exact
+from ..statistics import exact
 from ..study import Study
 from .columns import batches, column_names, rows_of
 from .show import output, print_estimate, print_json, print_table, progress
@@ -69,11 +69,10 @@ def simulate(
         return
     if cells:
         raise BadParameter("--cells is for --reports")
-    tabulated = isinstance(study.statistic, (TabulatedKernel, NamedKernel))
     truth: float | None = None
     if with_exact or runs > 1:
         table: Any = whole(batches(study, data, names), study.statistic.columns)
-        if with_exact and not tabulated:
+        if with_exact and study.statistic.has_exact:
             truth = exact(study.statistic, table, domain=study.domains)
     else:
         table = _Stream(study, data, names)

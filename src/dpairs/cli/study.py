@@ -10,11 +10,14 @@ import typer
 
 from ..data.domains import Categories, Domain, Integers, Interval, Levels
 from ..errors import BadParameter
+from ..formats import files
 from ..mechanisms import OPTIMIZED
 from ..mechanisms.optimize import STEPS
 from ..statistics import STATISTICS
 from ..study import Study
 from ..tally import Tally
+from .cache import remembered
+from .estimate import analysis_beside
 from .show import number, output, print_json, print_table, progress
 
 app = typer.Typer(help="Make and read study files.", no_args_is_help=True)
@@ -148,7 +151,7 @@ def create(
             domain=tuple(map(parse_domain, domain)),
             seed=seed,
             **{name: value for name, value in given.items() if value is not None},
-            **({"progress": advance} if searched else {}),
+            **({"search": remembered(advance)} if searched else {}),
         )
     study.save(out)
     if as_json:
@@ -165,15 +168,22 @@ def next_round(
     out: Annotated[Path, typer.Option("--out", "-o", help="The study file of the second round, to write.")],
     as_json: Annotated[bool, typer.Option("--json", help="Print the study as JSON.")] = False,
 ) -> None:
-    """Close the first round of a projection study: make the study of the second from its tally."""
+    """Close the first round of a projection study: make the study of the second from its tally.
+
+    What only the analyst needs is written beside it, to a file that ends in .analysis.json.
+    """
     first = Study.load(file)
     study = first.next(Tally.load(tally_file, first))
     study.save(out)
+    beside, analysis = analysis_beside(out), study.analysis_to_json()
+    if analysis is not None:
+        files.write(beside, analysis.encode() + b"\n", "the analysis")
     if as_json:
         print_json(describe(study))
     else:
         _print(study)
-        output.print(f"written to {out}", highlight=False)
+        also = "" if analysis is None else f", and for the analyst alone to {beside}"
+        output.print(f"written to {out}{also}", highlight=False)
 
 
 @app.command()

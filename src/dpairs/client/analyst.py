@@ -65,7 +65,13 @@ class Analyst:
         query = "" if number is None else f"?round={number}"
         path = f"{API}/studies/{study}/tally{query}"
         body = self._line.bytes("GET", path, token=self.token)
-        return Tally.from_json(body, self._round(study, json.loads(body)["study"]))
+        asked = self._round(study, json.loads(body)["study"])
+        if asked.protocol.round > 1:
+            # An estimate of a later round needs what the earlier one showed.
+            before = self.tally(study, asked.protocol.round - 1)
+            made = before.study.next(before)
+            asked = made if made == asked else asked
+        return Tally.from_json(body, asked)
 
     def reports(self, study: str, number: int | None = None, *, cells: bool = False) -> bytes:
         """The reports of a round, by default the current one, as a Parquet file: of symbols, or of cells."""

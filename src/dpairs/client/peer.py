@@ -20,8 +20,8 @@ from ..errors import BadMessage, DpairsError, NotYet, WrongPartner
 from ..formats.checks import integer
 from ..garbled.session import Evaluator, Garbler
 from ..garbled.wire import Pair
+from ..protocols import InPairs
 from ..protocols.pairwise.matching import Pairs
-from ..protocols.pairwise.protocol import Pairwise
 from ..randomness import SecretStream
 from ..study import Study
 from .device import Membership
@@ -94,11 +94,11 @@ def _given(each: Any) -> dict[str, Any]:
 
 def _code(me: Membership, study: Study, values: Mapping[str, Any]) -> None:
     """The values as the circuit takes them; decided once, for all pairs and after every crash."""
-    if "coded" not in me.data and isinstance(study.protocol, Pairwise):
-        names = study.statistic.private_columns
+    protocol = study.protocol.in_pairs
+    if "coded" not in me.data and protocol is not None:
         bits = SecretStream(me.key("rounding"))
-        columns = [[values[name]] for name in names]
-        me.data["coded"] = study.protocol.code.encode(columns, names, bits)[0].tolist()
+        columns = [[values[name]] for name in study.statistic.private_columns]
+        me.data["coded"] = protocol.encode(columns, bits)[0].tolist()
         me.save()
 
 
@@ -123,8 +123,8 @@ class _Turn:
 
     def _checked(self, given: Mapping[str, Any]) -> Pair:
         """The pair, recomputed from public coins: a collector cannot choose who meets whom."""
-        protocol, strata = self._study.protocol, self._study.statistic.strata
-        if not isinstance(protocol, Pairwise):
+        protocol, strata = self._study.protocol.in_pairs, self._study.statistic.strata
+        if protocol is None:
             raise WrongPartner("nobody has a partner in this study")
         try:
             sizes = {name: integer("people", given["people"][name], 0, MOST) for name in strata}
@@ -142,8 +142,8 @@ class _Turn:
         """All steps that can be taken."""
         if self._state != "waiting":
             return self._state
-        protocol = self._study.protocol
-        if not isinstance(protocol, Pairwise):
+        protocol = self._study.protocol.in_pairs
+        if protocol is None:
             raise WrongPartner("nobody has a partner in this study")
         bits = SecretStream(self._me.key(f"session {self.number}"))
         coded = self._me.data["coded"]
@@ -198,7 +198,7 @@ class _Turn:
 _matched: dict[tuple[str, tuple[int, ...]], Pairs] = {}
 
 
-def _match(protocol: Pairwise, study: Study, sizes: dict[str, int]) -> Pairs:
+def _match(protocol: InPairs, study: Study, sizes: dict[str, int]) -> Pairs:
     """The matching of a study; kept, since all pairs of a person need the same one."""
     key = (study.id, tuple(sizes.values()))
     if key not in _matched:

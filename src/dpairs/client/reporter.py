@@ -9,7 +9,6 @@ from typing import Any
 from ..errors import BadFile, BadParameter, DpairsError, LimitExceeded, Unavailable
 from ..formats.canonical import canonical
 from ..participant import Participant
-from ..protocols.pairwise.protocol import Pairwise
 from ..report import Report
 from ..study import Study
 from .device import Device, Membership
@@ -91,7 +90,7 @@ def go_on(
     """Take all steps that can be taken now."""
     _check(offered.study, values)
     _enrol(offered.line, offered.where, me, offered.study, stratum, code or offered.where.code)
-    if isinstance(offered.study.protocol, Pairwise):
+    if offered.study.protocol.in_pairs is not None:
         from .peer import take_part
 
         return take_part(offered.line, offered.where, me, offered.study, values, spend, wait)
@@ -136,7 +135,7 @@ def _enrol(
         wish["stratum"] = stratum
     if code is not None:
         wish["code"] = code
-    if isinstance(study.protocol, Pairwise):
+    if study.protocol.in_pairs is not None:
         from .sealing import public_key
 
         wish["key"] = public_key(me.key("x25519")).hex()

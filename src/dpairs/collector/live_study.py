@@ -17,7 +17,6 @@ from sqlalchemy import Connection, Select, func, select
 from ..errors import NotEnoughData, NotFound
 from ..estimate import Estimate
 from ..protocols.pairwise.matching import Pairs
-from ..protocols.pairwise.protocol import Pairwise
 from ..study import Study
 from ..tally import Tally
 from . import schema
@@ -50,6 +49,13 @@ class Round:
     def __post_init__(self) -> None:
         self._tally = Tally(self.study)
         self.reports = [0] * len(self.study.strata)
+
+    def recall(self, before: Round) -> None:
+        """Learn again, from the round before, what an estimate needs and the study's file does not hold."""
+        made = before.study.next(before.tally)
+        if made == self.study:
+            self.study = made
+            self._tally = Tally(made)
 
     def count(self, stratum: int, indices: Column, symbols: Column) -> None:
         """Count committed reports; they wait until somebody looks, or many have gathered."""
@@ -122,7 +128,7 @@ class LiveStudy:
     @property
     def of_pairs(self) -> bool:
         """Whether people compute in pairs."""
-        return isinstance(self.study.protocol, Pairwise)
+        return self.study.protocol.in_pairs is not None
 
     def round(self, number: int) -> Round | None:
         """The round of that number, if it has begun."""
@@ -135,8 +141,8 @@ class LiveStudy:
     @cached_property
     def pairs(self) -> Matched:
         """Who computes with whom: fixed once nobody enrols any more."""
-        protocol = self.study.protocol
-        if not isinstance(protocol, Pairwise):
+        protocol = self.study.protocol.in_pairs
+        if protocol is None:
             raise NotFound("nobody has a partner in this study")
         sizes = dict(zip(self.strata, self.next_index, strict=True))
         try:
@@ -196,7 +202,10 @@ def load(connection: Connection) -> dict[str, LiveStudy]:
         enrolled = select(schema.people.c.stratum, last).where(schema.people.c.study == live.id)
         for stratum, end in connection.execute(enrolled.group_by(schema.people.c.stratum)):
             live.next_index[stratum] = end
-        for each in rounds:
+        for number, each in enumerate(rounds):
+            if number:
+                # What only the analyst needs of an earlier round follows from its reports.
+                each.recall(rounds[number - 1])
             recount(connection, each)
         found[live.id] = live
     return found

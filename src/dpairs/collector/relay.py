@@ -18,7 +18,6 @@ from sqlalchemy import Connection, delete, insert, select
 from ..errors import Closed, Conflict, DpairsError, NotFound, NotYours, TooLarge
 from ..garbled.session import Collector, message_sizes
 from ..garbled.wire import Kind
-from ..protocols.pairwise.protocol import Pairwise
 from . import schema
 from .live_study import CLOSED, PAIRING, LiveStudy
 from .tokens import Holder
@@ -57,8 +56,8 @@ def addressed(live: LiveStudy, holder: Holder, number: int, kind: Kind, sends: b
 
 def size_limit(live: LiveStudy, kind: Kind) -> int:
     """The most bytes that a message of this kind can have."""
-    protocol = live.study.protocol
-    if not isinstance(protocol, Pairwise):
+    protocol = live.study.protocol.in_pairs
+    if protocol is None:
         raise NotFound("nobody has a partner in this study")
     return message_sizes(protocol.function)[kind] + (SEALED if kind in TO_PARTNER else 0)
 
@@ -113,8 +112,8 @@ def _deliver(connection: Connection, message: Message) -> Any:
 
 
 def _decode(live: LiveStudy, number: int, table: bytes, labels: bytes) -> int:
-    protocol = live.study.protocol
-    if not isinstance(protocol, Pairwise):
+    protocol = live.study.protocol.in_pairs
+    if protocol is None:
         raise NotFound("nobody has a partner in this study")
     pair = live.pairs.pairs.pair(live.study.id, number, len(live.strata))
     return Collector(protocol.function, pair).decode(table, labels)

@@ -77,7 +77,7 @@ class ReportWriter:
         """Add reports of one stratum: one row group for each 2^20, and one for the rest."""
         if self._cells:
             place = self._study.strata.index(stratum)
-            symbols = self._study.protocol.cells_of(self._study.coins, place, indices, symbols)
+            symbols = self._study.protocol.alone.cells_of(self._study.coins, place, indices, symbols)
         self.write_column(stratum, indices, symbols)
 
     def write_column(self, stratum: str, indices: NDArray[np.int64], symbols: NDArray[Any]) -> None:

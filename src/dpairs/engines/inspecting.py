@@ -163,7 +163,7 @@ def compare(
     wrong = 0
     for place in range(len(study.strata)):
         mine = np.flatnonzero(good & (places == place))
-        said = study.protocol.symbols_of(cells[mine])
-        right = study.protocol.cells_of(study.coins, place, indices[mine], said)
+        said = study.protocol.alone.symbols_of(cells[mine])
+        right = study.protocol.alone.cells_of(study.coins, place, indices[mine], said)
         wrong += int(np.count_nonzero(right != cells[mine]))
     return int(np.count_nonzero(good)), wrong

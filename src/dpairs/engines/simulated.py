@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 
 from ..data.tables import tables
 from ..errors import BadFile, BadParameter
-from ..protocols.pairwise.protocol import Pairwise
 from ..randomness import Randomness, SeededRandomness, SystemRandomness
 from ..simulate import SLICE, randomize_asked
 from ..study import Study
@@ -46,7 +45,7 @@ def simulate_reports(
     same for the same seed, whatever the number of ``workers`` (threads) and however the data come in chunks.
     With ``cells`` the same reports are written as the cells that they count in.
     """
-    if isinstance(study.protocol, Pairwise):
+    if study.protocol.in_pairs is not None:
         raise BadParameter("people of this study compute in pairs: no single person has a report")
     if cells and study.protocol.cell_codes is None:
         raise BadParameter(NO_CELLS)
@@ -129,5 +128,5 @@ def _said(
 ) -> tuple[NDArray[np.bool_] | None, NDArray[Any]]:
     """Who is asked (None: everybody), and their symbols or cells; coins are made once for both."""
     if cells:
-        return None, study.protocol.randomize_cells(study.coins, stratum, first, columns, bits)
+        return None, study.protocol.alone.randomize_cells(study.coins, stratum, first, columns, bits)
     return randomize_asked(study, stratum, first, columns, bits)

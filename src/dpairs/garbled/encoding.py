@@ -54,6 +54,11 @@ class FixedPoint:
             return (Fraction(self.domain.high) - Fraction(self.domain.low)) / self.largest
         return Fraction(1)
 
+    @property
+    def spaced(self) -> bool:
+        """Whether neighbouring codes are neighbouring values, as numbers without gaps are."""
+        return isinstance(self.domain, (Interval, Integers))
+
     def encode(self, values: Any, column: str) -> NDArray[np.uint64]:
         """The integer of each value."""
         if isinstance(self.domain, Integers):

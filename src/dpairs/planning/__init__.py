@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+from ..protocols.shape import Prediction, Shape
 from .options import Option
 from .plan import Plan, plan
-from .predict import Prediction, predict
-from .shapes import Shape
 
-__all__ = ["Option", "Plan", "Prediction", "Shape", "plan", "predict"]
+__all__ = ["Option", "Plan", "Prediction", "Shape", "plan"]

@@ -2,35 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from ..data.domains import Domain, Integers, Interval
+from ..data.domains import Domain
 from ..errors import BadParameter, NotEstimable
 from ..mechanisms import OPTIMIZED
-from ..protocols import Histogram, Projection
-from ..protocols.rounds import BLOCK
+from ..mechanisms.optimize import optimize
+from ..protocols import PROTOCOLS, FirstRound, Histogram, Setting, Trust
+from ..protocols.histogram.search import Search
+from ..protocols.shape import Prediction, Shape, onto
 from ..randomness import public_seed
-from ..statistics import AUC, Kernel, Statistic
+from ..statistics import Statistic
 from ..study import Study
-from .predict import Prediction, onto, predict
-from .shapes import Shape
-
-BINS, BINS_PAIR = (4, 8, 16, 32, 64), (3, 4, 6, 8, 12)
-BINS_SEARCHED, BINS_PAIR_SEARCHED = (16, 32), (6,)
-"""The same where a mechanism is searched, which takes seconds for each."""
-SHARES = (0.08, 0.12, 0.2, 0.3)
-PARTNERS = (1, 2, 4, 8, 16)
-TREE_BINS = 2**10
-TRUST = {
-    "histogram": "nobody",
-    "tree": "nobody",
-    "projection": "nobody",
-    "pairwise": "a partner who follows the protocol",
-}
 
 
 @dataclass(frozen=True)
@@ -68,15 +55,12 @@ class Option:
     @property
     def trust(self) -> str:
         """Whom a person has to trust."""
-        return TRUST[self.protocol]
+        return PROTOCOLS[self.protocol].trust.value
 
     @property
     def crowd(self) -> int:
         """Among how many a report would hide in a shuffler: those of its stratum and of its round."""
-        least, protocol = min(self.sizes.values()), self.study.protocol
-        if isinstance(protocol, Projection):
-            least = least * min(protocol.share, BLOCK - protocol.share) // BLOCK
-        return max(least, 2)
+        return max(self.study.protocol.crowd(min(self.sizes.values())), 2)
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -99,9 +83,10 @@ class Question:
     domains: tuple[Domain, ...]
     shapes: tuple[Shape, ...]
     rounds: int
-    peers: bool
+    trusted: frozenset[Trust]
+    """Whom people may be asked to trust."""
     optimized: bool = False
-    progress: Callable[[int], None] | None = None
+    search: Search = optimize
 
     def options(
         self, epsilon: float, sizes: Mapping[str, int], only: str | None = None
@@ -126,31 +111,26 @@ class Question:
         self, protocol: str, parameters: Mapping[str, Any], epsilon: float, sizes: Mapping[str, int]
     ) -> Option:
         """One way to do it; of several shapes the worst counts."""
-        study = self._study(protocol, parameters, epsilon)
+        study, first = self._begun(protocol, parameters, epsilon)
         worst, shape = max(
-            ((predict(study.protocol, shape, sizes), shape) for shape in self.shapes),
-            key=lambda pair: pair[0].total,
+            ((first.predict(shape, sizes), shape) for shape in self.shapes), key=lambda pair: pair[0].total
         )
         return Option(protocol, dict(parameters), worst, study, dict(sizes), shape)
 
     def same(self, option: Option, epsilon: float, sizes: Mapping[str, int]) -> float:
         """The error of an option's parameters, at its shape, with other people or another epsilon."""
         parameters = option.parameters | ({"n": sum(sizes.values())} if "n" in option.parameters else {})
-        return predict(self._study(option.protocol, parameters, epsilon).protocol, option.shape, sizes).total
+        return self._begun(option.protocol, parameters, epsilon)[1].predict(option.shape, sizes).total
 
-    def _study(self, protocol: str, parameters: Mapping[str, Any], epsilon: float) -> Study:
+    def _begun(
+        self, protocol: str, parameters: Mapping[str, Any], epsilon: float
+    ) -> tuple[Study, FirstRound]:
         more: dict[str, Any] = {}
         if parameters.get("mechanism") == OPTIMIZED:
-            more = {"prior": self._prior(parameters.get("bins")), "progress": self.progress}
-        return Study.create(
-            self.statistic,
-            protocol=protocol,
-            epsilon=epsilon,
-            domain=None if isinstance(self.statistic, Kernel) else self.domains,
-            seed=0,
-            **parameters,
-            **more,
-        )
+            more = {"prior": self._prior(parameters.get("bins")), "search": self.search}
+        options = {**parameters, **more}
+        first = PROTOCOLS[protocol].create(self.statistic, self.domains, epsilon, **options)
+        return Study(first.statistic, self.domains, first, epsilon, first.delta, 0), first
 
     def _prior(self, bins: int | None) -> list[float] | None:
         """The shape that is known, in the cells of a histogram, all strata alike."""
@@ -162,29 +142,9 @@ class Question:
         return shares
 
     def _candidates(self, epsilon: float, sizes: Mapping[str, int]) -> Iterator[tuple[str, dict[str, Any]]]:
-        statistic, domains, n = self.statistic, self.domains, sum(sizes.values())
-        numbers = any(isinstance(domain, (Interval, Integers)) for domain in domains)
-        if statistic.name != "vus":
-            if numbers:
-                for bins in BINS if len(domains) == 1 else BINS_PAIR:
-                    yield "histogram", {"bins": bins}
-                for bins in (BINS_SEARCHED if len(domains) == 1 else BINS_PAIR_SEARCHED) * self.optimized:
-                    yield "histogram", {"bins": bins, "mechanism": OPTIMIZED}
-            else:
-                yield "histogram", {}
-                yield "histogram", {"mechanism": "krr"}
-                if self.optimized:
-                    yield "histogram", {"mechanism": OPTIMIZED}
-        leaves = {"bins": TREE_BINS} if isinstance(domains[0], Interval) else {}
-        if isinstance(statistic, AUC) and statistic.name == "auc" and statistic.labels == "public":
-            yield "tree", leaves
-            if epsilon > 1:
-                yield "tree", {"answer": "several-bits"} | leaves
-        if self.rounds > 1:
-            for share in SHARES:
-                yield "projection", {"pilot_fraction": share, "n": n}
-                if self.optimized and not numbers:
-                    yield "projection", {"pilot_fraction": share, "n": n, "mechanism": OPTIMIZED}
-        if self.peers:
-            for partners in PARTNERS:
-                yield "pairwise", {"pairs": partners}
+        setting = Setting(self.statistic, self.domains, epsilon, sum(sizes.values()), self.optimized)
+        for name in PROTOCOLS:
+            kind = PROTOCOLS[name]
+            if kind.rounds <= self.rounds and kind.trust in self.trusted:
+                for parameters in kind.candidates(setting):
+                    yield name, parameters

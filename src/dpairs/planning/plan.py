@@ -4,20 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
-from ..data.domains import Domain, as_domains
+from ..data.domains import Domain
 from ..errors import BadParameter
 from ..formats.checks import choice, integer, positive
-from ..protocols import PROTOCOLS
+from ..mechanisms.optimize import optimize
+from ..protocols import PROTOCOLS, Trust
+from ..protocols.histogram.search import Search
+from ..protocols.shape import Shape
 from ..protocols.theory import MAX_PEOPLE
-from ..statistics import STATISTICS, Kernel, Statistic
+from ..statistics import Statistic, domains_of, option_names
 from ..statistics import statistic as statistic_named
 from ..study import Study
 from . import shapes
 from .options import Option, Question
-from .shapes import Shape
 from .solve import LEAST_EPSILON, MOST_EPSILON, equal_parts, people, privacy, without_privacy
 
 HARD = "worst"
@@ -90,6 +92,7 @@ def plan(
     optimized: bool = False,
     like: Any = None,
     progress: Callable[[int], None] | None = None,
+    search: Search | None = None,
     **chosen: Any,
 ) -> Plan:
     """Compare all protocols that fit, and solve for what is missing of ``epsilon``, ``n`` and ``error``.
@@ -97,32 +100,30 @@ def plan(
     ``n`` is the number of people, or by stratum {"positive": ..., "negative": ...}. ``rounds=1`` leaves
     two-round protocols out, ``peers=True`` lets people compute in pairs, ``protocol`` names the only one that
     is wanted. ``optimized=True`` also searches mechanisms for the kernel, which takes seconds the first time
-    (``progress`` is called with numbers of steps). ``like`` says what the people may look like: nothing, or
-    "worst", for the worst of several shapes, "even" for an even spread, a number for two normal classes
-    with that AUC, a mapping of strata to shares of cells, a table of data of some people, or a `Shape`.
+    (``progress`` is called with numbers of steps; a ``search`` of one's own may remember). ``like`` says
+    what the people may look like: nothing, or "worst", for the worst of several shapes, "even" for an even
+    spread, a number for two normal classes with that AUC, a mapping of strata to shares of cells, a table of
+    data of some people, or a `Shape`.
 
     >>> from dpairs import Levels
     >>> made = plan("kendall_tau", domain=(Levels(range(6)),) * 2, epsilon=1.0, n=200_000)
     >>> made.options[0].protocol
     'projection'
     """
-    own = STATISTICS[statistic][1] if isinstance(statistic, str) and statistic in STATISTICS else ()
-    unknown = sorted(set(chosen) - set(own))
+    unknown = sorted(set(chosen) - set(option_names(statistic)))
     if unknown:
         raise BadParameter(f"a plan has no option {', '.join(map(repr, unknown))}")
     made = statistic_named(statistic, **chosen)
     if isinstance(n, Mapping) and len(n) == 1 == len(made.strata):
         n = next(iter(n.values()))
-    if isinstance(made, Kernel) and domain is None:
-        domain = made.domain
-    domains = as_domains(domain)
+    domains = domains_of(made, domain)
     made.check_domains(domains)
     integer("rounds", rounds, 1, 2)
     if protocol is not None:
         choice("protocol", protocol, PROTOCOLS)
-        if protocol == "projection" and rounds == 1:
+        if PROTOCOLS[protocol].rounds > rounds:
             raise BadParameter(
-                "projection takes two rounds: ask with rounds=2, or for histogram, which takes one"
+                f"{protocol} takes two rounds: ask with rounds=2, or for histogram, which takes one"
             )
     missing = [name for name, value in (("epsilon", epsilon), ("n", n), ("error", error)) if value is None]
     if len(missing) == 3 or (len(missing) == 2 and error is None) or (not missing):
@@ -133,7 +134,18 @@ def plan(
     sizes = None if n is None else _sizes(made, n)
     goal = None if error is None else positive("error", error)
     given = _shapes(made, domains, like)
-    ask = Question(made, domains, given, rounds, peers or protocol == "pairwise", optimized, progress)
+    trusted = {Trust.NOBODY} | ({Trust.PARTNER} if peers else set())
+    if protocol is not None:
+        trusted.add(PROTOCOLS[protocol].trust)
+    ask = Question(
+        made,
+        domains,
+        given,
+        rounds,
+        frozenset(trusted),
+        optimized,
+        search or partial(optimize, progress=progress),
+    )
     _check_fits(ask, protocol)
     found: list[Option] = []
     left: dict[str, str] = {}
@@ -147,9 +159,7 @@ def plan(
         reasons = "; ".join(f"{name}: {why}" for name, why in left.items())
         raise BadParameter(reasons or f"no protocol fits {made.name} on these domains")
     name = f"the worst of {len(given)} shapes" if len(given) > 1 else given[0].name
-    return Plan(
-        made, tuple(found), missing[0], name, without_privacy(ask, found[0].sizes), given, _fitting(ask, left)
-    )
+    return Plan(made, tuple(found), missing[0], name, without_privacy(ask, found[0].sizes), given, left)
 
 
 def _loss(epsilon: Any) -> float:
@@ -178,11 +188,6 @@ def _check_fits(ask: Question, protocol: str | None) -> None:
 def _described(statistic: Statistic) -> str:
     labels = getattr(statistic, "labels", None)
     return f"{statistic.name} with {labels} labels" if labels == "private" else statistic.name
-
-
-def _fitting(ask: Question, left: dict[str, str]) -> dict[str, str]:
-    """Why protocols that were asked for do not fit."""
-    return {name: why for name, why in left.items() if name != "pairwise" or ask.peers}
 
 
 def _sizes(statistic: Statistic, n: Any) -> dict[str, int]:

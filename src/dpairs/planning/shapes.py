@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from statistics import NormalDist
 from typing import Any
 
@@ -17,13 +16,11 @@ from ..data.grids import Axis, CutAxis, Grid
 from ..data.tables import whole
 from ..errors import BadParameter, BadValue
 from ..formats.checks import real
-from ..protocols.projection.second_round import nominal
+from ..protocols.shape import Shape
+from ..protocols.tree.haar import CUT_BITS
 from ..randomness import SeededRandomness, SystemRandomness
 from ..statistics import Statistic
 from ..statistics.labels import NEGATIVE, POSITIVE
-from ..statistics.linear import Linear, Linearizer
-from ..statistics.vertices import cell_means
-from .haar import CUT_BITS, Halves
 
 FINE_BITS = 6
 FINE, FINE_PAIR = 2**FINE_BITS, 16
@@ -32,76 +29,6 @@ MOST = 1024
 SHARED, MOST_SHARED = 0.05, 4
 """The share of people from which on a value of theirs is looked at closely, and how many such values."""
 Vector = NDArray[np.float64]
-
-
-@dataclass(frozen=True, eq=False)
-class Shape:
-    """Shares of the people of each stratum in the cells of a grid, and what the statistic makes of them."""
-
-    statistic: Statistic
-    domains: tuple[Domain, ...]
-    grid: Grid
-    masses: dict[str, Vector]
-    name: str
-    assumed: bool = False
-    """Whether nobody knows: then people may lie unevenly within cells."""
-
-    @cached_property
-    def linearizer(self) -> Linearizer:
-        """Of the statistic on these cells."""
-        return self.statistic.linearizer(self.grid)
-
-    @cached_property
-    def linear(self) -> Linear:
-        """The statistic's value and derivative here; people enter no prediction but as a factor."""
-        return self.linearizer.at(self.masses, nominal(self.statistic))
-
-    @cached_property
-    def functions(self) -> dict[str, Vector]:
-        """The derivative's mean over each cell, by stratum."""
-        return {name: cell_means(self.grid, values) for name, values in self.linear.functions.items()}
-
-    @cached_property
-    def spreads(self) -> dict[str, float]:
-        """The derivative's variance over people: n times what the choice of people does to the value."""
-        found = {}
-        for name, values in self.functions.items():
-            masses = self.masses[name]
-            found[name] = max(float(masses @ values**2) - float(masses @ values) ** 2, 0.0)
-        return found
-
-    @cached_property
-    def kernel(self) -> Vector:
-        """The kernel on the cells; of several forms, their sum along the gradient."""
-        forms = np.array([form.matrix for form in self.statistic.forms(self.grid, "average")])
-        gradient = np.ones(1)
-        if len(forms) > 1:
-            gradient = self.statistic.finish(self.linear.forms, nominal(self.statistic)).gradient
-        along: Vector = np.tensordot(gradient, forms, axes=1)
-        return along
-
-    @cached_property
-    def halves(self) -> Halves:
-        """The nodes of a tree over the cells."""
-        return Halves.of(self.grid)
-
-    @cached_property
-    def crossed(self) -> Vector:
-        """The kernel between the contrasts of these nodes."""
-        between: Vector = self.halves.contrasts.T @ self.kernel @ self.halves.contrasts
-        return between
-
-    def sampling(self, sizes: Mapping[str, int]) -> float:
-        """The variance that the choice of people causes, in the derivative's unit."""
-        return sum(self.spreads[name] / people for name, people in sizes.items())
-
-    @cached_property
-    def scale(self) -> float:
-        """From the derivative's unit to the statistic's: a statistic of one form is finished afterwards."""
-        if len(self.linear.forms) > 1:
-            return 1.0
-        finished = self.statistic.finish(self.linear.forms, nominal(self.statistic))
-        return abs(float(finished.gradient[0]))
 
 
 def draw(shape: Shape, sizes: Mapping[str, int], seed: int) -> dict[str, NDArray[Any]]:

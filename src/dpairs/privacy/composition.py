@@ -8,6 +8,9 @@ from fractions import Fraction
 from ..errors import BadParameter
 from ..formats.checks import integer, positive, real
 
+EXACT = 1_000_000
+"""Most answers whose exact delta is summed up."""
+
 
 def check_delta(delta: float) -> float:
     """Return ``delta`` if it lies strictly between 0 and 1."""
@@ -27,7 +30,10 @@ def delta_of(each: float, times: int, epsilon: float) -> float:
     >>> delta_of(0.1, 10, 1.0)
     0.0
     """
-    count = integer("times", times, 1, 10_000)
+    return _delta(each, integer("times", times, 1, 10_000), epsilon)
+
+
+def _delta(each: float, count: int, epsilon: float) -> float:
     total = 0.0
     for flips in range(count + 1):
         high, low = (count - flips) * each, epsilon + flips * each
@@ -63,16 +69,25 @@ def composed_ratio(most: int, least: int, times: int, delta: float) -> Fraction:
 def advanced_share(epsilon: float, delta: float, times: int) -> float:
     """The paper's share of each of ``times`` levels: eps / (sqrt(k) (1 + sqrt(2 ln(1/delta)))).
 
-    Holds for eps <= sqrt(k) ln 2, and is refused above.
+    The paper asks for eps <= sqrt(k) ln 2, which is not enough (erratum 15): k e0 (e^e0 - 1) must not exceed
+    e0 sqrt(k), so e0 <= ln(1 + 1/sqrt(k)). Both are asked for here, the second as the exact delta where
+    that can be computed, and more is refused.
     """
-    whole = positive("epsilon", epsilon)
+    whole, allowed = positive("epsilon", epsilon), check_delta(delta)
     limit = math.sqrt(times) * math.log(2)
     if whole > limit:
         raise BadParameter(
             f"the paper's composition needs epsilon of at most sqrt({times}) ln 2 = {limit:.4g}, "
             f"not {epsilon:g}; the optimal one has no such limit"
         )
-    return whole / (math.sqrt(times) * (1 + math.sqrt(2 * math.log(1 / check_delta(delta)))))
+    share = whole / (math.sqrt(times) * (1 + math.sqrt(2 * math.log(1 / allowed))))
+    proven = share <= math.log1p(1 / math.sqrt(times))
+    if not proven and (times > EXACT or _delta(share, times, whole) > allowed):
+        raise BadParameter(
+            f"the paper's composition of {times} answers does not keep delta {delta:g} at epsilon "
+            f"{epsilon:g}; the optimal one does"
+        )
+    return share
 
 
 def optimal_share(epsilon: float, delta: float, times: int) -> float:

@@ -1,28 +1,39 @@
-"""How it is computed: one file for each protocol, participant's side and analyst's side together."""
+"""How it is computed: one folder for each protocol, participant's side and analyst's side together."""
 
 from __future__ import annotations
 
-from .base import Answer, Protocol
-from .histogram import Histogram
+from ..formats.registry import Registry
+from .base import Alone, Answer, FirstRound, InPairs, Protocol, Setting, Trust
+from .histogram.protocol import Histogram
 from .pairwise.protocol import Pairwise
 from .projection.first_round import Projection
 from .projection.second_round import SecondRound
+from .shape import Prediction, Shape
 from .tree.protocol import Tree
 from .two_servers.protocol import TwoServers
 
 __all__ = [
     "PROTOCOLS",
+    "Alone",
     "Answer",
+    "FirstRound",
     "Histogram",
+    "InPairs",
     "Pairwise",
+    "Prediction",
     "Projection",
     "Protocol",
     "SecondRound",
+    "Setting",
+    "Shape",
     "Tree",
+    "Trust",
     "TwoServers",
+    "register_protocol",
 ]
 
-PROTOCOLS: dict[str, type[Protocol]] = {
-    each.name: each for each in (Histogram, Tree, Projection, Pairwise, TwoServers)
-}
-"""Every protocol, by name."""
+PROTOCOLS: Registry[type[FirstRound]] = Registry("protocol", "dpairs.protocols")
+"""Every protocol by name. A package adds its own by `register_protocol`, or by an entry point."""
+register_protocol = PROTOCOLS.register
+for _kind in (Histogram, Tree, Projection, Pairwise, TwoServers):
+    register_protocol(_kind)

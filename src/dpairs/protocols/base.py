@@ -1,19 +1,26 @@
-"""What every protocol offers: the participant's side and the analyst's side, in one class."""
+"""What every protocol offers: the participant's side and the analyst's side, in one class.
+
+`Protocol` is one round of a study as collector and analyst see it. People answer it alone (`Alone`) or two
+people compute a report together (`InPairs`). `FirstRound` is what a study can begin with: only such a
+protocol is registered by name, made from a user's keywords, and planned.
+"""
 
 from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..data.domains import Domain
-from ..errors import BadParameter
+from ..data.domains import Domain, Integers, Interval
+from ..errors import BadParameter, NotAsked
 from ..estimate import Explanation, Quantization
+from ..garbled.function import PairFunction
 from ..privacy import PrivacyClaim
 from ..randomness import Randomness
 from ..randomness.coins import Coins
@@ -21,7 +28,17 @@ from ..statistics import Statistic
 from .counts import Cells, Counts
 
 if TYPE_CHECKING:
+    from .pairwise.matching import Pairs
+    from .shape import Prediction, Shape
     from .two_servers.shared import Shared
+
+
+class Trust(StrEnum):
+    """Whom a person has to trust with more than a randomized report."""
+
+    NOBODY = "nobody"
+    PARTNER = "a partner who follows the protocol"
+    TWO_SERVERS = "two servers that do not work together"
 
 
 @dataclass(frozen=True)
@@ -39,11 +56,9 @@ class Answer:
 
 
 class Protocol(ABC):
-    """One way of computing a statistic without seeing anybody's value."""
+    """One round of one way of computing a statistic without seeing anybody's value."""
 
     name: ClassVar[str]
-    options: ClassVar[tuple[str, ...]]
-    """The keywords that `create` takes."""
     estimators: ClassVar[tuple[str, ...]]
     """The names of the estimators, the default first."""
     uses_coins: ClassVar[bool]
@@ -55,17 +70,6 @@ class Protocol(ABC):
     domains: tuple[Domain, ...]
     delta: float = 0.0
     """The chance that epsilon is exceeded; 0 for pure privacy."""
-
-    @classmethod
-    @abstractmethod
-    def create(cls, *given: Any, **options: Any) -> Protocol:
-        """From a statistic, its domains and epsilon: choose what is not given, check what is."""
-
-    @classmethod
-    @abstractmethod
-    def from_json(
-        cls, statistic: Statistic, domains: tuple[Domain, ...], spec: Mapping[str, Any]
-    ) -> Protocol: ...
 
     @abstractmethod
     def to_json(self) -> dict[str, Any]:
@@ -87,6 +91,16 @@ class Protocol(ABC):
         return self.statistic.strata
 
     @property
+    def alone(self) -> Alone:
+        """The side of a person who answers alone."""
+        raise NotAsked("nobody answers a study of pairs alone: two people compute one report together")
+
+    @property
+    def in_pairs(self) -> InPairs | None:
+        """The side of two people who compute together; None where everybody answers alone."""
+        return None
+
+    @property
     def shared(self) -> Shared | None:
         """The sides of people and servers where answers are split between two; None where they are not."""
         return None
@@ -101,6 +115,14 @@ class Protocol(ABC):
         """How many people of each stratum took part in earlier rounds."""
         return {}
 
+    def analysis_to_json(self) -> dict[str, Any] | None:
+        """What only the analyst of this round needs, from earlier rounds; None where that is nothing."""
+        return None
+
+    def with_analysis(self, spec: Any) -> Protocol:
+        """The same round with what its analyst needs, read back."""
+        raise BadParameter(f"this round of a {self.name} study needs no analysis of an earlier one")
+
     def asked(self, coins: Coins, stratum: int, first: int, count: int) -> NDArray[np.bool_] | None:
         """Which of ``count`` consecutive indices are asked in this round; None means everybody."""
         return None
@@ -113,14 +135,9 @@ class Protocol(ABC):
         """The protocol of the round that follows this one's counts."""
         raise BadParameter(f"a {self.name} study ends with this round: there is no next one")
 
-    @abstractmethod
-    def randomize(
-        self, coins: Coins, stratum: int, first_index: int, columns: Sequence[Any], bits: Randomness
-    ) -> NDArray[Any]:
-        """The symbols of consecutive participants of one stratum, the first being ``first_index``.
-
-        Consecutive among those who are asked in this round.
-        """
+    def crowd(self, people: int) -> int:
+        """Of so many people of a stratum, how many answer in the smallest round."""
+        return people
 
     @property
     def cell_codes(self) -> Cells | None:
@@ -129,6 +146,35 @@ class Protocol(ABC):
         Without coins, and with one round, the cell is the symbol.
         """
         return None if self.uses_coins or self.rounds > 1 else Cells(0, self.symbols - 1)
+
+    @abstractmethod
+    def empty_counts(self, coins: Coins, stratum: int) -> Counts:
+        """Counts of one stratum with no report in them."""
+
+    @abstractmethod
+    def estimate(self, counts: Mapping[str, Any], estimator: str) -> Answer:
+        """The answer from the counts of each stratum."""
+
+    @abstractmethod
+    def privacy(self, epsilon_asked: float) -> PrivacyClaim:
+        """What is promised to each person."""
+
+
+class Alone(Protocol):
+    """A round that each person answers alone."""
+
+    @property
+    def alone(self) -> Alone:
+        return self
+
+    @abstractmethod
+    def randomize(
+        self, coins: Coins, stratum: int, first_index: int, columns: Sequence[Any], bits: Randomness
+    ) -> NDArray[Any]:
+        """The symbols of consecutive participants of one stratum, the first being ``first_index``.
+
+        Consecutive among those who are asked in this round.
+        """
 
     def cells_of(
         self, coins: Coins, stratum: int, indices: NDArray[np.int64], symbols: NDArray[Any]
@@ -146,14 +192,72 @@ class Protocol(ABC):
         """The cells of the reports that `randomize` gives for the same people and the same bits."""
         return self.randomize(coins, stratum, first_index, columns, bits).astype(np.int64)
 
+
+class InPairs(Protocol):
+    """A round in which two people compute one report together; what is counted is pairs."""
+
+    pairs: int
+    """In how many pairs each person is."""
+
+    @property
+    def in_pairs(self) -> InPairs:
+        return self
+
+    @property
     @abstractmethod
-    def empty_counts(self, coins: Coins, stratum: int) -> Counts:
-        """Counts of one stratum with no report in them."""
+    def function(self) -> PairFunction:
+        """What two people compute of their encoded values."""
 
     @abstractmethod
-    def estimate(self, counts: Mapping[str, Any], estimator: str) -> Answer:
-        """The answer from the counts of each stratum."""
+    def encode(self, columns: Sequence[Any], bits: Randomness) -> NDArray[np.uint64]:
+        """People's values as the circuit takes them: a row for each person."""
 
     @abstractmethod
-    def privacy(self, epsilon_asked: float) -> PrivacyClaim:
-        """What is promised to each person."""
+    def match(self, coins: Coins, sizes: Mapping[str, int], first: int = 0) -> Pairs:
+        """All pairs of so many people of each stratum, the first of whom has the index ``first``."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What a protocol is to be planned for."""
+
+    statistic: Statistic
+    domains: tuple[Domain, ...]
+    epsilon: float
+    n: int
+    optimized: bool = False
+    """Whether mechanisms may be searched, which takes seconds for each."""
+
+    @property
+    def numbers(self) -> bool:
+        """Whether some column holds numbers, which can be cut into few bins or many."""
+        return any(isinstance(domain, (Interval, Integers)) for domain in self.domains)
+
+
+class FirstRound(Protocol):
+    """A round that a study can begin with."""
+
+    options: ClassVar[tuple[str, ...]]
+    """The keywords that `create` takes."""
+    trust: ClassVar[Trust] = Trust.NOBODY
+
+    @classmethod
+    @abstractmethod
+    def create(cls, *given: Any, **options: Any) -> FirstRound:
+        """From a statistic, its domains and epsilon: choose what is not given, check what is."""
+
+    @classmethod
+    @abstractmethod
+    def from_json(
+        cls, statistic: Statistic, domains: tuple[Domain, ...], spec: Mapping[str, Any]
+    ) -> Protocol:
+        """Read any round's parameters back."""
+
+    @classmethod
+    @abstractmethod
+    def candidates(cls, setting: Setting) -> Iterable[dict[str, Any]]:
+        """The options worth comparing for a plan; none where the protocol does not fit."""
+
+    @abstractmethod
+    def predict(self, shape: Shape, sizes: Mapping[str, int]) -> Prediction:
+        """The error of the whole study when so many people of each stratum look like ``shape``."""

@@ -9,10 +9,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ..randomness.coins import WORDS_IN_BLOCK, Coins, windows
+from ..randomness.coins import WORDS_IN_BLOCK, Coins, Purpose, windows
 
-ROUND = 4
-"""The purpose of these coins; the tree's are 0 to 3."""
 BLOCK = 64
 
 
@@ -23,7 +21,7 @@ def asked_first(coins: Coins, stratum: int, first: int, count: int, share: int) 
     """
     start, end = first // BLOCK, -(-(first + count) // BLOCK)
     words_each = BLOCK // WORDS_IN_BLOCK
-    words = coins.words(ROUND, stratum, start * words_each, (end - start) * words_each)
+    words = coins.words(Purpose.ROUND, stratum, start * words_each, (end - start) * words_each)
     order = np.argsort(words.reshape(end - start, BLOCK), axis=1, kind="stable")
     asked = np.zeros((end - start, BLOCK), dtype=bool)
     np.put_along_axis(asked, order[:, :share], True, axis=1)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from enum import IntEnum
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +25,18 @@ STEPS = (0x9E3779B97F4A7C15, 0xBB67AE8584CAA73B)
 ROUNDS = 10
 """Of Philox4x64-10: Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011."""
 _HALF, _LOW = np.uint64(32), np.uint64(2**32 - 1)
+
+
+class Purpose(IntEnum):
+    """What a participant's coins decide: every purpose has words of its own."""
+
+    ROW = 0
+    LEVEL = 1
+    EVERY_ROW = 2
+    MORE_ROWS = 3
+    ROUND = 4
+    IMAGINED = 5
+    PAIRING = 6
 
 
 @dataclass(frozen=True)

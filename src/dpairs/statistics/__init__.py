@@ -9,6 +9,7 @@ from ..data.domains import Domain, as_domains, comparable, finite
 from ..data.tables import whole
 from ..errors import BadFile, BadParameter
 from ..formats.checks import choice, fields
+from ..formats.registry import Registry
 from .auc import AUC
 from .base import EVERYBODY, KERNELS, ErrorOf, Finished, Form, Statistic
 from .entropy import CollisionEntropy
@@ -42,23 +43,31 @@ __all__ = [
     "Statistic",
     "TabulatedKernel",
     "Variance",
+    "domains_of",
     "exact",
     "exact_details",
+    "option_names",
+    "register_statistic",
     "statistic",
     "statistic_from_json",
 ]
 
-STATISTICS: dict[str, tuple[type[Statistic], tuple[str, ...]]] = {
-    "auc": (AUC, ("ties", "labels")),
-    "mann_whitney": (MannWhitney, ("ties", "labels")),
-    "kendall_tau": (KendallTau, ("variant",)),
-    "gini_mean_difference": (GiniMeanDifference, ()),
-    "gini_coefficient": (GiniCoefficient, ()),
-    "variance": (Variance, ()),
-    "collision_entropy": (CollisionEntropy, ()),
-    "vus": (VUS, ("ties",)),
-}
-"""Every statistic known by name, with the options it takes."""
+STATISTICS: Registry[type[Statistic]] = Registry("statistic", "dpairs.statistics")
+"""Every statistic known by name. A package adds its own by `register_statistic`, or by an entry point."""
+register_statistic = STATISTICS.register
+for _kind in (
+    AUC,
+    MannWhitney,
+    KendallTau,
+    GiniMeanDifference,
+    GiniCoefficient,
+    Variance,
+    CollisionEntropy,
+    VUS,
+):
+    register_statistic(_kind)
+_CARRIED: dict[str, type[Statistic]] = {kind.name: kind for kind in (TabulatedKernel, NamedKernel)}
+"""What a study carries of a custom kernel: known to files, and to nobody by name."""
 
 
 def statistic(which: str | Statistic, /, **options: Any) -> Statistic:
@@ -70,9 +79,8 @@ def statistic(which: str | Statistic, /, **options: Any) -> Statistic:
     if isinstance(which, Statistic):
         fields(f"a given {which.name}", options, ())
         return which
-    name = choice("statistic", which, STATISTICS)
-    kind, allowed = STATISTICS[name]
-    fields(f"statistic {name!r}", options, allowed)
+    kind = STATISTICS[choice("statistic", which, STATISTICS)]
+    fields(f"statistic {kind.name!r}", options, kind.option_names())
     return kind(**options)
 
 
@@ -80,11 +88,23 @@ def statistic_from_json(spec: Any) -> Statistic:
     """Read a statistic back from its JSON form."""
     if not isinstance(spec, Mapping):
         raise BadFile(f"a statistic must be a JSON object, not {type(spec).__name__}")
-    if spec.get("name") == TabulatedKernel.name:
-        return TabulatedKernel.from_json(spec)
-    if spec.get("name") == NamedKernel.name:
-        return NamedKernel.from_json(spec)
-    return statistic(spec.get("name", ""), **{key: value for key, value in spec.items() if key != "name"})
+    name = spec.get("name", "")
+    carried = _CARRIED.get(name) if isinstance(name, str) else None
+    return (carried or STATISTICS[choice("statistic", name, STATISTICS)]).from_json(spec)
+
+
+def option_names(which: str | Statistic) -> tuple[str, ...]:
+    """The options that go with a statistic's name; none with a statistic that is made already."""
+    return STATISTICS[which].option_names() if isinstance(which, str) and which in STATISTICS else ()
+
+
+def domains_of(chosen: Statistic, domain: Domain | Sequence[Domain] | None) -> tuple[Domain, ...]:
+    """The domains that are given, or those that the statistic brings along."""
+    if chosen.own_domain is None:
+        return as_domains(domain)
+    if domain is not None and as_domains(domain) != chosen.own_domain:
+        raise BadParameter("a Kernel has a domain of its own; another one cannot be given with it")
+    return chosen.own_domain
 
 
 def exact(
@@ -115,9 +135,8 @@ def exact_details(
 
 def _prepared(chosen: Statistic, data: Any, domain: Domain | Sequence[Domain] | None) -> dict[str, Any]:
     table = whole(data, chosen.columns)
-    if isinstance(chosen, Kernel):
-        if domain is not None and as_domains(domain) != chosen.domain:
-            raise BadParameter("a Kernel has a domain of its own; another one cannot be given with it")
+    if chosen.own_domain is not None:
+        domains_of(chosen, domain)
         return table
     if domain is None:
         check = comparable if chosen.needs == "discrete" else finite

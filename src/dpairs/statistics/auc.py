@@ -14,6 +14,8 @@ from ..data.grids import Axis, Grid
 from ..data.tables import Table
 from ..errors import NotEstimable
 from ..formats.checks import choice
+from ..garbled.encoding import FixedPoint
+from ..garbled.kernels import LessThan, PairKernel
 from .base import EVERYBODY, Finished, Form, Statistic
 from .binned import greater, product
 from .labels import NEGATIVE, POSITIVE, need_both, positives
@@ -73,6 +75,15 @@ class AUC(Statistic):
         """The two classes when they are public."""
         return (POSITIVE, NEGATIVE) if self.labels == "public" else (EVERYBODY,)
 
+    @property
+    def order_ties(self) -> str | None:
+        return self.ties if self.labels == "public" and not self.counts_people else None
+
+    def pair_kernel(self, codes: tuple[FixedPoint, ...]) -> PairKernel | None:
+        if self.order_ties is not None:
+            return LessThan(max(code.largest for code in codes), self.order_ties)
+        return super().pair_kernel(codes)
+
     def options(self) -> dict[str, Any]:
         return {"ties": self.ties, "labels": self.labels}
 
@@ -114,9 +125,9 @@ class AUC(Statistic):
         # Half of each order, so that a mean over ordered pairs counts each unordered pair once.
         both = (negative_positive + negative_positive.T) / 2
         won = product(wins.matrix.T, negative_positive) / 2
-        doubt = product(wins.spread, both)
+        uncertain = product(wins.spread, both)
         there_are = product(np.ones_like(wins.matrix), both)
-        return Form(won + won.T, doubt), Form(there_are, np.zeros_like(there_are))
+        return Form(won + won.T, uncertain), Form(there_are, np.zeros_like(there_are))
 
     def separable(self, grid: Grid) -> tuple[Separable, ...] | None:
         """Wins in halves, unless equal values in wide bins of integers are told apart."""

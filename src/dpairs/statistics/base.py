@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
@@ -22,6 +22,9 @@ from ..data.domains import Categories, Domain, Levels
 from ..data.grids import Axis, Grid
 from ..data.tables import Table
 from ..errors import BadParameter, NotEnoughData
+from ..formats.checks import fields as allowed
+from ..garbled.encoding import FixedPoint
+from ..garbled.kernels import PairKernel
 from .linear import Linearizer
 from .separable import Separable
 
@@ -68,6 +71,30 @@ class Statistic(ABC):
     columns: ClassVar[tuple[str, ...]]
     needs: ClassVar[str] = "numeric"
     """What a domain must be: "numeric" (distances), "ordered" (comparisons) or "discrete" (equality)."""
+    arity: ClassVar[int] = 2
+    """How many people the kernel is a function of."""
+    counts_people: ClassVar[bool] = False
+    """Whether the value depends on how many people there are, and not only on how they are spread."""
+    from_table: ClassVar[bool] = False
+    """Whether the kernel is known to others only by its table on a study's cells."""
+    has_exact: ClassVar[bool] = True
+    """Whether the exact value can be computed from data: not from a kernel's table or name alone."""
+
+    @classmethod
+    def option_names(cls) -> tuple[str, ...]:
+        """The options that the statistic is made with: the fields of its dataclass."""
+        known: Any = cls if hasattr(cls, "__dataclass_fields__") else None
+        return () if known is None else tuple(each.name for each in fields(known) if each.init)
+
+    @property
+    def own_domain(self) -> tuple[Domain, ...] | None:
+        """The domains that the statistic brings along; None where a study gives them."""
+        return None
+
+    @property
+    def order_ties(self) -> str | None:
+        """How a tie counts where the statistic is P(x > y) for people of two strata; None elsewhere."""
+        return None
 
     @property
     def form_count(self) -> int:
@@ -96,6 +123,12 @@ class Statistic(ABC):
     def to_json(self) -> dict[str, Any]:
         return {"name": self.name, **self.options()}
 
+    @classmethod
+    def from_json(cls, spec: Mapping[str, Any]) -> Statistic:
+        options = {key: value for key, value in spec.items() if key != "name"}
+        allowed(f"statistic {cls.name!r}", options, cls.option_names())
+        return cls(**options)
+
     def check_domains(self, domains: tuple[Domain, ...]) -> None:
         """Refuse domains on which the kernel has no meaning."""
         if len(domains) != len(self.domain_columns):
@@ -117,6 +150,36 @@ class Statistic(ABC):
                     f"{self.name} counts equal values, so {column} needs Categories, Levels or Integers, "
                     f"not {domain!r}"
                 )
+
+    def tabulate(self, grid: Grid, kernel: str) -> Statistic:
+        """The statistic as a study on these cells carries it."""
+        return self
+
+    def kernel_uncertainty(self, masses: NDArray[np.float64]) -> float:
+        """How far a kernel that is known only on cells can lie from its table, averaged over ``masses``."""
+        return 0.0
+
+    def pair_kernel(self, codes: tuple[FixedPoint, ...]) -> PairKernel | None:
+        """The kernel as a circuit of two people's encoded values; None: its table on listed values."""
+        if self.form_count > 1 or self.arity != 2 or self.counts_people:
+            raise BadParameter(
+                f"pairs compute the mean of one kernel, which {self.name} with these options is not; they "
+                f"compute auc with public labels, kendall_tau (variant a), gini_mean_difference, variance, "
+                f"collision_entropy and custom kernels"
+            )
+        return None
+
+    def kernel_variance(
+        self,
+        grid: Grid,
+        masses: tuple[NDArray[np.float64], NDArray[np.float64]],
+        mean: float,
+        low: float,
+        extent: float,
+    ) -> float:
+        """The variance of a kernel of two values, ``low`` and ``low + extent``, whose mean is ``mean``."""
+        share = (mean - low) / extent
+        return extent**2 * share * (1 - share)
 
     def check_grid(self, grid: Grid, kernel: str) -> None:  # noqa: B027 - most have nothing to refuse
         """Refuse cells for which the statistic has no forms."""

@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 from ..data.grids import Grid
 from ..data.tables import Table
 from ..errors import NotEstimable
+from ..garbled.encoding import FixedPoint
+from ..garbled.kernels import Equal, PairKernel
 from .base import EVERYBODY, Bounded, ErrorOf, Finished, Form, Statistic, need_two
 from .binned import equal
 from .kendall import tied_pairs
@@ -26,6 +28,9 @@ class CollisionEntropy(Statistic):
     name: ClassVar[str] = "collision_entropy"
     columns: ClassVar[tuple[str, ...]] = ("value",)
     needs: ClassVar[str] = "discrete"
+
+    def pair_kernel(self, codes: tuple[FixedPoint, ...]) -> PairKernel:
+        return Equal(codes[0].largest)
 
     def exact(self, table: Table) -> float:
         """The entropy of all values; infinite when no two agree."""

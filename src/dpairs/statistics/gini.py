@@ -13,6 +13,8 @@ from ..data.domains import Domain
 from ..data.grids import Grid
 from ..data.tables import Table
 from ..errors import BadParameter, BadValue, NotEnoughData, NotEstimable
+from ..garbled.encoding import FixedPoint
+from ..garbled.kernels import Distance, PairKernel
 from .base import EVERYBODY, ErrorOf, Finished, Form, Statistic, ends, extent, need_two
 from .binned import distance, mean
 from .vertices import Vertices
@@ -35,6 +37,11 @@ class GiniMeanDifference(Statistic):
 
     name: ClassVar[str] = "gini_mean_difference"
     columns: ClassVar[tuple[str, ...]] = ("value",)
+
+    def pair_kernel(self, codes: tuple[FixedPoint, ...]) -> PairKernel | None:
+        if self.form_count > 1 or not codes[0].spaced:
+            return super().pair_kernel(codes)
+        return Distance(codes[0].largest, codes[0].unit)
 
     def exact(self, table: Table) -> float:
         """The mean difference of all values."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from ..data.grids import Axis, CutAxis, Grid
 from ..errors import BadFile
 from ..formats.canonical import agreed
-from ..formats.checks import fields, real, required
 from ..randomness import SystemRandomness
 from .vertices import Vertices, cell_means, vertex_shape
 
@@ -26,20 +25,22 @@ STEPS = 2**16 - 1
 
 @dataclass(frozen=True, eq=False)
 class Influence:
-    """``low + (high - low) v``, where v is given at every vertex of the cells of ``grid`` in STEPS-ths."""
+    """v from 0 to 1, given at every vertex of the cells of ``grid`` in STEPS-ths.
+
+    The influence function is ``low + (high - low) v``; its range is the analyst's, since nobody who answers
+    needs it.
+    """
 
     grid: Grid
-    low: float
-    high: float
     heights: NDArray[np.int64]
 
     @classmethod
-    def of(cls, grid: Grid, values: NDArray[np.float64]) -> Influence:
-        """The influence through ``values`` at the vertices, to the nearest step."""
+    def of(cls, grid: Grid, values: NDArray[np.float64]) -> tuple[Influence, tuple[float, float]]:
+        """The influence through ``values`` at the vertices, to the nearest step; and its range."""
         low, high = agreed(float(values.min())), agreed(float(values.max()))
         extent = high - low
         heights = np.round((values - low) / extent * STEPS) if extent > 0 else np.zeros_like(values)
-        return cls(grid, low, high, np.clip(heights, 0, STEPS).astype(np.int64))
+        return cls(grid, np.clip(heights, 0, STEPS).astype(np.int64)), (low, high)
 
     @property
     def cells(self) -> NDArray[np.float64]:
@@ -65,31 +66,20 @@ class Influence:
             total += math.prod(weight for _, weight in sides) * table[tuple(vertex for vertex, _ in sides)]
         return np.clip(total / STEPS, 0.0, 1.0)
 
-    def to_json(self) -> dict[str, Any]:
-        """Its range and heights; the cells are written once for all strata."""
-        words = self.heights.astype(">u2").tobytes()
-        return {"low": self.low, "high": self.high, "heights": base64.b64encode(words).decode()}
+    def to_json(self) -> str:
+        """Its heights; the cells are written once for all strata."""
+        return base64.b64encode(self.heights.astype(">u2").tobytes()).decode()
 
     @classmethod
-    def from_json(cls, grid: Grid, spec: Any) -> Influence:
-        if not isinstance(spec, Mapping):
-            raise BadFile(f"a function must be a JSON object, not {type(spec).__name__}")
-        names = ("low", "high", "heights")
-        fields("a function", spec, names)
-        required("a function", spec, names)
-        low, high, heights = real("low", spec["low"]), real("high", spec["high"]), spec["heights"]
+    def from_json(cls, grid: Grid, heights: Any) -> Influence:
         vertices = int(np.prod(vertex_shape(grid)))
-        if max(abs(low), abs(high)) > 1e100:
-            raise BadFile("a function's ends are beyond all values of a statistic")
-        if low > high:
-            raise BadFile(f"a function's low must not lie above its high, {low:g} > {high:g}")
         try:
             words = base64.b64decode(heights, validate=True)
         except (TypeError, ValueError):
             raise BadFile("a function's heights are 16-bit numbers in base64") from None
         if len(words) != 2 * vertices:
             raise BadFile(f"a function on these cells has {vertices} heights")
-        return cls(grid, low, high, np.frombuffer(words, dtype=">u2").astype(np.int64))
+        return cls(grid, np.frombuffer(words, dtype=">u2").astype(np.int64))
 
 
 def _locate(axis: Axis, values: Any, column: str) -> tuple[NDArray[np.int64], NDArray[np.float64]]:

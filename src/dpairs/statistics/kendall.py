@@ -15,6 +15,8 @@ from ..data.grids import Grid
 from ..data.tables import Table
 from ..errors import NotEnoughData, NotEstimable
 from ..formats.checks import choice
+from ..garbled.encoding import FixedPoint
+from ..garbled.kernels import Concordance, PairKernel
 from .base import EVERYBODY, ErrorOf, Finished, Form, Statistic, need_two
 from .binned import equal, order, product, several
 from .separable import Separable, Steps, flat, on_diagonal
@@ -53,6 +55,23 @@ class KendallTau(Statistic):
     def options(self) -> dict[str, Any]:
         return {"variant": self.variant}
 
+    def pair_kernel(self, codes: tuple[FixedPoint, ...]) -> PairKernel | None:
+        if self.variant == "a":
+            return Concordance(max(code.largest for code in codes))
+        return super().pair_kernel(codes)
+
+    def kernel_variance(
+        self,
+        grid: Grid,
+        masses: tuple[NDArray[np.float64], NDArray[np.float64]],
+        mean: float,
+        low: float,
+        extent: float,
+    ) -> float:
+        """Two people who differ in both columns are concordant or discordant; the others are tied."""
+        x, y = (1 - np.eye(axis.bins) / axis.geometry[2] for axis in grid.axes)
+        return float(masses[0] @ np.kron(x, y) @ masses[1]) - mean**2
+
     def exact(self, table: Table) -> float:
         """Kendall's tau of all pairs, in O(n log n) by scipy's count of discordant pairs."""
         x, y = table["x"], table["y"]
@@ -77,12 +96,12 @@ class KendallTau(Statistic):
         """Concordance; for tau-b also the two shares of tied pairs."""
         x, y = grid.axes
         concordance = product(order(x), order(y))
-        # The sign is in doubt where some axis has both in one wide bin and no axis has a certain tie.
+        # The sign is uncertain where some axis has both in one wide bin and no axis has a certain tie.
         tie_x, tie_y = np.eye(x.bins, dtype=bool), np.eye(y.bins, dtype=bool)
         wide_x, wide_y = np.diag(several(x)), np.diag(several(y))
         certain = product(~tie_x | wide_x, ~tie_y | wide_y)
-        doubt = (product(wide_x, np.ones_like(tie_y)) | product(np.ones_like(tie_x), wide_y)) & certain
-        forms = [Form(concordance, doubt.astype(np.float64))]
+        uncertain = (product(wide_x, np.ones_like(tie_y)) | product(np.ones_like(tie_x), wide_y)) & certain
+        forms = [Form(concordance, uncertain.astype(np.float64))]
         if self.variant == "b":
             same_x, same_y = equal(x, kernel), equal(y, kernel)
             all_x, all_y = np.ones((x.bins, x.bins)), np.ones((y.bins, y.bins))

@@ -52,6 +52,7 @@ class Kernel(Statistic):
     label: str
     name: ClassVar[str] = "kernel"
     needs: ClassVar[str] = "any"
+    from_table: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -79,6 +80,14 @@ class Kernel(Statistic):
     def columns(self) -> tuple[str, ...]:  # type: ignore[override]
         """``value``, or ``x`` and ``y``."""
         return COLUMNS[len(self.domain)]
+
+    @classmethod
+    def option_names(cls) -> tuple[str, ...]:
+        return ()
+
+    @property
+    def own_domain(self) -> tuple[Domain, ...]:
+        return self.domain
 
     def options(self) -> dict[str, Any]:
         """Only a study's table can be written down."""

@@ -42,6 +42,11 @@ class Linear:
     functions: dict[str, Vector]
 
 
+def nominal(statistic: Statistic) -> dict[str, int]:
+    """People of each stratum that functions are made for: their number enters only as a common factor."""
+    return dict.fromkeys(statistic.strata, 1_000_000)
+
+
 @dataclass(frozen=True, eq=False)
 class Linearizer:
     """Derivatives of a statistic at distributions on the cells of one grid."""

@@ -28,6 +28,7 @@ class MannWhitney(AUC):
     """
 
     name: ClassVar[str] = "mann_whitney"
+    counts_people: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         """Refuse ties that count otherwise."""

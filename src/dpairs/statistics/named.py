@@ -29,6 +29,7 @@ class NamedKernel(Statistic):
     range_: tuple[float, float]
     name: ClassVar[str] = "named_kernel"
     needs: ClassVar[str] = "any"
+    has_exact: ClassVar[bool] = False
 
     @property
     def columns(self) -> tuple[str, ...]:  # type: ignore[override]

@@ -33,6 +33,8 @@ class TabulatedKernel(Statistic):
     spread: NDArray[np.float64] = field(repr=False)
     name: ClassVar[str] = "kernel"
     needs: ClassVar[str] = "any"
+    from_table: ClassVar[bool] = True
+    has_exact: ClassVar[bool] = False
 
     @property
     def columns(self) -> tuple[str, ...]:  # type: ignore[override]
@@ -75,6 +77,9 @@ class TabulatedKernel(Statistic):
         for axis in grid.axes:
             cells = (cells[:, None] * axis.bins + Vertices(axis).bins[None, :]).reshape(-1)
         return {EVERYBODY: (self.matrix[cells],)}
+
+    def kernel_uncertainty(self, masses: NDArray[np.float64]) -> float:
+        return float(masses @ self.spread @ masses)
 
     def described(self) -> NamedKernel:
         """Its name and range, without the table."""

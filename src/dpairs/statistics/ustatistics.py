@@ -28,7 +28,7 @@ Matrix = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Spread:
+class Variances:
     """Two variances of one estimate: around the population's value, and around this sample's."""
 
     population: float
@@ -62,10 +62,10 @@ class OneSample:
         total = counts @ self.decoder
         return float((total @ self.kernel @ total - counts @ self.same) / (n * (n - 1)))
 
-    def spread(self, strata: Sequence[Vector]) -> Spread:
+    def variances(self, strata: Sequence[Vector]) -> Variances:
         """The variances of `mean`; infinite below four people, where none can be estimated."""
         if strata[0].sum() < 4:
-            return Spread(math.inf, math.inf)
+            return Variances(math.inf, math.inf)
         # Shifting the kernel by a constant changes no variance and saves digits.
         return _one_sample_spread(strata[0], OneSample(self.decoder, self.kernel - self.mean(strata)))
 
@@ -82,15 +82,15 @@ class TwoSamples:
         first, second = (counts @ self.decoder / counts.sum() for counts in strata)
         return float(first @ self.kernel @ second)
 
-    def spread(self, strata: Sequence[Vector]) -> Spread:
+    def variances(self, strata: Sequence[Vector]) -> Variances:
         """The variances of `mean`; infinite when a stratum has fewer than two people."""
         first, second = strata
         if first.sum() < 2 or second.sum() < 2:
-            return Spread(math.inf, math.inf)
+            return Variances(math.inf, math.inf)
         return _two_sample_spread(first, second, TwoSamples(self.decoder, self.kernel - self.mean(strata)))
 
 
-def _one_sample_spread(counts: Vector, centred: OneSample) -> Spread:
+def _one_sample_spread(counts: Vector, centred: OneSample) -> Variances:
     n = float(counts.sum())
     pairs, triples, quadruples = n * (n - 1), n * (n - 1) * (n - 2), n * (n - 1) * (n - 2) * (n - 3)
     decoder, half, same = centred.decoder, centred.half, centred.same
@@ -118,10 +118,10 @@ def _one_sample_spread(counts: Vector, centred: OneSample) -> Spread:
     one_sided = max(crossed - kept_second, 0.0)
     both_sided = max(squares / pairs + kept_second - 2 * crossed, 0.0)
     sample = 4 / n * ((n - 2) * first_order + one_sided) / (n - 1) + 2 * both_sided / pairs
-    return Spread(population, min(sample, population))
+    return Variances(population, min(sample, population))
 
 
-def _two_sample_spread(first: Vector, second: Vector, centred: TwoSamples) -> Spread:
+def _two_sample_spread(first: Vector, second: Vector, centred: TwoSamples) -> Variances:
     n, m = float(first.sum()), float(second.sum())
     decoder, kernel = centred.decoder, centred.kernel
     left, right = decoder @ kernel, decoder @ kernel.T
@@ -150,4 +150,4 @@ def _two_sample_spread(first: Vector, second: Vector, centred: TwoSamples) -> Sp
     noise_second = max(mean_second - kept_second, 0.0) * (n - 1) + max(crossed_second - kept_both, 0.0)
     both = max(squares / (n * m) + kept_both - crossed_first - crossed_second, 0.0)
     sample = (noise_first + noise_second + both) / (n * m)
-    return Spread(population, min(sample, population))
+    return Variances(population, min(sample, population))

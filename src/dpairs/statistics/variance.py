@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 from ..data.domains import Domain
 from ..data.grids import Grid
 from ..data.tables import Table
+from ..garbled.encoding import FixedPoint
+from ..garbled.kernels import PairKernel, SquaredDistance
 from .base import EVERYBODY, Form, Statistic, extent, need_two
 from .binned import half_square
 from .vertices import Vertices
@@ -22,6 +24,10 @@ class Variance(Statistic):
 
     name: ClassVar[str] = "variance"
     columns: ClassVar[tuple[str, ...]] = ("value",)
+
+    def pair_kernel(self, codes: tuple[FixedPoint, ...]) -> PairKernel | None:
+        (code,) = codes
+        return SquaredDistance(code.largest, code.unit**2 / 2) if code.spaced else None
 
     def exact(self, table: Table) -> float:
         """The variance of all values."""

@@ -60,6 +60,7 @@ class VUS(Statistic):
 
     ties: str = "half"
     name: ClassVar[str] = "vus"
+    arity: ClassVar[int] = 3
     columns: ClassVar[tuple[str, ...]] = ("score", "label")
     needs: ClassVar[str] = "ordered"
 

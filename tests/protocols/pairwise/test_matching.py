@@ -15,8 +15,8 @@ from scipy import stats
 
 import dpairs
 from dpairs import Interval, Levels, NotAsked, NotEnoughData, Study
-from dpairs.protocols.pairwise.matching import GROUPS, LEAST, PAIRING, SPARE, Pairs, match
-from dpairs.randomness.coins import Coins
+from dpairs.protocols.pairwise.matching import GROUPS, LEAST, SPARE, Pairs, match
+from dpairs.randomness.coins import Coins, Purpose
 
 FAILURE = 1e-9
 STUDIES = 3000
@@ -285,7 +285,7 @@ def test_a_pairing_that_hardly_mixes_is_noticed():
     """Negative control: orders by one bit of a word instead of all of it."""
 
     def lazy(coins: Coins) -> object:
-        words = coins.words(PAIRING, 0, 0, 4)[:, 0] >> np.uint64(63)
+        words = coins.words(Purpose.PAIRING, 0, 0, 4)[:, 0] >> np.uint64(63)
         order = np.argsort(words, kind="stable").tolist()
         return frozenset([(order[0], order[1]), (order[2], order[3])])
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from dpairs import Categories, Integers, Interval, Levels, Study, Tally
-from dpairs.protocols.projection import second_round as projection_bits
+from dpairs.protocols.projection import remainder as remainders
 from dpairs.protocols.projection.first_round import Projection
 from dpairs.protocols.projection.pilot import REPLICATES, Pilot, PublicNoise, on_simplex
 from dpairs.protocols.projection.pilot_descent import MAX_CUTS
@@ -355,11 +355,15 @@ def left_over(name: str) -> np.ndarray:
     for tally in tallies:
         second = study.next(tally).protocol
         assert isinstance(second, SecondRound)
-        seen = second.value
+        analysis = second.analysis
+        assert analysis is not None
+        seen = analysis.value
         for stratum, influence in second.influences.items():
             heights = influence([EVERYBODY[name][stratum]], second.statistic.private_columns)
-            seen += (influence.high - influence.low) * (heights.mean() - second.means[stratum])
-        found.append((population.truth - seen - second.rest.mean) / np.sqrt(second.rest.variance))
+            low, high = analysis.ranges[stratum]
+            seen += (high - low) * (heights.mean() - analysis.means[stratum])
+        missed = population.truth - seen - analysis.remainder.mean
+        found.append(missed / np.sqrt(analysis.remainder.variance))
     return np.array(found)
 
 
@@ -367,7 +371,7 @@ def left_over(name: str) -> np.ndarray:
 def test_imagined_rounds_miss_what_true_rounds_miss(name, monkeypatch):
     """Mean and size of the rest; the allowance for uneven parts is left out, which has no part in it."""
     for allowance in ("UNEVEN", "UNEVEN_LINE", "ALL_TOGETHER"):
-        monkeypatch.setattr(projection_bits, allowance, 0.0)
+        monkeypatch.setattr(remainders, allowance, 0.0)
     left = left_over(name)
     assert LEAST / SLACK < np.sqrt((left**2).mean()) < MOST * SLACK
     assert abs(left.mean()) < SHIFT * SLACK
@@ -377,7 +381,7 @@ def test_imagined_rounds_miss_what_true_rounds_miss(name, monkeypatch):
 def test_half_the_imagined_noise_is_noticed(name, monkeypatch):
     """Negative control: with noise of half the size the same test fails."""
     for allowance in ("UNEVEN", "UNEVEN_LINE", "ALL_TOGETHER"):
-        monkeypatch.setattr(projection_bits, allowance, 0.0)
+        monkeypatch.setattr(remainders, allowance, 0.0)
     whole = PublicNoise.normals
     monkeypatch.setattr(PublicNoise, "normals", lambda self, count: whole(self, count) / 2)
     assert np.sqrt((left_over(name) ** 2).mean()) > MOST * SLACK
@@ -388,5 +392,6 @@ def test_imagined_rounds_of_one_study_are_the_same_for_everybody():
     one, two = (study.next(tallies[0]).protocol for _ in range(2))
     assert isinstance(one, SecondRound)
     assert isinstance(two, SecondRound)
-    assert one.rest == two.rest
-    assert one.rest.variance > 0
+    assert one.analysis == two.analysis
+    assert one.analysis is not None
+    assert one.analysis.remainder.variance > 0

@@ -514,6 +514,13 @@ def test_rounds_continue_from_files(name, tmp_path: Path):
     assert loaded == second
     assert loaded.to_json() == second.to_json()
     assert (tmp_path / "second.json").stat().st_size < LIMIT
+    with pytest.raises(NotEstimable, match="participants' file"):
+        simulate_tally(loaded, table, seed=6).estimate()
+    analysis = second.analysis_to_json()
+    assert analysis is not None
+    loaded = loaded.with_analysis(analysis)
+    assert loaded == second
+    assert loaded.analysis_to_json() == analysis
     here, there = (simulate_tally(each, table, seed=6) for each in (second, loaded))
     there.save(tmp_path / "last.json")
     last = Tally.load(tmp_path / "last.json", loaded)
@@ -927,11 +934,6 @@ def test_a_first_round_alone():
         assert abs(found.value - case.exact(table)) < SIGMAS * found.standard_error
 
 
-def test_a_second_round_is_not_created_but_follows():
-    with pytest.raises(TypeError, match=r"Study\.next"):
-        SecondRound.create("auc", UNIT, 1.0)
-
-
 # ---------------------------------------------------------------- poor pilots
 
 
@@ -1136,7 +1138,8 @@ def test_combining_weighs_by_variance():
     tally = finished("auc, levels")[1]
     protocol = tally.study.protocol
     assert isinstance(protocol, SecondRound)
-    alone, second = protocol.earlier_round.alone, tally.estimate("second-round")
+    assert protocol.analysis is not None
+    alone, second = protocol.analysis.alone, tally.estimate("second-round")
     assert alone is not None
     weights = np.array([1 / alone[1], 1 / second.standard_error**2])
     both = tally.estimate("combined")

@@ -15,19 +15,9 @@ from ...data.grids import Axis, Grid
 from ...errors import BadParameter
 from ...garbled.custom import MAX_TABLE, Table
 from ...garbled.encoding import FixedPoint
-from ...garbled.kernels import Concordance, Distance, Equal, LessThan, PairKernel, SquaredDistance
+from ...garbled.kernels import PairKernel
 from ...randomness import Randomness
-from ...statistics import (
-    AUC,
-    CollisionEntropy,
-    GiniMeanDifference,
-    KendallTau,
-    MannWhitney,
-    Statistic,
-    TabulatedKernel,
-    Variance,
-)
-from ...statistics.gini import GiniCoefficient
+from ...statistics import Statistic
 
 LEVELS = 2**20
 """Most levels of a table."""
@@ -66,47 +56,32 @@ def pair_code(
     statistic: Statistic, domains: tuple[Domain, ...], bits: int, bins: tuple[int, ...] = ()
 ) -> PairCode:
     """The circuit kernel of a statistic on its domains."""
-    if isinstance(statistic, TabulatedKernel):
+    if statistic.from_table:
         return _table(statistic, domains, bins)
     codes = tuple(FixedPoint.of(domain, bits) for domain in domains)
-    kernel = _kernel(statistic, codes)
+    kernel = statistic.pair_kernel(codes)
     return PairCode(kernel, codes) if kernel is not None else _listed(statistic, domains)
 
 
-def _kernel(statistic: Statistic, codes: tuple[FixedPoint, ...]) -> PairKernel | None:
-    """A kernel in closed form; None where values are listed numbers with gaps, which need a table."""
-    largest, unit = max(code.largest for code in codes), codes[0].unit
-    spaced = isinstance(codes[0].domain, (Interval, Integers))
-    if isinstance(statistic, AUC) and not isinstance(statistic, MannWhitney) and statistic.labels == "public":
-        return LessThan(largest, statistic.ties)
-    if isinstance(statistic, KendallTau) and statistic.variant == "a":
-        return Concordance(largest)
-    if isinstance(statistic, CollisionEntropy):
-        return Equal(largest)
-    if isinstance(statistic, GiniMeanDifference) and not isinstance(statistic, GiniCoefficient):
-        return Distance(largest, unit) if spaced else None
-    if isinstance(statistic, Variance):
-        return SquaredDistance(largest, unit**2 / 2) if spaced else None
-    raise BadParameter(
-        f"pairs compute the mean of one kernel, which {statistic.name} with these options is not; they "
-        f"compute auc with public labels, kendall_tau (variant a), gini_mean_difference, variance, "
-        f"collision_entropy and custom kernels"
-    )
-
-
 def _listed(statistic: Statistic, domains: tuple[Domain, ...]) -> PairCode:
-    grid = statistic.grid(
-        tuple(Axis(domain, domain.size) for domain in domains if not isinstance(domain, Interval))
-    )
+    axes = []
+    for domain in domains:
+        if isinstance(domain, (Interval, Integers)):
+            raise BadParameter(
+                f"{statistic.name} has no circuit of its own, and its table needs Levels or Categories, "
+                f"not {domain!r}"
+            )
+        axes.append(Axis(domain, domain.size))
+    grid = statistic.grid(tuple(axes))
     return _tabled(statistic.forms(grid, "average")[0].matrix, grid)
 
 
-def _table(statistic: TabulatedKernel, domains: tuple[Domain, ...], bins: tuple[int, ...]) -> PairCode:
+def _table(statistic: Statistic, domains: tuple[Domain, ...], bins: tuple[int, ...]) -> PairCode:
     if len(bins) != len(domains):
         raise BadParameter(f"a kernel's table needs bins for {len(domains)} column(s), not {len(bins)}")
     grid = Grid(tuple(Axis(domain, count) for domain, count in zip(domains, bins, strict=True)))
     statistic.check_grid(grid, "average")
-    return _tabled(statistic.matrix, grid)
+    return _tabled(statistic.forms(grid, "average")[0].matrix, grid)
 
 
 def _tabled(matrix: NDArray[np.float64], grid: Grid) -> PairCode:

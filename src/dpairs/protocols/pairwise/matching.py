@@ -22,10 +22,8 @@ from numpy.typing import NDArray
 
 from ...errors import NotAsked, NotEnoughData
 from ...garbled.wire import Pair
-from ...randomness.coins import WORDS_IN_BLOCK, Coins
+from ...randomness.coins import WORDS_IN_BLOCK, Coins, Purpose
 
-PAIRING = 6
-"""The purpose of these coins."""
 GROUPS = 64
 LEAST, SPARE = 64, 16
 """People of each class that a group has at least, where there are several; and for each round of pairing."""
@@ -103,7 +101,7 @@ def _dealt(
 ) -> list[tuple[Index, NDArray[np.uint64]]]:
     """Each group's members in a random order, with a public word of each for every round."""
     blocks = -(-(rounds + 1) // WORDS_IN_BLOCK)
-    words = coins.words(PAIRING, stratum, first * blocks, people * blocks).reshape(
+    words = coins.words(Purpose.PAIRING, stratum, first * blocks, people * blocks).reshape(
         people, blocks * WORDS_IN_BLOCK
     )
     order = np.argsort(words[:, 0], kind="stable")

@@ -8,7 +8,7 @@ each of them. The estimate is the mean over pairs, so it costs nothing to comput
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from ...data.domains import Domain, Integers, Interval
 from ...data.grids import Axis, Grid
-from ...errors import BadFile, BadParameter, NotAsked, NotEnoughData
+from ...errors import BadFile, BadParameter, NotEnoughData
 from ...estimate import Quantization
 from ...formats.checks import choice, fields, integer, required
 from ...garbled.arithmetic import MAX_BITS
@@ -29,11 +29,13 @@ from ...garbled.noise_registry import NOISES, best_noise, noise, noise_from_json
 from ...privacy import PrivacyClaim
 from ...randomness import Randomness
 from ...randomness.coins import Coins
-from ...statistics import Kernel, Statistic, TabulatedKernel
-from ..base import Answer, Protocol
+from ...statistics import Statistic
+from ..base import Answer, FirstRound, InPairs, Setting, Trust
+from ..shape import Prediction, Shape
 from .code import PairCode, pair_code
 from .counts import PairCounts
 from .matching import Pairs, match
+from .predict import candidates, predict
 
 PAIRS = "pairs"
 """The only stratum of a study of pairs: what is counted is pairs, not people."""
@@ -42,7 +44,7 @@ MATCHINGS = ("permutations", "disjoint", "classes")
 
 
 @dataclass(frozen=True)
-class Pairwise(Protocol):
+class Pairwise(InPairs, FirstRound):
     """Every person computes with ``pairs`` others, one in each round of pairing."""
 
     statistic: Statistic
@@ -55,8 +57,9 @@ class Pairwise(Protocol):
     noise: Noise
     name: ClassVar[str] = "pairwise"
     uses_coins: ClassVar[bool] = True
-    options: ClassVar[tuple[str, ...]] = ("pairs", "noise", "bits", "matching", "bins", "n")
+    options: ClassVar[tuple[str, ...]] = ("pairs", "noise", "bits", "matching", "bins")
     estimators: ClassVar[tuple[str, ...]] = ("mean",)
+    trust: ClassVar[Trust] = Trust.PARTNER
 
     def __post_init__(self) -> None:
         """Check that the parts fit together."""
@@ -78,20 +81,18 @@ class Pairwise(Protocol):
         bits: int = 32,
         matching: str | None = None,
         bins: int | None = None,
-        n: int | None = None,
     ) -> Pairwise:
         """Choose the noise of least variance where none is named; a value has at most ``bits`` bits."""
         statistic.check_domains(domains)
         integer("pairs", pairs, 1, MAX_PAIRS)
         integer("bits", bits, 1, MAX_BITS)
         counts: tuple[int, ...] = ()
-        if isinstance(statistic, (Kernel, TabulatedKernel)):
+        if statistic.from_table:
             counts = _bins(domains, bins)
-        elif bins is not None:
-            raise BadParameter("only a custom kernel has bins here; other kernels are computed on bits")
-        if isinstance(statistic, Kernel):
             axes = tuple(Axis(domain, count) for domain, count in zip(domains, counts, strict=True))
             statistic = statistic.tabulate(Grid(axes), "average")
+        elif bins is not None:
+            raise BadParameter("only a custom kernel has bins here; other kernels are computed on bits")
         code = pair_code(statistic, domains, bits, counts)
         way = matching or _matchings(statistic)[0]
         return cls(
@@ -147,10 +148,15 @@ class Pairwise(Protocol):
         """All pairs of so many people of each stratum, the first of whom has the index ``first``."""
         return match(coins, sizes, self.pairs, self.matching, first)
 
-    def randomize(
-        self, coins: Coins, stratum: int, first_index: int, columns: Sequence[Any], bits: Randomness
-    ) -> NDArray[Any]:
-        raise NotAsked("nobody answers a study of pairs alone: two people compute one report together")
+    def encode(self, columns: Sequence[Any], bits: Randomness) -> NDArray[np.uint64]:
+        return self.code.encode(columns, self.statistic.private_columns, bits)
+
+    @classmethod
+    def candidates(cls, setting: Setting) -> Iterable[dict[str, Any]]:
+        return candidates(setting)
+
+    def predict(self, shape: Shape, sizes: Mapping[str, int]) -> Prediction:
+        return predict(self, shape, sizes)
 
     def empty_counts(self, coins: Coins, stratum: int) -> PairCounts:
         """Counts by group and symbol."""

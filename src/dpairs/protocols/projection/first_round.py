@@ -2,7 +2,7 @@
 
 Two rounds, and each person acts in one. The first yields a rough distribution g; with it, the statistic
 becomes the mean of a function of one person's value (see `statistics.linear`), which the people of
-the second round send as one randomized bit (see `projection_bits`). Privacy is pure and local, and the
+the second round send as one randomized bit (see `second_round`). Privacy is pure and local, and the
 error hardly depends on the size of the domain. Ghazi, Kamath, Kumar, Manurangsi and Sealfon, "On computing
 pairwise statistics with local differential privacy" (NeurIPS 2023), show in another form, of three
 rounds, that interaction removes that dependence.
@@ -11,7 +11,7 @@ rounds, that interaction removes that dependence.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -21,30 +21,32 @@ from numpy.typing import NDArray
 from ...data.domains import Domain, Integers, Interval
 from ...data.grids import Grid
 from ...errors import BadFile, BadParameter, NotEnoughData, NotEstimable
-from ...formats.canonical import agreed
 from ...formats.checks import choice, fields, integer, real, required
+from ...mechanisms.optimize import optimize
 from ...privacy import PrivacyClaim, local_claim
 from ...randomness import Randomness
 from ...randomness.coins import Coins
-from ...statistics import Kernel, Statistic
-from ..base import Answer, Protocol
+from ...statistics import Statistic
+from ..base import Alone, Answer, FirstRound, Setting
 from ..counts import Counts
-from ..histogram import Histogram
+from ..fitted import HISTOGRAM_ROUGHNESS, TREE_ROUGHNESS, TREE_ROUGHNESS_PLANE
+from ..histogram.search import Search
 from ..rounds import BLOCK, asked_first, places_in_first
+from ..shape import Prediction, Shape
 from ..theory import MAX_PEOPLE
 from ..tree.leaves import Leaves, bits_of
-from .pilot import Pilot, PublicNoise, from_histogram
+from .pilot import PublicNoise
+from .pilot_histogram import PilotHistogram
 from .pilot_tree import GRID_BITS, PilotTree
+from .predict import candidates, predict
 from .reading import Earlier
-from .second_round import SecondRound, nominal
+from .second_round import SecondRound
 
 FEW_CELLS = 64
 """Up to so many cells the first round asks for the cell itself."""
 MANY_CELLS = 1024
 """The same for a kernel that only knows whether two people agree."""
 PILOTS = ("histogram", "tree")
-FEW_PEOPLE = 4
-"""Below so many people an estimate has no variance that could be known."""
 EXPECTED = 10**5
 """How many people a study is made for when it is not said."""
 MAX_USUAL = 32
@@ -54,13 +56,13 @@ LEAST_SHARE, LARGEST_SHARE = 4, 24
 
 
 @dataclass(frozen=True)
-class Projection(Protocol):
+class Projection(Alone, FirstRound):
     """The first round: ``share`` of every 64 people answer ``pilot``."""
 
     statistic: Statistic
     domains: tuple[Domain, ...]
     share: int
-    pilot: Histogram | PilotTree
+    pilot: PilotHistogram | PilotTree
     name: ClassVar[str] = "projection"
     rounds: ClassVar[int] = 2
     uses_coins: ClassVar[bool] = True
@@ -71,7 +73,7 @@ class Projection(Protocol):
         "n",
         "mechanism",
         "prior",
-        "progress",
+        "search",
     )
     estimators: ClassVar[tuple[str, ...]] = ("pilot",)
 
@@ -92,11 +94,11 @@ class Projection(Protocol):
         n: int | None = None,
         mechanism: str | None = None,
         prior: Sequence[float] | None = None,
-        progress: Callable[[int], None] | None = None,
+        search: Search = optimize,
     ) -> Projection:
         """Choose what the first round asks, and how many people it asks.
 
-        ``mechanism`` (with ``prior`` and ``progress``) is a histogram pilot's, as `Histogram.create` has
+        ``mechanism`` (with ``prior`` and ``search``) is a histogram pilot's, as `Histogram.create` has
         it.
         """
         statistic.check_domains(domains)
@@ -105,7 +107,7 @@ class Projection(Protocol):
         if kind == "histogram":
             if bins is None and len(domains) == 1 and isinstance(domains[0], Integers):
                 bins = domains[0].size
-            asked = Histogram.create(
+            asked = PilotHistogram.create(
                 statistic,
                 domains,
                 epsilon,
@@ -113,9 +115,9 @@ class Projection(Protocol):
                 n=expected,
                 mechanism=mechanism or "projective",
                 prior=prior,
-                progress=progress,
+                search=search,
             )
-            roughness = 0.25 * asked.grid.cells
+            roughness = HISTOGRAM_ROUGHNESS * asked.grid.cells
             share = _share(pilot_fraction, expected, epsilon, roughness)
             return cls(asked.statistic, domains, share, asked)
         if mechanism is not None or prior is not None:
@@ -123,10 +125,10 @@ class Projection(Protocol):
                 "the first round asks about a tree here; only pilot='histogram' has a mechanism"
             )
         bits = _bits(statistic, domains, bins)
-        if isinstance(statistic, Kernel):
+        if statistic.from_table:
             leaves = Leaves(statistic.cell_domains(domains), bits)
             statistic = statistic.tabulate(Grid(tuple(map(leaves.axis, range(len(bits))))), "average")
-        roughness = sum(bits) * (1.0 if len(domains) == 1 else 1.5)
+        roughness = sum(bits) * (TREE_ROUGHNESS if len(domains) == 1 else TREE_ROUGHNESS_PLANE)
         share = _share(pilot_fraction, expected, epsilon, roughness)
         return cls(statistic, domains, share, PilotTree.over(statistic, domains, epsilon, bits, share))
 
@@ -143,9 +145,9 @@ class Projection(Protocol):
         if spec["round"] != 1 or not isinstance(spec["pilot"], Mapping):
             raise BadFile(f"protocol {cls.name!r} has rounds 1 and 2, and a first round has a pilot")
         share = integer("share", spec["share"], 1, BLOCK - 1)
-        if spec["pilot"].get("name") == Histogram.name:
-            return cls(statistic, domains, share, Histogram.from_json(statistic, domains, spec["pilot"]))
-        choice("pilot", spec["pilot"].get("name"), (Histogram.name, PilotTree.name))
+        if spec["pilot"].get("name") == PilotHistogram.name:
+            return cls(statistic, domains, share, PilotHistogram.from_json(statistic, domains, spec["pilot"]))
+        choice("pilot", spec["pilot"].get("name"), (PilotHistogram.name, PilotTree.name))
         return cls(statistic, domains, share, PilotTree.read(statistic, domains, spec["pilot"], share))
 
     def to_json(self) -> dict[str, Any]:
@@ -175,44 +177,44 @@ class Projection(Protocol):
     def empty_counts(self, coins: Coins, stratum: int) -> Counts:
         return self.pilot.empty_counts(coins, stratum)
 
+    @classmethod
+    def candidates(cls, setting: Setting) -> Iterable[dict[str, Any]]:
+        return candidates(setting)
+
+    def predict(self, shape: Shape, sizes: Mapping[str, int]) -> Prediction:
+        return predict(self, shape, sizes)
+
+    def crowd(self, people: int) -> int:
+        return people * min(self.share, BLOCK - self.share) // BLOCK
+
     def estimate(self, counts: Mapping[str, Any], estimator: str) -> Answer:
         """What the first round says alone."""
-        return self.pilot.estimate(counts, self.pilot.estimators[0])
+        answer = self.pilot.own_answer(counts)
+        if answer is None:
+            raise NotEstimable(
+                "this is the tally of a first round, which gives a pilot and no answer of its own: "
+                "make the second round with Study.next"
+            )
+        return answer
 
     def next_round(
         self, study_id: str, coins: Coins, counts: Mapping[str, Any], epsilon: float
     ) -> SecondRound:
         """The second round: the pilot's function for each stratum, and how far it may be off."""
-        people = {stratum: int(each.people) for stratum, each in counts.items()}
+        people = {stratum: int(table.people) for stratum, table in counts.items()}
         for stratum, number in people.items():
             if number == 0:
                 whose = "" if len(people) == 1 else f" of the {stratum} class"
                 raise NotEnoughData(f"nobody{whose} answered in the first round, so there is no pilot")
-        pilot = self._pilot(counts, PublicNoise(coins))
         return SecondRound.of(
             self.statistic,
             self.domains,
-            pilot,
-            Earlier(study_id, self.share, people, self._alone(counts, people)),
+            self.pilot.pilot(counts, PublicNoise(coins)),
+            Earlier(study_id, self.share),
             epsilon,
+            people,
+            self.pilot.own_estimate(counts),
         )
-
-    def _pilot(self, counts: Mapping[str, Any], noise: PublicNoise) -> Pilot:
-        if isinstance(self.pilot, Histogram):
-            return from_histogram(self.pilot, counts, noise)
-        return self.pilot.pilot(counts, noise)
-
-    def _alone(self, counts: Mapping[str, Any], people: Mapping[str, int]) -> tuple[float, float] | None:
-        """The first round's own unbiased estimate and its variance, in the unit of the second's."""
-        if not isinstance(self.pilot, Histogram) or min(people.values()) < FEW_PEOPLE:
-            return None
-        try:
-            value, variance = self.pilot.in_unit(counts, nominal(self.statistic))
-        except (NotEstimable, NotEnoughData):
-            return None
-        if not (math.isfinite(value) and 0 < variance < math.inf):
-            return None
-        return agreed(value), agreed(variance)
 
     def privacy(self, epsilon_asked: float) -> PrivacyClaim:
         """Pure epsilon-LDP in two rounds, of which each person acts in one."""
@@ -248,7 +250,7 @@ def _bits(statistic: Statistic, domains: tuple[Domain, ...], bins: Any) -> tuple
 
 
 def _usual_bits(statistic: Statistic, domains: int) -> int:
-    if isinstance(statistic, Kernel):
+    if statistic.from_table:
         return 8 // domains
     if domains > 1:
         return GRID_BITS // 2
@@ -273,7 +275,7 @@ def _share(fraction: float | None, n: int, epsilon: float, roughness: float) -> 
     """The people of every 64 that the first round asks: as asked, or of least predicted error.
 
     With c = (e^eps + 1) / (e^eps - 1) and N people, the second round's standard error is about c / 2 over
-    sqrt(N (1 - f)) of the function's range, and the second-order rest about c^2 over N f, times a
+    sqrt(N (1 - f)) of the function's range, and the second-order remainder about c^2 over N f, times a
     roughness that was measured for each kind of pilot.
     """
     if fraction is not None:

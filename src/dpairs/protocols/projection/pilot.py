@@ -8,20 +8,14 @@ so everybody who has the tally gets the same second round from it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...data.domains import Integers, Interval
-from ...data.grids import Axis, CutAxis, Grid
-from ...randomness.coins import WORDS_IN_BLOCK, Coins
-from ..counts import DenseCounts
-from ..histogram import Histogram
+from ...data.grids import Grid
+from ...randomness.coins import WORDS_IN_BLOCK, Coins, Purpose
 
-IMAGINED = 5
-"""The purpose of the coins of imagined rounds."""
 REPLICATES = 32
 Vector = NDArray[np.float64]
 Masses = dict[str, Vector]
@@ -50,7 +44,7 @@ class PublicNoise:
     def normals(self, count: int) -> Vector:
         """The next ``count`` numbers, by Box and Muller's transform of public words."""
         blocks = -(-count // WORDS_IN_BLOCK)
-        words = self.coins.words(IMAGINED, 0, self.used, blocks).reshape(-1)
+        words = self.coins.words(Purpose.IMAGINED, 0, self.used, blocks).reshape(-1)
         self.used += blocks
         uniform = ((words >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53
         radius, angle = np.sqrt(-2 * np.log(uniform[0::2])), 2 * np.pi * uniform[1::2]
@@ -58,7 +52,7 @@ class PublicNoise:
 
 
 def on_simplex(estimates: Vector) -> Vector:
-    """The nearest distribution: what is below a common level becomes 0, the rest is lowered by it.
+    """The nearest distribution: what is below a common level becomes 0, what is above is lowered by it.
 
     >>> on_simplex(np.array([0.7, 0.6, -0.3])).round(2).tolist()
     [0.55, 0.45, 0.0]
@@ -68,40 +62,3 @@ def on_simplex(estimates: Vector) -> Vector:
     last = np.flatnonzero(descending > levels)[-1]
     nearest: Vector = np.maximum(estimates - levels[last], 0.0)
     return nearest
-
-
-def from_histogram(histogram: Histogram, counts: Mapping[str, DenseCounts], noise: PublicNoise) -> Pilot:
-    """The pilot of a histogram round: its unbiased cell estimates, made a distribution."""
-    mechanism = histogram.mechanism
-
-    def read(reports: Vector) -> Vector:
-        return on_simplex(reports @ mechanism.decoder / reports.sum())
-
-    def imagine(masses: Vector, people: int) -> Vector:
-        expected = masses @ mechanism.channel
-        # Counts of a multinomial, by their normal approximation.
-        error = np.sqrt(expected / people) * noise.normals(expected.size)
-        return read(people * np.maximum(expected + error - expected * error.sum(), 0.0))
-
-    masses = {stratum: read(each.array.astype(np.float64)) for stratum, each in counts.items()}
-    imagined = [
-        {stratum: imagine(masses[stratum], each.people) for stratum, each in counts.items()}
-        for _ in range(REPLICATES)
-    ]
-    return Pilot(_cut(histogram.grid), masses, imagined)
-
-
-def _cut(grid: Grid) -> Grid:
-    """The same cells, between edges that a function can be read between."""
-    axes: list[Axis] = []
-    for axis in grid.axes:
-        if isinstance(axis.domain, Interval):
-            low = axis.geometry[0]
-            axes.append(CutAxis.at(axis.domain, [*low.tolist(), axis.domain.high]))
-        elif isinstance(axis.domain, Integers):
-            points = axis.geometry[2]
-            starts = np.cumsum(points) - points
-            axes.append(CutAxis.at(axis.domain, [*map(int, starts.tolist()), axis.domain.size]))
-        else:
-            axes.append(axis)
-    return Grid(tuple(axes))

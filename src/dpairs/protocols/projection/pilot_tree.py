@@ -18,20 +18,21 @@ from numpy.typing import NDArray
 
 from ...data.domains import Domain, Integers, Interval
 from ...data.grids import Grid
-from ...errors import BadFile, BadParameter, NotEstimable
+from ...errors import BadFile, BadParameter
 from ...formats.checks import fields, integer, required
 from ...mechanisms import KaryResponse
 from ...randomness.coins import Coins
 from ...statistics import Statistic
-from ..base import Answer
 from ..rounds import place_in_first
+from ..shape import Shape
+from ..tree.answers import MAX_DEPTH, TreeAnswers, responses_from_json
 from ..tree.counts import TreeCounts
 from ..tree.estimate import Evidence
 from ..tree.leaves import Leaves, bits_of
 from ..tree.parities import best_parities
-from ..tree.protocol import MAX_DEPTH, Tree, responses_from_json
 from .pilot import REPLICATES, Masses, Pilot, PublicNoise
 from .pilot_descent import MAX_CUTS, Descent, explore
+from .predict import tree_remainder
 
 DEEP_BITS = 14
 """From so many bits on, a leaf that many people share is taken for one value."""
@@ -40,7 +41,7 @@ GRID_BITS = 10
 
 
 @dataclass(frozen=True)
-class PilotTree(Tree):
+class PilotTree(TreeAnswers):
     """A tree over all private columns, asked of the people of the first round."""
 
     bits: tuple[int, ...] = ()
@@ -116,12 +117,17 @@ class PilotTree(Tree):
         # Levels are dealt out evenly among those who are asked, so they need numbers without gaps.
         return super()._assigned(coins, stratum, place_in_first(coins, stratum, first, self.share), count)
 
-    def estimate(self, counts: Mapping[str, TreeCounts], estimator: str) -> Answer:
-        """A tree alone gives no answer, only a pilot."""
-        raise NotEstimable(
-            "this is the tally of a first round, which gives a pilot and no answer of its own: "
-            "make the second round with Study.next"
-        )
+    def own_answer(self, counts: Mapping[str, TreeCounts]) -> None:
+        """None: a tree alone gives a pilot, and no answer."""
+
+    def own_estimate(self, counts: Mapping[str, TreeCounts]) -> None:
+        """None, likewise."""
+
+    def predict_remainder(self, shape: Shape, pilots: Mapping[str, float], extent: float) -> float:
+        return tree_remainder(self, shape, pilots, extent)
+
+    def predict_alone(self, shape: Shape, pilots: Mapping[str, float]) -> None:
+        """None, likewise."""
 
     @cached_property
     def cells(self) -> Grid:

@@ -2,14 +2,13 @@
 
 A person evaluates the pilot's function at the exact value, maps its range to [0, 1] and sends a bit
 whose mean is that number; where several symbols are better than one bit, a symbol. The mean over people,
-less the function's mean over the pilot, corrects the pilot's value to second order.
+less the function's mean over the pilot, corrects the pilot's value to second order (see `analysis`).
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -18,97 +17,46 @@ from numpy.typing import NDArray
 
 from ...data.domains import Domain
 from ...data.grids import CutAxis, Grid
-from ...errors import BadFile, BadParameter, NotEnoughData, NotEstimable
-from ...estimate import Quantization
-from ...formats.canonical import agreed, big_integer
+from ...errors import NotEstimable
+from ...formats.canonical import big_integer
 from ...formats.checks import fields, required
 from ...mechanisms import ScalarResponse, scalar_from_json, scalar_response
 from ...privacy import PrivacyClaim, local_claim
 from ...randomness import Randomness
 from ...randomness.coins import Coins
-from ...statistics import Linear, Statistic, TabulatedKernel
+from ...statistics import Statistic
 from ...statistics.influence import Influence
+from ...statistics.linear import nominal
 from ...statistics.vertices import Vertices, cell_means
-from ..base import Answer, Protocol
+from ..base import Alone, Answer
 from ..counts import DenseCounts
 from ..rounds import asked_first
-from .pilot import Masses, Pilot
-from .reading import Earlier, by_stratum, read_earlier, read_grid, read_number, read_variance
+from .analysis import Analysis
+from .pilot import Pilot
+from .reading import Earlier, by_stratum, read_earlier, read_grid
+from .remainder import remainder_of
 
-UNEVEN, UNEVEN_LINE = 0.15, 0.37
-"""How far pairs within one part are from even, as a share of the most; and on one column how much further for
-each share of pairs that lie within one part. Measured on normal populations."""
-FAR_APART, ALL_TOGETHER = 0.1, 1.5
-"""The same where nearly all pairs lie in one part, and the pilot says nothing about them."""
-SMOOTH, SMOOTH_PLANE = 6.0, 37.0
-"""How much more than imagined the rest varies when the pilot is poor: measured likewise."""
-_FIELDS = (
-    "round",
-    "first",
-    "mechanism",
-    "edges",
-    "functions",
-    "forms",
-    "value",
-    "means",
-    "spreads",
-    "rest",
-    "doubt",
-)
-
-
-@dataclass(frozen=True)
-class Rest:
-    """The second-order rest: what it is on average, and its variance."""
-
-    mean: float
-    variance: float
+_FIELDS = ("round", "first", "mechanism", "edges", "functions")
 
 
 @dataclass(frozen=True, eq=False)
-class SecondRound(Protocol):
-    """The second round of a study."""
+class SecondRound(Alone):
+    """The second round of a study; ``analysis`` is the analyst's, and no part of the study's file."""
 
     statistic: Statistic
     domains: tuple[Domain, ...]
     earlier_round: Earlier
     mechanism: ScalarResponse
     influences: dict[str, Influence]
-    forms: tuple[float, ...]
-    """The forms at the pilot."""
-    value: float
-    """The statistic at the pilot, in the unit of the functions."""
-    means: dict[str, float]
-    """Each function's mean over the pilot, as a share of its range."""
-    spreads: dict[str, float]
-    """Each function's variance over the pilot, likewise."""
-    rest: Rest
-    doubt: float
-    """How far a kernel that is known only on cells can lie from its table, averaged over the pilot."""
+    analysis: Analysis | None = None
     name: ClassVar[str] = "projection"
     round: ClassVar[int] = 2
     rounds: ClassVar[int] = 2
     uses_coins: ClassVar[bool] = True
-    options: ClassVar[tuple[str, ...]] = ()
     estimators: ClassVar[tuple[str, ...]] = ("combined", "second-round")
 
     def __post_init__(self) -> None:
-        """Check that the parts fit together."""
         self.statistic.check_domains(self.domains)
-        if len(self.forms) != self.statistic.form_count:
-            raise BadParameter(
-                f"{self.statistic.name} has {self.statistic.form_count} form(s), not {len(self.forms)}"
-            )
-        if len(self.forms) > 1:
-            try:
-                self.statistic.finish(np.array(self.forms), nominal(self.statistic))
-            except NotEstimable as error:
-                raise BadParameter(f"the pilot's forms give no value: {error}") from None
-
-    @classmethod
-    def create(cls, *given: Any, **options: Any) -> Protocol:
-        """A second round follows a first: see `Study.next`."""
-        raise TypeError("a second round is made by Study.next")
 
     @classmethod
     def of(
@@ -118,53 +66,31 @@ class SecondRound(Protocol):
         pilot: Pilot,
         earlier: Earlier,
         epsilon: float,
+        people: dict[str, int],
+        alone: tuple[float, float] | None,
     ) -> SecondRound:
         """Linearize the statistic at the pilot, and imagine how far that may be off."""
         linearizer = statistic.linearizer(pilot.grid)
-        many = nominal(statistic)
-        linear = linearizer.at(pilot.masses, many)
+        linear = linearizer.at(pilot.masses, nominal(statistic))
         influences = {
             name: Influence.of(pilot.grid, _level(pilot, values)) for name, values in linear.functions.items()
         }
-        cells = {name: influence.cells for name, influence in influences.items()}
-        means = {name: float(cells[name] @ masses) for name, masses in pilot.masses.items()}
-        spreads = {
-            name: max(float(cells[name] ** 2 @ masses) - means[name] ** 2, 0.0)
-            for name, masses in pilot.masses.items()
-        }
+        extents = {name: high - low for name, (_, (low, high)) in influences.items()}
+        half_range = max(extents.values()) / (4 if len(extents) == 1 else 2)
+        remainder = remainder_of(statistic, linearizer, linear, pilot, half_range)
+        analysis = Analysis.of(statistic, pilot, linear, influences, remainder, people, alone)
         # Strata count by what they add to the variance: the square of their range over their people.
-        scales = {
-            name: (each.high - each.low) ** 2 / earlier.people[name] for name, each in influences.items()
-        }
+        scales = {name: extent**2 / people[name] for name, extent in extents.items()}
         total = sum(scales.values()) or 1.0
         weights = np.concatenate([pilot.masses[name] * (scales[name] / total) for name in influences])
-        mechanism = scalar_response(epsilon, np.concatenate(list(cells.values())), weights)
-        imagined = []
-        for masses in pilot.imagined:
-            try:
-                imagined.append(_rest(linear, pilot, linearizer.at(masses, many), masses))
-            except NotEstimable:
-                # An imagined pilot at which a ratio has no value tells only that the pilot is poor.
-                continue
-        if len(imagined) < len(pilot.imagined) / 2:
-            raise NotEstimable("the first round is too noisy for a pilot: more people are needed in it")
-        extent = max(each.high - each.low for each in influences.values()) / (
-            2 if len(influences) == 1 else 1
-        )
-        rest = _allowed(statistic, pilot, imagined, extent / 2)
-        # Digits that processors agree on, so that the same tally gives the same study on all of them.
+        cells = np.concatenate([influence.cells for influence, _ in influences.values()])
         return cls(
             statistic.described(),
             domains,
             earlier,
-            mechanism,
-            influences,
-            tuple(map(agreed, linear.forms.tolist())),
-            agreed(linear.value),
-            {name: agreed(each) for name, each in means.items()},
-            {name: agreed(each) for name, each in spreads.items()},
-            Rest(agreed(rest.mean), agreed(rest.variance)),
-            agreed(_doubt(statistic, pilot)),
+            scalar_response(epsilon, cells, weights),
+            {name: influence for name, (influence, _) in influences.items()},
+            analysis.checked(statistic),
         )
 
     @classmethod
@@ -175,39 +101,20 @@ class SecondRound(Protocol):
         fields(what, spec, ("name", *_FIELDS))
         required(what, spec, _FIELDS)
         grid = read_grid(statistic, domains, spec["edges"])
-        functions, means, spreads = (
-            by_stratum(statistic, each, spec[each]) for each in ("functions", "means", "spreads")
-        )
-        if not isinstance(spec["forms"], list) or not spec["forms"]:
-            raise BadFile(f"{what} needs the forms at the pilot")
-        rest = spec["rest"]
-        if not isinstance(rest, list) or len(rest) != 2:
-            raise BadFile(f"{what} needs the mean and the variance of the rest")
+        functions = by_stratum(statistic, "functions", spec["functions"])
         return cls(
             statistic,
             domains,
-            read_earlier(statistic, spec["first"]),
+            read_earlier(spec["first"]),
             scalar_from_json(spec["mechanism"]),
             {name: Influence.from_json(grid, each) for name, each in functions.items()},
-            tuple(read_number("form", each) for each in spec["forms"]),
-            read_number("value", spec["value"]),
-            {name: read_number("mean", each) for name, each in means.items()},
-            {name: read_variance("spread", each) for name, each in spreads.items()},
-            Rest(read_number("rest", rest[0]), read_variance("rest's variance", rest[1])),
-            read_variance("doubt", spec["doubt"]),
         )
 
     def to_json(self) -> dict[str, Any]:
-        first = self.earlier_round
         return {
             "name": self.name,
             "round": 2,
-            "first": {
-                "study": first.study_id,
-                "share": first.share,
-                "people": first.people,
-                "alone": None if first.alone is None else list(first.alone),
-            },
+            "first": {"study": self.earlier_round.study_id, "share": self.earlier_round.share},
             "mechanism": self.mechanism.to_json(),
             "edges": [
                 [big_integer(edge) if isinstance(edge, int) else edge for edge in axis.edges]
@@ -216,13 +123,13 @@ class SecondRound(Protocol):
                 for axis in self._grid.axes
             ],
             "functions": {name: influence.to_json() for name, influence in self.influences.items()},
-            "forms": list(self.forms),
-            "value": self.value,
-            "means": self.means,
-            "spreads": self.spreads,
-            "rest": [self.rest.mean, self.rest.variance],
-            "doubt": self.doubt,
         }
+
+    def analysis_to_json(self) -> dict[str, Any] | None:
+        return None if self.analysis is None else self.analysis.to_json()
+
+    def with_analysis(self, spec: Any) -> SecondRound:
+        return replace(self, analysis=Analysis.from_json(self.statistic, spec))
 
     @property
     def _grid(self) -> Grid:
@@ -243,8 +150,16 @@ class SecondRound(Protocol):
 
     @property
     def earlier(self) -> Mapping[str, int]:
-        """The people of the first round."""
-        return self.earlier_round.people
+        return self._known.people
+
+    @property
+    def _known(self) -> Analysis:
+        if self.analysis is None:
+            raise NotEstimable(
+                "this is the participants' file of a second round: an estimate also needs the analyst's, "
+                "which Study.next makes from the first round's tally"
+            )
+        return self.analysis
 
     @cached_property
     def _first_coins(self) -> Coins:
@@ -266,67 +181,13 @@ class SecondRound(Protocol):
         return DenseCounts(self.symbols)
 
     def estimate(self, counts: Mapping[str, DenseCounts], estimator: str) -> Answer:
-        """The pilot's value, corrected by the mean of the functions."""
-        value, variance, sampling = self.value + self.rest.mean, self.rest.variance, 0.0
-        decode = self.mechanism.decode
-        for stratum, each in counts.items():
-            people = each.people
-            if people < 2:
-                whose = "" if len(counts) == 1 else f" of the {stratum} class"
-                raise NotEnoughData(f"fewer than 2 people{whose} answered in the second round")
-            influence = self.influences[stratum]
-            extent = influence.high - influence.low
-            shares = each.array / people
-            mean = float(shares @ decode)
-            value += extent * (mean - self.means[stratum])
-            variance += extent**2 * max(float(shares @ decode**2) - mean**2, 0.0) / (people - 1)
-            # Of the people who took part in either round, their own choice is known, not random.
-            sampling += extent**2 * self.spreads[stratum] / (people + self.earlier[stratum])
-        alone = self.earlier_round.alone
-        if alone is not None and estimator == "combined":
-            weight = variance / (variance + alone[1])
-            value += weight * (alone[0] - value)
-            variance *= 1 - weight
-        return self._finished(value, variance, max(variance - sampling, 0.0), counts)
-
-    def _finished(
-        self, value: float, population: float, sample: float, counts: Mapping[str, DenseCounts]
-    ) -> Answer:
-        """From the unit of the functions to the statistic's own."""
-        sizes = {stratum: each.people + self.earlier[stratum] for stratum, each in counts.items()}
-        details: dict[str, float] = {}
-        if len(self.forms) == 1:
-            forms = np.array([value])
-            finished = self.statistic.finish(forms, sizes)
-            final, scale = finished.value, abs(float(finished.gradient[0]))
-            details = self.statistic.details(
-                forms, sizes, lambda gradient: abs(float(gradient[0])) * math.sqrt(population)
-            )
-        else:
-            # People enter a ratio only as a common factor of value and gradient.
-            forms = np.array(self.forms)
-            here, there = (self.statistic.finish(forms, each) for each in (sizes, nominal(self.statistic)))
-            largest = int(np.argmax(np.abs(there.gradient)))
-            scale = abs(float(here.gradient[largest] / there.gradient[largest]))
-            final = here.value + scale * (value - self.value)
-        return Answer(
-            final,
-            scale * math.sqrt(population),
-            scale * math.sqrt(sample),
-            Quantization(None if self.doubt else 0.0, self.doubt, self.doubt * self.doubt),
-            details,
-        )
+        return self._known.estimate(self.statistic, self.mechanism, counts, estimator == "combined")
 
     def privacy(self, epsilon_asked: float) -> PrivacyClaim:
         """Pure epsilon-LDP in two rounds, of which each person acts in one."""
         theorem = f"exact ratio of the {self.mechanism.name} probabilities, integers out of 2^64"
         columns = self.statistic.private_columns
         return local_claim(self.epsilon, epsilon_asked, 0.0, columns, theorem, self.rounds)
-
-
-def nominal(statistic: Statistic) -> dict[str, int]:
-    """People of each stratum that functions are made for: their number enters only as a common factor."""
-    return dict.fromkeys(statistic.strata, 1_000_000)
 
 
 def _level(pilot: Pilot, values: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -340,38 +201,3 @@ def _level(pilot: Pilot, values: NDArray[np.float64]) -> NDArray[np.float64]:
     vertices = Vertices(pilot.grid.axes[0])
     means = cell_means(pilot.grid, values)
     return np.where(pilot.single[vertices.bins], means[vertices.bins], values)
-
-
-def _rest(linear: Linear, pilot: Pilot, other: Linear, masses: Masses) -> float:
-    """What the derivative at another pilot misses, if this pilot is the truth."""
-    seen = other.value
-    for stratum, function in other.functions.items():
-        means = cell_means(pilot.grid, function)
-        seen += float(means @ (pilot.masses[stratum] - masses[stratum]))
-    return linear.value - seen
-
-
-def _allowed(statistic: Statistic, pilot: Pilot, imagined: list[float], half_range: float) -> Rest:
-    """The rest that imagined rounds show, with allowances for what they do not show."""
-    mean, variance = float(np.mean(imagined)), float(np.var(imagined, ddof=1))
-    plane = len(statistic.domain_columns) > 1
-    if half_range > 0:
-        # Imagined rounds start from a pilot that is smoother than the truth, which matters in the plane;
-        # those of a ratio on one column vary enough as they are.
-        smooth = SMOOTH_PLANE if plane else SMOOTH if statistic.form_count == 1 else 0.0
-        variance *= 1 + smooth * math.sqrt(variance) / half_range
-    if statistic.needs != "numeric":
-        # A kernel that jumps may do anything to a pair within one part.
-        apart = FAR_APART if plane else 4 * FAR_APART
-        line = len(pilot.grid.axes) == 1
-        further = UNEVEN_LINE * pilot.uneven if line else ALL_TOGETHER * max(pilot.uneven - apart, 0.0)
-        within = UNEVEN + further
-        variance += (pilot.uneven * within * half_range) ** 2
-    return Rest(mean, variance)
-
-
-def _doubt(statistic: Statistic, pilot: Pilot) -> float:
-    if not isinstance(statistic, TabulatedKernel):
-        return 0.0
-    (masses,) = pilot.masses.values()
-    return float(masses @ statistic.spread @ masses)

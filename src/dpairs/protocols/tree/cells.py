@@ -10,9 +10,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ...randomness.coins import WORDS_IN_BLOCK, Coins
+from ...randomness.coins import WORDS_IN_BLOCK, Coins, Purpose
 from ..counts import Cells
-from .coins import LEVEL
 
 MAX_DEPTH = 61
 """Deeper trees have codes of 2^63 and more, which the files' numbers do not hold."""
@@ -57,6 +56,6 @@ def even_levels_at(coins: Coins, stratum: int, indices: NDArray[np.int64], depth
     blocks = -(-depth // WORDS_IN_BLOCK)
     group, place = np.divmod(indices, depth)
     counters = (group[:, None] * blocks + np.arange(blocks)).reshape(-1)
-    words = coins.words_at(LEVEL, stratum, counters).reshape(indices.size, blocks * WORDS_IN_BLOCK)
+    words = coins.words_at(Purpose.LEVEL, stratum, counters).reshape(indices.size, blocks * WORDS_IN_BLOCK)
     order = np.argsort(words[:, :depth], axis=1, kind="stable")
     return order[np.arange(indices.size), place] + 1

@@ -5,10 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ...randomness.coins import WORDS_IN_BLOCK, Coins, below
+from ...randomness.coins import WORDS_IN_BLOCK, Coins, Purpose, below
 
-ROW, LEVEL, EVERY_ROW, MORE_ROWS = 0, 1, 2, 3
-"""Purposes of coins."""
 ROWS = ("others", "all")
 """Row 0 is +1 everywhere and says only how many people there are, which is known: "others" leaves it out."""
 
@@ -21,7 +19,7 @@ def even_levels(coins: Coins, stratum: int, first: int, count: int, depth: int) 
     """
     blocks = -(-depth // WORDS_IN_BLOCK)
     start, end = first // depth, -(-(first + count) // depth)
-    words = coins.words(LEVEL, stratum, start * blocks, (end - start) * blocks)
+    words = coins.words(Purpose.LEVEL, stratum, start * blocks, (end - start) * blocks)
     order = np.argsort(words.reshape(end - start, blocks * WORDS_IN_BLOCK)[:, :depth], axis=1, kind="stable")
     levels = order.reshape(-1) + 1
     return levels[first - start * depth :][:count]
@@ -49,7 +47,7 @@ def every_row(
 ) -> NDArray[np.uint64]:
     """A row of every level for each index: an array of ``count`` rows and ``depth`` columns."""
     blocks = -(-depth // WORDS_IN_BLOCK)
-    words = coins.words(EVERY_ROW, stratum, first * blocks, count * blocks)
+    words = coins.words(Purpose.EVERY_ROW, stratum, first * blocks, count * blocks)
     return row(words.reshape(count, blocks * WORDS_IN_BLOCK)[:, :depth], np.arange(1, depth + 1), rows)
 
 

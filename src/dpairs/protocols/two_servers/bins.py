@@ -12,7 +12,7 @@ from ...data.domains import Categories, Domain, Integers, Interval, Levels
 from ...data.grids import MAX_BINS, Grid
 from ...errors import BadParameter, NotEstimable
 from ...formats.checks import integer
-from ...statistics import Kernel, Statistic
+from ...statistics import Statistic
 from ...statistics.kernel import MAX_TABLE_CELLS
 from .budget import LAPLACE
 from .sampling import coarse_grid
@@ -67,7 +67,7 @@ def _bins(
     others = math.prod(other.size for other in domains if isinstance(other, (Levels, Categories)))
     cut = sum(isinstance(other, (Interval, Integers)) for other in domains)
     labels = math.prod(other.size for other in statistic.cell_domains(domains)[len(domains) :])
-    room = MAX_TABLE_CELLS if isinstance(statistic, Kernel) else MAX_BINS
+    room = MAX_TABLE_CELLS if statistic.from_table else MAX_BINS
     most = min(size, max(2, math.floor((room / (others * labels)) ** (1 / cut) + 1e-9)))
     if counted is not None:
         # Noise of counts grows like sqrt(bins) / (n epsilon), binning falls like 1 / bins^2.

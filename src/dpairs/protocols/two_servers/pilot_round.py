@@ -24,9 +24,10 @@ from ...formats.checks import fields, integer, real, required
 from ...privacy import PrivacyClaim
 from ...randomness import Randomness, SystemRandomness
 from ...randomness.coins import Coins
-from ...statistics import Kernel, Statistic
+from ...statistics import Statistic
 from ..base import Answer
 from ..projection.pilot import REPLICATES, Pilot, PublicNoise, on_simplex
+from ..projection.pilot_histogram import cut_cells
 from .bins import chosen_bins
 from .budget import LAPLACE, Budget, Query
 from .claim import two_servers_claim
@@ -54,7 +55,6 @@ class PilotRound(Shared):
     budget: Budget
     name: ClassVar[str] = "two_servers"
     rounds: ClassVar[int] = 2
-    options: ClassVar[tuple[str, ...]] = ()
     estimators: ClassVar[tuple[str, ...]] = ("pilot",)
 
     @classmethod
@@ -79,7 +79,7 @@ class PilotRound(Shared):
         statistic.check_domains(domains)
         share = real("split", split)
         chosen = chosen_bins(statistic, domains, bins, n, epsilon * share)
-        if isinstance(statistic, Kernel):
+        if statistic.from_table:
             statistic = statistic.tabulate(_grid(statistic, domains, chosen), "average")
         return cls(statistic, domains, chosen, share, Budget(noise, epsilon, delta))
 
@@ -169,8 +169,8 @@ class PilotRound(Shared):
             }
             for _ in range(REPLICATES)
         ]
-        pilot = Pilot(self.grid, masses, imagined)
-        return SumRound.of(self.statistic, self.domains, pilot, study_id, self.split, self.budget)
+        pilot = Pilot(cut_cells(self.grid), masses, imagined)
+        return SumRound.of(self.statistic, self.domains, pilot, study_id, self.split, self.budget, sizes)
 
     @property
     def epsilon(self) -> float:

@@ -22,7 +22,7 @@ from ...errors import BadFile, BadParameter, NotEnoughData
 from ...formats.checks import choice, fields, integer, real, required
 from ...privacy import PrivacyClaim
 from ...randomness import Randomness, SystemRandomness
-from ...statistics import Kernel, Statistic
+from ...statistics import Statistic
 from ..base import Answer
 from .answer import Measured, from_counts
 from .bins import WHOLE, chosen_bins, form_weights
@@ -90,7 +90,7 @@ class TwoServers(Shared):
         budget = Budget(noise, epsilon, delta)
         counted = release == COUNTS
         chosen = chosen_bins(statistic, domains, bins, n, epsilon if counted else None)
-        if isinstance(statistic, Kernel):
+        if statistic.from_table:
             statistic = statistic.tabulate(_grid(statistic, domains, chosen), "average")
         share = 0.0 if counted else _share(split)
         weights = (WHOLE,) if counted else form_weights(statistic, _grid(statistic, domains, chosen), noise)

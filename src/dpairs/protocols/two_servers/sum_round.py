@@ -7,9 +7,8 @@ by imagining the pilot's noise again.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -19,19 +18,19 @@ from numpy.typing import NDArray
 
 from ...data.domains import Domain
 from ...data.grids import CutAxis, Grid
-from ...errors import BadFile, BadParameter, NotEnoughData, NotEstimable
-from ...estimate import Quantization
-from ...formats.canonical import agreed, big_integer
+from ...errors import BadFile, BadParameter, NotEnoughData
+from ...formats.canonical import big_integer
 from ...formats.checks import fields, real, required, text
 from ...privacy import PrivacyClaim
 from ...randomness import Randomness
 from ...statistics import Statistic
 from ...statistics.influence import STEPS, Influence
-from ...statistics.vertices import cell_means
+from ...statistics.linear import nominal
 from ..base import Answer
-from ..projection.pilot import Pilot, _cut
-from ..projection.reading import by_stratum, read_grid, read_number, read_variance
-from ..projection.second_round import nominal
+from ..projection.analysis import Analysis
+from ..projection.pilot import Pilot
+from ..projection.reading import by_stratum, read_grid
+from ..projection.remainder import imagined_remainder
 from .budget import Budget, Query
 from .claim import two_servers_claim
 from .goldilocks import MODULUS
@@ -43,25 +42,12 @@ if TYPE_CHECKING:
 
 LARGEST = STEPS
 """Influence is sent as a whole number from 0 to LARGEST."""
-_FIELDS = ("rounds", "round", "first", "split", "noise", "epsilon", "delta", "edges", "functions", "pilot")
-_PILOT = ("forms", "value", "means", "spreads", "rest")
-
-
-@dataclass(frozen=True)
-class AtPilot:
-    """What the analyst knows of the pilot: forms, value, and by stratum the functions' means and variances."""
-
-    forms: tuple[float, ...]
-    value: float
-    means: dict[str, float]
-    spreads: dict[str, float]
-    rest: tuple[float, float]
-    """The second-order rest's mean and variance."""
+_FIELDS = ("rounds", "round", "first", "split", "noise", "epsilon", "delta", "edges", "functions")
 
 
 @dataclass(frozen=True, eq=False)
 class SumRound(Shared):
-    """The second round of a study of two servers."""
+    """The second round of a study; ``analysis`` is the analyst's, and no part of the study's file."""
 
     statistic: Statistic
     domains: tuple[Domain, ...]
@@ -69,25 +55,17 @@ class SumRound(Shared):
     split: float
     budget: Budget
     influences: dict[str, Influence]
-    pilot: AtPilot
+    analysis: Analysis | None = None
     name: ClassVar[str] = "two_servers"
     round: ClassVar[int] = 2
     rounds: ClassVar[int] = 2
-    options: ClassVar[tuple[str, ...]] = ()
     estimators: ClassVar[tuple[str, ...]] = ("two rounds",)
 
     def __post_init__(self) -> None:
         """Check that the parts fit together."""
         self.statistic.check_domains(self.domains)
-        if len(self.pilot.forms) != self.statistic.form_count:
-            raise BadParameter(f"{self.statistic.name} has {self.statistic.form_count} form(s)")
         if not 0.01 <= self.split <= 0.9:
             raise BadParameter(f"split must be from 0.01 to 0.9, not {self.split!r}")
-
-    @classmethod
-    def create(cls, *given: Any, **options: Any) -> Shared:
-        """A second round follows a first: see `Study.next`."""
-        raise TypeError("a second round is made by Study.next")
 
     @classmethod
     def of(
@@ -98,41 +76,23 @@ class SumRound(Shared):
         first: str,
         split: float,
         budget: Budget,
+        people: dict[str, int],
     ) -> SumRound:
         """Linearize the statistic at the pilot, and imagine how far that may be off."""
-        grid = _cut(pilot.grid)
-        linearizer, many = statistic.linearizer(grid), nominal(statistic)
-        linear = linearizer.at(pilot.masses, many)
-        influences = {name: Influence.of(grid, values) for name, values in linear.functions.items()}
-        cells = {name: influence.cells for name, influence in influences.items()}
-        means = {name: float(cells[name] @ masses) for name, masses in pilot.masses.items()}
-        spreads = {
-            name: max(float(cells[name] ** 2 @ masses) - means[name] ** 2, 0.0)
-            for name, masses in pilot.masses.items()
-        }
-        rests = []
-        for masses in pilot.imagined:
-            try:
-                other = linearizer.at(masses, many)
-            except NotEstimable:
-                # An imagined pilot at which a ratio has no value tells only that the pilot is poor.
-                continue
-            seen = other.value + sum(
-                float(cell_means(grid, function) @ (pilot.masses[name] - masses[name]))
-                for name, function in other.functions.items()
-            )
-            rests.append(linear.value - seen)
-        if len(rests) < len(pilot.imagined) / 2:
-            raise NotEstimable("the first round is too noisy for a pilot: more people are needed in it")
-        rest = agreed(float(np.mean(rests))), agreed(float(np.var(rests, ddof=1)))
-        at = AtPilot(
-            tuple(map(agreed, linear.forms.tolist())),
-            agreed(linear.value),
-            {name: agreed(each) for name, each in means.items()},
-            {name: agreed(each) for name, each in spreads.items()},
-            rest,
+        linearizer = statistic.linearizer(pilot.grid)
+        linear = linearizer.at(pilot.masses, nominal(statistic))
+        influences = {name: Influence.of(pilot.grid, values) for name, values in linear.functions.items()}
+        remainder = imagined_remainder(statistic, linearizer, linear, pilot)
+        analysis = Analysis.of(statistic, pilot, linear, influences, remainder, people, None)
+        return cls(
+            statistic.described(),
+            domains,
+            first,
+            split,
+            budget,
+            {name: influence for name, (influence, _) in influences.items()},
+            analysis.checked(statistic),
         )
-        return cls(statistic.described(), domains, first, split, budget, influences, at)
 
     @classmethod
     def from_json(
@@ -146,28 +106,17 @@ class SumRound(Shared):
             raise BadFile("a first round is named by the 64 hexadecimal digits of its study's id")
         grid = read_grid(statistic, domains, spec["edges"])
         functions = by_stratum(statistic, "functions", spec["functions"])
-        pilot = spec["pilot"]
-        if not isinstance(pilot, Mapping):
-            raise BadFile(f"{what} needs its pilot")
-        fields("a pilot", pilot, _PILOT)
-        required("a pilot", pilot, _PILOT)
-        means, spreads = (by_stratum(statistic, each, pilot[each]) for each in ("means", "spreads"))
-        rest, forms = pilot["rest"], pilot["forms"]
-        if not isinstance(rest, list) or len(rest) != 2 or not isinstance(forms, list) or not forms:
-            raise BadFile(f"{what} needs the forms at the pilot, and the rest's mean and variance")
-        at = AtPilot(
-            tuple(read_number("form", each) for each in forms),
-            read_number("value", pilot["value"]),
-            {name: read_number("mean", each) for name, each in means.items()},
-            {name: read_variance("spread", each) for name, each in spreads.items()},
-            (read_number("rest", rest[0]), read_variance("rest's variance", rest[1])),
-        )
         budget = Budget(spec["noise"], real("epsilon", spec["epsilon"]), real("delta", spec["delta"]))
         read = {name: Influence.from_json(grid, each) for name, each in functions.items()}
-        return cls(statistic, domains, first, real("split", spec["split"]), budget, read, at)
+        return cls(statistic, domains, first, real("split", spec["split"]), budget, read)
+
+    def analysis_to_json(self) -> dict[str, Any] | None:
+        return None if self.analysis is None else self.analysis.to_json()
+
+    def with_analysis(self, spec: Any) -> SumRound:
+        return replace(self, analysis=Analysis.from_json(self.statistic, spec))
 
     def to_json(self) -> dict[str, Any]:
-        at = self.pilot
         return {
             "name": self.name,
             "rounds": 2,
@@ -184,13 +133,6 @@ class SumRound(Shared):
                 for axis in self._grid.axes
             ],
             "functions": {name: influence.to_json() for name, influence in self.influences.items()},
-            "pilot": {
-                "forms": list(at.forms),
-                "value": at.value,
-                "means": at.means,
-                "spreads": at.spreads,
-                "rest": list(at.rest),
-            },
         }
 
     @property
@@ -243,39 +185,16 @@ class SumRound(Shared):
 
     def answer(self, sizes: Mapping[str, int], numbers: Numbers) -> Answer:
         """The pilot's value, corrected by the mean of the functions."""
-        at, variance = self.pilot, self.budget.variance(self.query(sizes))
-        value, noise, sampling = at.value + at.rest[0], at.rest[1], 0.0
+        at, variance = self.analysis, self.budget.variance(self.query(sizes))
+        if at is None:
+            raise BadParameter("the second round's answer needs its analysis: see Study.with_analysis")
+        value, noise, sampling = at.value + at.remainder.mean, at.remainder.variance, 0.0
         for name, total in zip(self.strata, numbers.totals, strict=True):
-            influence, people = self.influences[name], sizes[name]
-            extent = influence.high - influence.low
-            value += extent * (total / (LARGEST * people) - at.means[name])
-            noise += extent**2 * variance / (LARGEST * people) ** 2
-            sampling += extent**2 * at.spreads[name] / people
-        return self._finished(value, noise, sampling, sizes)
-
-    def _finished(self, value: float, noise: float, sampling: float, sizes: Mapping[str, int]) -> Answer:
-        """From the unit of the functions to the statistic's own."""
-        low, high = self.statistic.range(self.domains)
-        details: dict[str, float] = {}
-        if len(self.pilot.forms) == 1:
-            forms = np.array([min(max(value, low), high)])
-            finished = self.statistic.finish(forms, sizes)
-            final, scale, bounds = finished.value, abs(float(finished.gradient[0])), (-math.inf, math.inf)
-            details = self.statistic.details(
-                forms, sizes, lambda gradient: abs(float(gradient[0])) * math.sqrt(noise + sampling)
-            )
-        else:
-            # People enter a ratio only as a common factor of value and gradient.
-            here, there = (
-                self.statistic.finish(np.array(self.pilot.forms), each)
-                for each in (sizes, nominal(self.statistic))
-            )
-            largest = int(np.argmax(np.abs(there.gradient)))
-            scale = abs(float(here.gradient[largest] / there.gradient[largest]))
-            final, bounds = here.value + scale * (value - self.pilot.value), (low, high)
-            final = min(max(final, low), high)
-        error, sample = scale * math.sqrt(noise + sampling), scale * math.sqrt(noise)
-        return Answer(final, error, sample, Quantization(None, None, None), details, bounds=bounds)
+            (low, high), people = at.ranges[name], sizes[name]
+            value += (high - low) * (total / (LARGEST * people) - at.means[name])
+            noise += ((high - low) / (LARGEST * people)) ** 2 * variance
+            sampling += (high - low) ** 2 * at.variances[name] / people
+        return at.finished(self.statistic, value, noise + sampling, noise, dict(sizes))
 
     @property
     def epsilon(self) -> float:

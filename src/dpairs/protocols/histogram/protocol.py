@@ -10,36 +10,40 @@ a few products of k x k matrices for the standard errors.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import mechanisms
-from ..data.domains import Domain, Integers, Interval
-from ..data.grids import MAX_BINS, ROUNDINGS, Axis, Grid
-from ..errors import BadFile, BadParameter
-from ..estimate import Quantization
-from ..formats.checks import choice, fields, integer, required
-from ..mechanisms import Mechanism, mechanism_from_json
-from ..mechanisms.cache import optimized
-from ..privacy import PrivacyClaim, local_claim
-from ..randomness import Randomness
-from ..randomness.coins import Coins
-from ..statistics import KERNELS, Form, Kernel, Statistic
-from ..statistics.base import need_two
-from ..statistics.labels import need_both
-from ..statistics.ustatistics import OneSample, Spread, TwoSamples
-from . import theory
-from .base import Answer, Protocol
-from .counts import DenseCounts
+from ... import mechanisms
+from ...data.domains import Domain
+from ...data.grids import MAX_BINS, Grid
+from ...errors import BadFile, BadParameter
+from ...estimate import Quantization
+from ...formats.checks import choice, fields, integer, required
+from ...mechanisms import Mechanism, mechanism_from_json
+from ...mechanisms.optimize import optimize
+from ...privacy import PrivacyClaim, local_claim
+from ...randomness import Randomness
+from ...randomness.coins import Coins
+from ...statistics import KERNELS, Form, Statistic
+from ...statistics.base import need_two
+from ...statistics.labels import need_both
+from ...statistics.ustatistics import OneSample, TwoSamples, Variances
+from ..base import Alone, Answer, FirstRound, Setting
+from ..counts import DenseCounts
+from ..shape import Prediction, Shape
+from ..theory import MAX_PEOPLE
+from .bins import axes_of, bins_of
+from .predict import candidates, predict
+from .search import Search, kernels_of, prior_of
 
 
 @dataclass(frozen=True)
-class Histogram(Protocol):
+class Histogram(Alone, FirstRound):
     """Quantization and a mechanism on the cells, in one round."""
 
     statistic: Statistic
@@ -50,7 +54,7 @@ class Histogram(Protocol):
     mechanism: Mechanism
     name: ClassVar[str] = "histogram"
     uses_coins: ClassVar[bool] = False
-    options: ClassVar[tuple[str, ...]] = ("bins", "mechanism", "kernel", "rounding", "n", "prior", "progress")
+    options: ClassVar[tuple[str, ...]] = ("bins", "mechanism", "kernel", "rounding", "n", "prior", "search")
     estimators: ClassVar[tuple[str, ...]] = ("paper",)
 
     def __post_init__(self) -> None:
@@ -76,26 +80,25 @@ class Histogram(Protocol):
         rounding: str = "simple",
         n: int | None = None,
         prior: Sequence[float] | None = None,
-        progress: Callable[[int], None] | None = None,
-    ) -> Histogram:
+        search: Search = optimize,
+    ) -> Self:
         """Choose the bins from ``n`` where none are given, and the thresholds from ``epsilon``.
 
         ``mechanism="krr"`` is the paper's; ``"projective"`` has less variance on many cells;
         ``"optimized"`` is searched for the kernel, at ``prior`` (a share for each cell; even by default),
-        which takes seconds, and is kept in a cache.
+        which takes seconds; ``search`` may remember what was found before.
         """
         statistic.check_domains(domains)
         if n is not None:
-            integer("n", n, 2, theory.MAX_PEOPLE)
-        counts = _bins(statistic, domains, epsilon, bins, n)
+            integer("n", n, 2, MAX_PEOPLE)
+        counts = bins_of(statistic, domains, epsilon, bins, n)
         choice("kernel", kernel, KERNELS)
-        axes = _axes(domains, counts, rounding)
+        axes = axes_of(domains, counts, rounding)
         grid = statistic.grid(axes)
-        if isinstance(statistic, Kernel):
-            statistic = statistic.tabulate(grid, kernel)
+        statistic = statistic.tabulate(grid, kernel)
         if mechanism == mechanisms.OPTIMIZED:
-            shares = _prior(prior, grid.cells)
-            chosen = optimized(_kernels(statistic, grid, kernel, shares), shares, epsilon, progress)
+            shares = prior_of(prior, grid.cells)
+            chosen = search(kernels_of(statistic, grid, kernel, shares), shares, epsilon)
         else:
             if prior is not None:
                 raise BadParameter(f"only an optimized mechanism has a prior, not {mechanism!r}")
@@ -103,9 +106,7 @@ class Histogram(Protocol):
         return cls(statistic, domains, counts, rounding, kernel, chosen)
 
     @classmethod
-    def from_json(
-        cls, statistic: Statistic, domains: tuple[Domain, ...], spec: Mapping[str, Any]
-    ) -> Histogram:
+    def from_json(cls, statistic: Statistic, domains: tuple[Domain, ...], spec: Mapping[str, Any]) -> Self:
         names = ("bins", "rounding", "kernel", "mechanism")
         fields(f"protocol {cls.name!r}", spec, ("name", *names))
         required(f"protocol {cls.name!r}", spec, names)
@@ -127,7 +128,7 @@ class Histogram(Protocol):
 
     @cached_property
     def grid(self) -> Grid:
-        return self.statistic.grid(_axes(self.domains, self.bins, self.rounding))
+        return self.statistic.grid(axes_of(self.domains, self.bins, self.rounding))
 
     @property
     def symbols(self) -> int:
@@ -136,6 +137,13 @@ class Histogram(Protocol):
     @property
     def epsilon(self) -> float:
         return self.mechanism.epsilon
+
+    @classmethod
+    def candidates(cls, setting: Setting) -> Iterable[dict[str, Any]]:
+        return candidates(setting)
+
+    def predict(self, shape: Shape, sizes: Mapping[str, int]) -> Prediction:
+        return predict(self, shape, sizes)
 
     def randomize(
         self, coins: Coins, stratum: int, first_index: int, columns: Sequence[Any], bits: Randomness
@@ -154,14 +162,14 @@ class Histogram(Protocol):
         vectors = [count.array.astype(np.float64) for count in counts.values()]
         values = np.array([average.mean(vectors) for average, *_ in self._averages])
         finished = self.statistic.finish(values, sizes)
-        spread = self._spread_along(finished.gradient, vectors)
+        errors = self._variances_along(finished.gradient, vectors)
         details = self.statistic.details(
-            values, sizes, lambda gradient: math.sqrt(self._spread_along(gradient, vectors).population)
+            values, sizes, lambda gradient: math.sqrt(self._variances_along(gradient, vectors).population)
         )
         return Answer(
             finished.value,
-            math.sqrt(spread.population),
-            math.sqrt(spread.sample),
+            math.sqrt(errors.population),
+            math.sqrt(errors.sample),
             self._quantization(vectors, finished.gradient),
             details,
         )
@@ -171,14 +179,16 @@ class Histogram(Protocol):
         vectors = [count.array.astype(np.float64) for count in counts.values()]
         values = np.array([average.mean(vectors) for average, *_ in self._averages])
         if values.size == 1:
-            return float(values[0]), self._averages[0][0].spread(vectors).population
+            return float(values[0]), self._averages[0][0].variances(vectors).population
         finished = self.statistic.finish(values, sizes)
-        return finished.value, self._spread_along(finished.gradient, vectors).population
+        return finished.value, self._variances_along(finished.gradient, vectors).population
 
-    def _spread_along(self, gradient: NDArray[np.float64], vectors: list[NDArray[np.float64]]) -> Spread:
+    def _variances_along(
+        self, gradient: NDArray[np.float64], vectors: list[NDArray[np.float64]]
+    ) -> Variances:
         # The delta method: along its gradient a smooth function of forms is one form.
         matrices = np.array([form.matrix for form in self._forms])
-        return self._average(np.tensordot(gradient, matrices, axes=1)).spread(vectors)
+        return self._average(np.tensordot(gradient, matrices, axes=1)).variances(vectors)
 
     @cached_property
     def _forms(self) -> tuple[Form, ...]:
@@ -215,95 +225,8 @@ class Histogram(Protocol):
         return local_claim(self.epsilon, epsilon_asked, self.delta, self.statistic.private_columns, theorem)
 
 
-def _prior(given: Sequence[float] | None, cells: int) -> NDArray[np.float64]:
-    """The shares of people in the cells, as far as anybody knows before the study."""
-    if given is None:
-        return np.full(cells, 1 / cells)
-    try:
-        shares = np.asarray(given, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise BadParameter("prior must be a list of numbers, one for each cell") from None
-    if shares.shape != (cells,) or not np.isfinite(shares).all() or shares.min() < 0 or shares.sum() <= 0:
-        raise BadParameter(f"prior must be {cells} numbers, one for each cell, none below 0 and not all 0")
-    # Nobody is quite sure of a prior, and a cell that cannot occur would never be decoded.
-    sure: NDArray[np.float64] = 0.99 * shares / shares.sum() + 0.01 / cells
-    return sure
-
-
-def _kernels(
-    statistic: Statistic, grid: Grid, kernel: str, prior: NDArray[np.float64]
-) -> list[NDArray[np.float64]]:
-    """The kernel that matters at the prior: of several forms, their sum along the gradient."""
-    matrices = np.array([form.matrix for form in statistic.forms(grid, kernel)])
-    gradient = np.ones(1)
-    if len(matrices) > 1:
-        values = np.array([prior @ matrix @ prior for matrix in matrices])
-        gradient = statistic.finish(values, dict.fromkeys(statistic.strata, 1000)).gradient
-    along: NDArray[np.float64] = np.tensordot(gradient, matrices, axes=1)
-    return [along] if len(statistic.strata) == 1 else [along, along.T]
-
-
 def _need_people(sizes: Mapping[str, int]) -> None:
     if len(sizes) == 2:
         need_both(*sizes.values())
     else:
         need_two(sum(sizes.values()))
-
-
-def _axes(domains: tuple[Domain, ...], bins: tuple[int, ...], rounding: str) -> tuple[Axis, ...]:
-    choice("rounding", rounding, ROUNDINGS)
-    if rounding == "random" and not any(isinstance(domain, Interval) for domain in domains):
-        raise BadParameter("rounding='random' needs an Interval domain; other values are not rounded")
-    return tuple(
-        Axis(domain, count, rounding if isinstance(domain, Interval) else "simple")
-        for domain, count in zip(domains, bins, strict=True)
-    )
-
-
-def _bins(
-    statistic: Statistic,
-    domains: tuple[Domain, ...],
-    epsilon: float,
-    bins: int | Sequence[int] | None,
-    n: int | None,
-) -> tuple[int, ...]:
-    """One count of bins for each domain: as given, or one for each value, or by the paper's rule."""
-    if bins is not None and not isinstance(bins, (tuple, list)):
-        given: list[Any] = [bins if _cuttable(domain) else domain.size for domain in domains]  # type: ignore[union-attr]
-        if not any(map(_cuttable, domains)):
-            given = [bins] * len(domains)
-    elif bins is not None:
-        given = list(bins)
-        if len(given) != len(domains):
-            raise BadParameter(
-                f"bins must be one number for each of the {len(domains)} domain(s), not {len(given)}"
-            )
-    else:
-        given = [_default_bins(statistic, domains, domain, epsilon, n) for domain in domains]
-    return tuple(integer("bins", count, 2, MAX_BINS) for count in given)
-
-
-def _cuttable(domain: Domain) -> bool:
-    return isinstance(domain, (Interval, Integers))
-
-
-def _default_bins(
-    statistic: Statistic, domains: tuple[Domain, ...], domain: Domain, epsilon: float, n: int | None
-) -> int:
-    size = None if isinstance(domain, Interval) else domain.size
-    if size is not None and (not isinstance(domain, Integers) or size <= 64):
-        return size
-    if n is None:
-        raise BadParameter(
-            f"say how many bins {domain!r} is cut into (bins=...), or how many people there are (n=...)"
-        )
-    low, high = statistic.range(domains)
-    slope = statistic.lipschitz(domains)
-    # The paper's rule is for values and kernels scaled to [0, 1]; without a slope it takes L = 1.
-    extent = float(domain.high) - float(domain.low) if isinstance(domain, (Interval, Integers)) else 1.0
-    scaled = 1.0 if slope is None else slope * extent / (high - low)
-    chosen = theory.best_bins(n, epsilon, scaled)
-    if len(domains) > 1:
-        # The rule counts cells; a pair of columns shares them.
-        chosen = max(2, round(math.sqrt(chosen)))
-    return min(chosen, MAX_BINS if size is None else size)

@@ -1,0 +1,51 @@
+"""What a file may name: kinds known by their names, to which a user's own package can add.
+
+A package adds its kinds at run time with `register`, or names them in an entry point of the registry's
+group, which is loaded when somebody first asks for that name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any, Generic, TypeVar
+
+from ..errors import BadParameter
+
+Kind = TypeVar("Kind", bound=type[Any])
+
+
+class Registry(Mapping[str, Kind], Generic[Kind]):
+    """Classes by their ``name``."""
+
+    def __init__(self, what: str, group: str) -> None:
+        self._what, self._group = what, group
+        self._kinds: dict[str, Kind] = {}
+
+    def register(self, kind: Kind) -> Kind:
+        """Add a kind under its ``name``; usable as a decorator. A name that is taken is refused."""
+        name = getattr(kind, "name", None)
+        if not isinstance(name, str) or not name:
+            raise BadParameter(f"a {self._what} needs a name before it can be registered")
+        if self._kinds.setdefault(name, kind) is not kind:
+            raise BadParameter(f"there is a {self._what} named {name!r} already")
+        return kind
+
+    @cached_property
+    def _installed(self) -> dict[str, EntryPoint]:
+        return {entry.name: entry for entry in entry_points(group=self._group)}
+
+    def __getitem__(self, name: str) -> Kind:
+        if name not in self._kinds and name in self._installed:
+            kind = self.register(self._installed[name].load())
+            if kind.name != name:
+                raise BadParameter(f"the entry point {name!r} of {self._group} is named {kind.name!r}")
+        return self._kinds[name]
+
+    def __iter__(self) -> Iterator[str]:
+        yield from self._kinds
+        yield from (name for name in self._installed if name not in self._kinds)
+
+    def __len__(self) -> int:
+        return len(list(iter(self)))

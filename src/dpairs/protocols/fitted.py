@@ -1,0 +1,32 @@
+"""Every fitted constant of the project: what it stands for, and on which people it was fitted.
+
+`experiments/fit_constants.py` measures each of them again, on the populations named here and on others that
+were not looked at when it was chosen, and the docs print both from its results. Nothing else in the
+package may hold a number that was fitted. A constant that a derivation replaces is deleted here.
+"""
+
+from __future__ import annotations
+
+# The second-order remainder (`projection.remainder`). Fitted on: two normal classes of an AUC of 0.83, and a
+# lognormal column; in the plane two normal columns of correlation 0.5.
+UNEVEN, UNEVEN_LINE = 0.15, 0.37
+"""How far pairs within one part are from even, as a share of the most; and on one column how much further for
+each share of pairs that lie within one part."""
+FAR_APART, ALL_TOGETHER = 0.1, 1.5
+"""The share of pairs within one part from which on the pilot says nothing about them, and what that adds."""
+SMOOTH, SMOOTH_PLANE = 6.0, 37.0
+"""How much more than imagined the remainder varies when the pilot is poor: times its size over the range."""
+
+# What a pilot costs (`projection.first_round`): the second-order remainder is about roughness c^2 / (N f).
+HISTOGRAM_ROUGHNESS = 0.25
+"""For each cell."""
+TREE_ROUGHNESS, TREE_ROUGHNESS_PLANE = 1.0, 1.5
+"""For each bit of the leaves: of one column, and of two."""
+
+# Predictions of a plan. Fitted on the shapes of `planning.shapes.hard`.
+UNEVEN_BIN = 0.25
+"""Where nobody looked, people lie anyhow within a bin: this share of the most that does."""
+CLASSES, CLASSES_POWER = 0.07, 0.6
+"""The remainder of three classes: 0.07 x^0.6 of the function's range for x = c^2 L / n."""
+PRUNED = 1.05
+"""How much pruning a tree adds to its least-squares error."""

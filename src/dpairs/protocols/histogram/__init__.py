@@ -1,0 +1,5 @@
+"""The `histogram` protocol: quantize, randomize the bin, average the kernel over decoded reports."""
+
+from .protocol import Histogram
+
+__all__ = ["Histogram"]

@@ -1,0 +1,91 @@
+"""The error to expect of a histogram, by Hoeffding's decomposition of the mean over decoded reports."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...mechanisms import OPTIMIZED
+from ...statistics.linear import nominal
+from ..base import Setting
+from ..fitted import UNEVEN_BIN
+from ..shape import Prediction, Shape, onto
+
+if TYPE_CHECKING:
+    from .protocol import Histogram
+
+BINS, BINS_PAIR = (4, 8, 16, 32, 64), (3, 4, 6, 8, 12)
+BINS_SEARCHED, BINS_PAIR_SEARCHED = (16, 32), (6,)
+"""The same where a mechanism is searched, which takes seconds for each."""
+Vector = NDArray[np.float64]
+Matrix = NDArray[np.float64]
+
+
+def candidates(setting: Setting) -> Iterator[dict[str, Any]]:
+    if setting.statistic.arity != 2:
+        return
+    if not setting.numbers:
+        yield {}
+        yield {"mechanism": "krr"}
+        if setting.optimized:
+            yield {"mechanism": OPTIMIZED}
+        return
+    single = len(setting.domains) == 1
+    for bins in BINS if single else BINS_PAIR:
+        yield {"bins": bins}
+    for bins in (BINS_SEARCHED if single else BINS_PAIR_SEARCHED) * setting.optimized:
+        yield {"bins": bins, "mechanism": OPTIMIZED}
+
+
+def predict(protocol: Histogram, shape: Shape, sizes: Mapping[str, int]) -> Prediction:
+    masses = onto(shape, protocol.grid)
+    forms = protocol.statistic.forms(protocol.grid, protocol.kernel)
+    matrices = [form.matrix for form in forms]
+    shares = list(masses.values())
+    first, second = shares[0], shares[-1]
+    values = np.array([first @ matrix @ second for matrix in matrices])
+    many = nominal(protocol.statistic)
+    finished = protocol.statistic.finish(values, many)
+    truth = protocol.statistic.finish(shape.linear.forms, many).value
+    kernel = np.tensordot(finished.gradient, np.array(matrices), axes=1)
+    decoder, channel = protocol.mechanism.decoder, protocol.mechanism.channel
+    reports = decoder @ kernel @ decoder.T
+    people = list(sizes.values())
+    linear, remainder, sampling = _hoeffding(
+        reports, kernel, [(each, each @ channel) for each in shares], people
+    )
+    off = finished.value - truth
+    if shape.assumed:
+        # Where nobody looked, people may lie anyhow within a bin: a quarter of the most that does.
+        spreads = [float(first @ form.spread @ second) for form in forms]
+        off = max(abs(off), UNEVEN_BIN * float(np.abs(finished.gradient) @ spreads))
+    return Prediction(
+        math.sqrt(max(linear - sampling, 0.0)),
+        math.sqrt(max(sampling, 0.0)),
+        math.sqrt(max(remainder, 0.0)),
+        abs(off),
+    )
+
+
+def _hoeffding(
+    reports: Matrix, kernel: Matrix, shares: list[tuple[Vector, Vector]], people: list[int]
+) -> tuple[float, float, float]:
+    """First-order, second-order and sampling variance of the U-statistic of decoded reports."""
+    if len(people) == 1:
+        (masses, symbols), n = shares[0], people[0]
+        along, centre = reports @ symbols, float(symbols @ reports @ symbols)
+        first = float(symbols @ along**2) - centre**2
+        both = float(symbols @ reports**2 @ symbols) - centre**2
+        inside = float(masses @ (kernel @ masses) ** 2) - centre**2
+        return 4 * first / n, 2 * max(both - 2 * first, 0.0) / n**2, 4 * inside / n
+    (h, p), (g, q) = shares
+    n, m = people
+    rows, columns, centre = reports @ q, p @ reports, float(p @ reports @ q)
+    one, two = float(p @ rows**2) - centre**2, float(q @ columns**2) - centre**2
+    both = float(p @ reports**2 @ q) - centre**2
+    inside = float(h @ (kernel @ g) ** 2 - centre**2) / n + float(g @ (h @ kernel) ** 2 - centre**2) / m
+    return one / n + two / m, max(both - one - two, 0.0) / (n * m), inside

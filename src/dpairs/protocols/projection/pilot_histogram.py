@@ -1,0 +1,86 @@
+"""A first round on few cells: a histogram of them, and its own estimate besides the pilot."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...data.domains import Integers, Interval
+from ...data.grids import Axis, CutAxis, Grid
+from ...errors import NotEnoughData, NotEstimable
+from ...formats.canonical import agreed
+from ...statistics.linear import nominal
+from ..base import Answer
+from ..counts import DenseCounts
+from ..histogram.protocol import Histogram
+from ..shape import Shape
+from .pilot import REPLICATES, Pilot, PublicNoise, Vector, on_simplex
+from .predict import histogram_alone, histogram_remainder
+
+FEW_PEOPLE = 4
+"""Below so many people an estimate has no variance that could be known."""
+
+
+@dataclass(frozen=True)
+class PilotHistogram(Histogram):
+    """A histogram that the people of the first round are asked for."""
+
+    def pilot(self, counts: Mapping[str, DenseCounts], noise: PublicNoise) -> Pilot:
+        """The pilot of a histogram round: its unbiased cell estimates, made a distribution."""
+        mechanism = self.mechanism
+
+        def read(reports: Vector) -> Vector:
+            return on_simplex(reports @ mechanism.decoder / reports.sum())
+
+        def imagine(masses: Vector, people: int) -> Vector:
+            expected = masses @ mechanism.channel
+            # Counts of a multinomial, by their normal approximation.
+            error = np.sqrt(expected / people) * noise.normals(expected.size)
+            return read(people * np.maximum(expected + error - expected * error.sum(), 0.0))
+
+        masses = {stratum: read(each.array.astype(np.float64)) for stratum, each in counts.items()}
+        imagined = [
+            {stratum: imagine(masses[stratum], each.people) for stratum, each in counts.items()}
+            for _ in range(REPLICATES)
+        ]
+        return Pilot(cut_cells(self.grid), masses, imagined)
+
+    def own_answer(self, counts: Mapping[str, DenseCounts]) -> Answer:
+        return self.estimate(counts, self.estimators[0])
+
+    def own_estimate(self, counts: Mapping[str, DenseCounts]) -> tuple[float, float] | None:
+        """The round's own unbiased estimate and its variance, in the unit of the second round's functions."""
+        if min(table.people for table in counts.values()) < FEW_PEOPLE:
+            return None
+        try:
+            value, variance = self.in_unit(counts, nominal(self.statistic))
+        except (NotEstimable, NotEnoughData):
+            return None
+        if not (math.isfinite(value) and 0 < variance < math.inf):
+            return None
+        return agreed(value), agreed(variance)
+
+    def predict_remainder(self, shape: Shape, pilots: Mapping[str, float], extent: float) -> float:
+        return histogram_remainder(self, shape, pilots)
+
+    def predict_alone(self, shape: Shape, pilots: Mapping[str, float]) -> float | None:
+        return histogram_alone(self, shape, pilots)
+
+
+def cut_cells(grid: Grid) -> Grid:
+    """The same cells, between edges that a function can be read between."""
+    axes: list[Axis] = []
+    for axis in grid.axes:
+        if isinstance(axis.domain, Interval):
+            low = axis.geometry[0]
+            axes.append(CutAxis.at(axis.domain, [*low.tolist(), axis.domain.high]))
+        elif isinstance(axis.domain, Integers):
+            points = axis.geometry[2]
+            starts = np.cumsum(points) - points
+            axes.append(CutAxis.at(axis.domain, [*map(int, starts.tolist()), axis.domain.size]))
+        else:
+            axes.append(axis)
+    return Grid(tuple(axes))

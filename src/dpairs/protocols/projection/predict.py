@@ -1,0 +1,178 @@
+"""The error to expect of a pilot round and the round that follows it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...mechanisms import OPTIMIZED, scalar_response
+from ...mechanisms.base import Mechanism
+from ...randomness import WORDS
+from ..base import Setting
+from ..fitted import CLASSES, CLASSES_POWER
+from ..rounds import BLOCK
+from ..shape import Prediction, Shape, parts
+from ..tree.haar import Halves, apart_of, remainder_square
+from ..tree.predict import level_noise
+from .pilot_descent import LEAST
+
+if TYPE_CHECKING:
+    from ..histogram.protocol import Histogram
+    from .first_round import Projection
+    from .pilot_tree import PilotTree
+
+WINDOWS = (3, 8, 32)
+"""Symbols that a second round is predicted with: a study tries more numbers, which takes 5% off at most."""
+SHARES = (0.08, 0.12, 0.2, 0.3)
+Vector = NDArray[np.float64]
+Matrix = NDArray[np.float64]
+
+
+def candidates(setting: Setting) -> Iterator[dict[str, Any]]:
+    for share in SHARES:
+        yield {"pilot_fraction": share, "n": setting.n}
+        if setting.optimized and not setting.numbers:
+            yield {"pilot_fraction": share, "n": setting.n, "mechanism": OPTIMIZED}
+
+
+def predict(protocol: Projection, shape: Shape, sizes: Mapping[str, int]) -> Prediction:
+    part = protocol.share / BLOCK
+    pilots = {name: people * part for name, people in sizes.items()}
+    later = {name: people * (1 - part) for name, people in sizes.items()}
+    privacy, cells, weights, extents = 0.0, [], [], {}
+    for name, values in shape.linear.functions.items():
+        low, high = float(values.min()), float(values.max())
+        extents[name] = high - low
+        cells.append((shape.functions[name] - low) / max(high - low, 1e-300))
+        weights.append(shape.masses[name] * (high - low) ** 2 / later[name])
+    total = sum(float(each.sum()) for each in weights) or 1.0
+    response = scalar_response(
+        protocol.epsilon, np.concatenate(cells), np.concatenate(weights) / total, WINDOWS
+    )
+    for each, weight in zip(cells, weights, strict=True):
+        privacy += float(weight @ response.variances(np.clip(each, 0.0, 1.0)))
+    sampling = sum(shape.spreads[name] / people for name, people in later.items())
+    second = protocol.pilot.predict_remainder(shape, pilots, max(extents.values()))
+    alone = protocol.pilot.predict_alone(shape, pilots)
+    whole = privacy + sampling + second
+    if alone is not None:
+        shrink = alone / (alone + whole)
+        return parts(shape, privacy * shrink, sampling * shrink, second * shrink)
+    return parts(shape, privacy, sampling, second)
+
+
+def tree_remainder(tree: PilotTree, shape: Shape, pilots: Mapping[str, float], extent: float) -> float:
+    """The mean square of the remainder after a tree's pilot."""
+    if len(pilots) > 2:
+        # Three classes: 0.07 x^0.6 of the function's range for x = c^2 L / n, as measured.
+        gain = WORDS / (tree.responses[-1].boost * (2**tree.parities - 1))
+        noise = gain**2 * tree.depth / min(pilots.values())
+        return float((extent * min(CLASSES * noise**CLASSES_POWER, 0.5)) ** 2)
+    errors = {
+        name: descended(tree, shape.halves, shape.masses[name], people) for name, people in pilots.items()
+    }
+    return remainder_square(shape.crossed, errors)
+
+
+def histogram_remainder(pilot: Histogram, shape: Shape, pilots: Mapping[str, float]) -> float:
+    """The same after a histogram's."""
+    return _cells_remainder(
+        shape,
+        {name: _cells(pilot.mechanism, shape.masses[name]) / people for name, people in pilots.items()},
+    )
+
+
+def histogram_alone(pilot: Histogram, shape: Shape, pilots: Mapping[str, float]) -> float:
+    """The variance of a histogram's own estimate."""
+    own = pilot.predict(shape, {name: max(round(people), 2) for name, people in pilots.items()})
+    return (own.privacy**2 + own.sampling**2 + own.second_order**2) / shape.scale**2
+
+
+def _cells_remainder(shape: Shape, covariances: Mapping[str, Matrix]) -> float:
+    """The mean square of e'Ae (or e'Be of two strata) for cell estimates made a distribution."""
+    kernel = shape.kernel
+    (missed, spread), *others = [
+        on_simplex(shape.masses[name], covariance) for name, covariance in covariances.items()
+    ]
+    if others:
+        other, its = others[0]
+        there, back = kernel @ other, missed @ kernel
+        crossed = float(np.sum((kernel @ its) * (spread @ kernel)))
+        return crossed + float(back @ its @ back) + float(there @ spread @ there)
+    along, towards = kernel @ spread, kernel @ missed
+    return 2 * float(np.sum(along * along.T)) + 4 * float(towards @ spread @ towards)
+
+
+def on_simplex(masses: Vector, covariance: Matrix) -> tuple[Vector, Matrix]:
+    """Mean and covariance of the error of cell estimates after what is below a common level became 0.
+
+    The level is where the estimates' means add up to 1; errors of single cells are taken for independent
+    but for their sum.
+    """
+    deviation = np.sqrt(np.maximum(np.diag(covariance), 1e-300))
+    low, high = -1.0, 1.0 + 4 * float(deviation.max())
+    for _ in range(50):
+        level = (low + high) / 2
+        mean, variance = above_zero(masses - level, deviation)
+        low, high = (level, high) if mean.sum() > 1 else (low, level)
+    spread = np.diag(variance) - np.outer(variance, variance) / max(float(variance.sum()), 1e-300)
+    # Where nothing is cut off, the covariance is as it was.
+    kept = np.sqrt(variance) / deviation
+    return mean - masses, np.where(kept.min() > 0.99, covariance, spread)
+
+
+def _cells(mechanism: Mechanism, masses: Vector) -> Matrix:
+    """The covariance that one report adds to the estimated shares."""
+    symbols, decoder = masses @ mechanism.channel, mechanism.decoder
+    mean = symbols @ decoder
+    covariance: Matrix = (decoder * symbols[:, None]).T @ decoder - np.outer(mean, mean)
+    return covariance
+
+
+def descended(tree: PilotTree, halves: Halves, masses: Vector, people: float) -> tuple[Vector, Vector]:
+    """The same after a descent: clipped where halves would be negative, missed where few people are."""
+    from scipy.special import ndtr
+
+    noise = level_noise(tree, people)
+    variances, nodes = noise.differences(halves, masses)
+    share, apart = masses @ halves.inside, apart_of(halves, masses)
+    deep = halves.level >= tree.depth
+    level = np.minimum(halves.level, tree.depth - 1)
+    deviation = np.sqrt(nodes[level] + noise.chance * share * np.maximum(1 - share, 0.0))
+    clear = (share - LEAST * np.sqrt(nodes[level + 1])) / np.maximum(deviation, 1e-12)
+    seen = np.where(deep, 0.0, ndtr(clear))
+    for node in range(seen.size):
+        # A node is looked into only if the one above it was.
+        seen[node] = min(seen[node], seen[halves.above[node]])
+    mean, variance = _clipped(apart, np.sqrt(np.where(deep | (variances <= 0), 1.0, variances)), share)
+    return seen * mean - apart, seen * variance + seen * (1 - seen) * mean**2
+
+
+def above_zero(mean: Vector, deviation: Vector) -> tuple[Vector, Vector]:
+    """Mean and variance of the positive part of a normal number."""
+    from scipy.special import ndtr
+
+    at = mean / deviation
+    density = np.exp(-(at**2) / 2) / np.sqrt(2 * np.pi)
+    first = mean * ndtr(at) + deviation * density
+    second = (mean**2 + deviation**2) * ndtr(at) + mean * deviation * density
+    return first, np.maximum(second - first**2, 0.0)
+
+
+def _clipped(mean: Vector, deviation: Vector, most: Vector) -> tuple[Vector, Vector]:
+    """Mean and variance of a normal number that is clipped at -most and most."""
+    from scipy.special import ndtr
+
+    def density(at: Vector) -> Vector:
+        return np.asarray(np.exp(-(at**2) / 2) / np.sqrt(2 * np.pi))
+
+    low, high = (-most - mean) / deviation, (most - mean) / deviation
+    inner = ndtr(high) - ndtr(low)
+    ends = ndtr(low), ndtr(-high)
+    first = most * (ends[1] - ends[0]) + mean * inner + deviation * (density(low) - density(high))
+    second = most**2 * (ends[0] + ends[1]) + (mean**2 + deviation**2) * inner
+    second += deviation * ((mean - most) * density(low) - (mean + most) * density(high))
+    return first, np.maximum(second - first**2, 0.0)

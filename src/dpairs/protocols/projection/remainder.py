@@ -1,0 +1,79 @@
+"""The second-order remainder: what the derivative at a pilot misses, and how far that may be.
+
+Imagined rounds start from the pilot as the truth, so what a derivative at an imagined pilot misses is known.
+What they cannot show, because every pilot is smoother than the people, is allowed for by fitted factors.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...errors import NotEstimable
+from ...formats.canonical import agreed
+from ...statistics import Linear, Statistic
+from ...statistics.linear import Linearizer, nominal
+from ...statistics.vertices import cell_means
+from ..fitted import ALL_TOGETHER, FAR_APART, SMOOTH, SMOOTH_PLANE, UNEVEN, UNEVEN_LINE
+from .pilot import Masses, Pilot
+
+
+@dataclass(frozen=True)
+class Remainder:
+    """What it is on average, and its variance."""
+
+    mean: float
+    variance: float
+
+
+def remainder_of(
+    statistic: Statistic, linearizer: Linearizer, linear: Linear, pilot: Pilot, half_range: float
+) -> Remainder:
+    """From imagined rounds, with allowances."""
+    seen = imagined_remainder(statistic, linearizer, linear, pilot)
+    return Remainder(seen.mean, agreed(_allowed(statistic, pilot, seen.variance, half_range)))
+
+
+def imagined_remainder(
+    statistic: Statistic, linearizer: Linearizer, linear: Linear, pilot: Pilot
+) -> Remainder:
+    """From imagined rounds alone."""
+    imagined = []
+    for masses in pilot.imagined:
+        try:
+            imagined.append(_missed(linear, pilot, linearizer.at(masses, nominal(statistic)), masses))
+        except NotEstimable:
+            # An imagined pilot at which a ratio has no value tells only that the pilot is poor.
+            continue
+    if len(imagined) < len(pilot.imagined) / 2:
+        raise NotEstimable("the first round is too noisy for a pilot: more people are needed in it")
+    mean, variance = float(np.mean(imagined)), float(np.var(imagined, ddof=1))
+    return Remainder(agreed(mean), agreed(variance))
+
+
+def _missed(linear: Linear, pilot: Pilot, other: Linear, masses: Masses) -> float:
+    """What the derivative at another pilot misses, if this pilot is the truth."""
+    seen = other.value
+    for stratum, function in other.functions.items():
+        means = cell_means(pilot.grid, function)
+        seen += float(means @ (pilot.masses[stratum] - masses[stratum]))
+    return linear.value - seen
+
+
+def _allowed(statistic: Statistic, pilot: Pilot, variance: float, half_range: float) -> float:
+    """The variance that imagined rounds show, with allowances for what they do not show."""
+    plane = len(statistic.domain_columns) > 1
+    if half_range > 0:
+        # Imagined rounds start from a pilot that is smoother than the truth, which matters in the plane;
+        # those of a ratio on one column vary enough as they are.
+        smooth = SMOOTH_PLANE if plane else SMOOTH if statistic.form_count == 1 else 0.0
+        variance *= 1 + smooth * math.sqrt(variance) / half_range
+    if statistic.needs != "numeric":
+        # A kernel that jumps may do anything to a pair within one part.
+        apart = FAR_APART if plane else 4 * FAR_APART
+        line = len(pilot.grid.axes) == 1
+        further = UNEVEN_LINE * pilot.uneven if line else ALL_TOGETHER * max(pilot.uneven - apart, 0.0)
+        variance += (pilot.uneven * (UNEVEN + further) * half_range) ** 2
+    return variance

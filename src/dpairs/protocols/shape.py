@@ -1,0 +1,145 @@
+"""What people may look like, and the error to expect of a study of such people."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..data.domains import Domain
+from ..data.grids import Axis, Grid
+from ..statistics import Statistic
+from ..statistics.linear import Linear, Linearizer, nominal
+from ..statistics.vertices import cell_means
+from .tree.haar import Halves
+
+Vector = NDArray[np.float64]
+Matrix = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """The parts of a standard error: independent of each other, so their squares add up."""
+
+    privacy: float
+    sampling: float
+    second_order: float
+    quantization: float
+
+    @property
+    def total(self) -> float:
+        return math.sqrt(self.privacy**2 + self.sampling**2 + self.second_order**2 + self.quantization**2)
+
+    def to_json(self) -> dict[str, float]:
+        return {
+            "standard_error": self.total,
+            "privacy": self.privacy,
+            "sampling": self.sampling,
+            "second_order": self.second_order,
+            "quantization": self.quantization,
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class Shape:
+    """Shares of the people of each stratum in the cells of a grid, and what the statistic makes of them."""
+
+    statistic: Statistic
+    domains: tuple[Domain, ...]
+    grid: Grid
+    masses: dict[str, Vector]
+    name: str
+    assumed: bool = False
+    """Whether nobody knows: then people may lie unevenly within cells."""
+
+    @cached_property
+    def linearizer(self) -> Linearizer:
+        """Of the statistic on these cells."""
+        return self.statistic.linearizer(self.grid)
+
+    @cached_property
+    def linear(self) -> Linear:
+        """The statistic's value and derivative here; people enter no prediction but as a factor."""
+        return self.linearizer.at(self.masses, nominal(self.statistic))
+
+    @cached_property
+    def functions(self) -> dict[str, Vector]:
+        """The derivative's mean over each cell, by stratum."""
+        return {name: cell_means(self.grid, values) for name, values in self.linear.functions.items()}
+
+    @cached_property
+    def spreads(self) -> dict[str, float]:
+        """The derivative's variance over people: n times what the choice of people does to the value."""
+        found = {}
+        for name, values in self.functions.items():
+            masses = self.masses[name]
+            found[name] = max(float(masses @ values**2) - float(masses @ values) ** 2, 0.0)
+        return found
+
+    @cached_property
+    def kernel(self) -> Vector:
+        """The kernel on the cells; of several forms, their sum along the gradient."""
+        forms = np.array([form.matrix for form in self.statistic.forms(self.grid, "average")])
+        gradient = np.ones(1)
+        if len(forms) > 1:
+            gradient = self.statistic.finish(self.linear.forms, nominal(self.statistic)).gradient
+        along: Vector = np.tensordot(gradient, forms, axes=1)
+        return along
+
+    @cached_property
+    def halves(self) -> Halves:
+        """The nodes of a tree over the cells."""
+        return Halves.of(self.grid)
+
+    @cached_property
+    def crossed(self) -> Vector:
+        """The kernel between the contrasts of these nodes."""
+        between: Vector = self.halves.contrasts.T @ self.kernel @ self.halves.contrasts
+        return between
+
+    def sampling(self, sizes: Mapping[str, int]) -> float:
+        """The variance that the choice of people causes, in the derivative's unit."""
+        return sum(self.spreads[name] / people for name, people in sizes.items())
+
+    @cached_property
+    def scale(self) -> float:
+        """From the derivative's unit to the statistic's: a statistic of one form is finished afterwards."""
+        if len(self.linear.forms) > 1:
+            return 1.0
+        finished = self.statistic.finish(self.linear.forms, nominal(self.statistic))
+        return abs(float(finished.gradient[0]))
+
+
+def parts(shape: Shape, privacy: float, sampling: float, second: float, off: float = 0.0) -> Prediction:
+    """From variances in the derivative's unit, and a difference in the statistic's."""
+    return Prediction(
+        shape.scale * math.sqrt(max(privacy, 0.0)),
+        shape.scale * math.sqrt(max(sampling, 0.0)),
+        shape.scale * math.sqrt(max(second, 0.0)),
+        abs(off),
+    )
+
+
+def _overlap(fine: Axis, coarse: Axis) -> Matrix:
+    """The share of each fine bin that lies in each coarse bin."""
+    low, high, points = fine.geometry
+    at, end, many = coarse.geometry
+    if (points == 1).all() and (many == 1).all():
+        return np.eye(coarse.bins)
+    gap = 0.0 if np.isinf(points[0]) else 1.0
+    inner = np.minimum(end[:, None] + gap, high[None, :] + gap) - np.maximum(at[:, None], low[None, :])
+    shares: Matrix = np.clip(inner, 0.0, None)
+    shares /= shares.sum(axis=0)
+    return shares
+
+
+def onto(shape: Shape, grid: Grid) -> dict[str, Vector]:
+    """The shape's shares in other cells."""
+    matrix: Matrix = np.ones((1, 1))
+    for fine, coarse in zip(shape.grid.axes, grid.axes, strict=True):
+        matrix = np.kron(matrix, _overlap(fine, coarse)).astype(np.float64)
+    return {name: matrix @ masses for name, masses in shape.masses.items()}
