@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from .errors import BadValue, WrongStudy
+from .errors import BadParameter, BadValue, WrongStudy
 from .formats.checks import choice, fields, integer, required
 from .randomness import Randomness
 from .release import shared
@@ -142,7 +142,7 @@ class SharedReport(Report):
         return hash(self.shares)
 
     @property
-    def symbol(self) -> int:  # type: ignore[override]
+    def symbol(self) -> int:
         """There is none: a server adds its share up once both servers have verified it."""
         raise BadParameter(
             "a report in shares has no symbol: each server adds up its own share, see dpairs server"

@@ -1,11 +1,11 @@
-"""Noise on a sum: the discrete Laplace and the discrete Gaussian distribution, drawn exactly from random bits.
+"""Noise on a sum: the discrete Laplace and the discrete Gaussian distribution, drawn exactly from bits.
 
 No floating point decides anything. A scale is a fraction, an exponential is a race of fair comparisons of
 integers, and so the probabilities are those of the definition, not near them (Canonne, Kamath, Steinke, "The
 discrete Gaussian for differential privacy", NeurIPS 2020, algorithms 1 to 3).
 
-With integer sums of sensitivity D, `discrete_laplace(D / epsilon)` is epsilon-differentially private: the ratio
-of two neighbouring probabilities is exactly exp(D / scale) at most.
+With integer sums of sensitivity D, `discrete_laplace(D / epsilon)` is epsilon-differentially private: the
+ratio of two neighbouring probabilities is exactly exp(D / scale) at most.
 """
 
 from __future__ import annotations
@@ -123,4 +123,4 @@ def laplace_variance(scale: float) -> float:
 def laplace_pmf(scale: float, reach: int) -> NDArray[np.float64]:
     """P(-reach), ..., P(reach)."""
     places = np.abs(np.arange(-reach, reach + 1))
-    return np.tanh(0.5 / scale) * np.exp(-places / scale)
+    return np.asarray(np.tanh(0.5 / scale) * np.exp(-places / scale))

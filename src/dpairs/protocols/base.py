@@ -81,6 +81,11 @@ class Protocol(ABC):
         """How many symbols a report can hold."""
 
     @property
+    def report_bits(self) -> int:
+        """What a person sends in this round."""
+        return max(1, (self.symbols - 1).bit_length())
+
+    @property
     @abstractmethod
     def epsilon(self) -> float:
         """The exact privacy loss of one report."""

@@ -56,7 +56,8 @@ class CollisionEntropy(Statistic):
         """
         chance, n = max(kernel.mean, 0.0), sum(sizes.values())
         first = 4 * max(chance**1.5 - chance**2, 0.0) / n
-        return min(super().most_sampling(kernel, sizes), first + 2 * kernel.variance / (n * (n - 1)))
+        own = float(first + 2 * kernel.variance / (n * (n - 1)))
+        return min(super().most_sampling(kernel, sizes), own)
 
     def finish(self, forms: NDArray[np.float64], sizes: Mapping[str, int]) -> Finished:
         """Minus the logarithm of the collision probability."""

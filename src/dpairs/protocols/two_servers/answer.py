@@ -145,27 +145,41 @@ def from_counts(
 ) -> tuple[Vector, NDArray[np.float64]]:
     """Forms' totals from noisy counts, without the noise's bias, and the covariance of their noise.
 
-    With one stratum E (h + e)'A(h + e) = h'Ah + v tr A for noise e of variance v, and two forms A and B vary
-    together by 4 v (Ah)'Bh + 2 v^2 <A, B> and, since the sum of two Laplace numbers has an excess kurtosis
-    of 3/2, by 3/2 v^2 of their diagonals. With two strata it is v ((Ab)'Bb + (A'a)'B'a) + v^2 <A, B>. What the
-    noise adds to (Ah)'Bh is taken off.
+    With one stratum E (h + e)'A(h + e) = h'Ah + v tr A for noise e of variance v.
     """
-    alike = np.array([[float((one * other).sum()) for other in kernels] for one in kernels])
+    covariance = noise_covariance(people, kernels, variance, noisy=True)
     if len(people) == 2:
         first, second = people
-        totals = np.array([first @ kernel @ second for kernel in kernels])
-        sides = [
-            np.array([kernel @ second for kernel in kernels]),
-            np.array([first @ kernel for kernel in kernels]),
-        ]
-        spread = variance * (sum(side @ side.T for side in sides) - 2 * variance * alike)
-        return totals, _no_less(spread) + variance**2 * alike
+        return np.array([first @ kernel @ second for kernel in kernels]), covariance
+    (one,) = people
+    diagonals = np.array([np.diagonal(kernel) for kernel in kernels])
+    along = np.array([kernel @ one for kernel in kernels])
+    return along @ one - variance * diagonals.sum(axis=1) - diagonals @ one, covariance
+
+
+def noise_covariance(
+    people: Sequence[Vector], kernels: Sequence[Vector], variance: float, noisy: bool = False
+) -> NDArray[np.float64]:
+    """The covariance of forms' totals under noise of variance v on every count.
+
+    One stratum: 4 v (Ah)'Bh + 2 v^2 <A, B> for forms A and B and, since the sum of two Laplace numbers has an
+    excess kurtosis of 3/2, 3/2 v^2 of their diagonals. Two strata: v ((Ab)'Bb + (A'a)'B'a) + v^2 <A, B>. With
+    ``noisy`` counts what their noise adds to (Ah)'Bh is taken off.
+    """
+    alike = np.array([[float((one * other).sum()) for other in kernels] for one in kernels])
+    extra = variance * alike if noisy else np.zeros_like(alike)
+    if len(people) == 2:
+        first, second = people
+        right = np.array([kernel @ second for kernel in kernels])
+        left = np.array([first @ kernel for kernel in kernels])
+        spread = variance * (right @ right.T + left @ left.T - 2 * extra)
+        return _no_less(spread) + variance**2 * alike
     (one,) = people
     along = np.array([kernel @ one for kernel in kernels])
     diagonals = np.array([np.diagonal(kernel) for kernel in kernels])
-    totals = along @ one - variance * diagonals.sum(axis=1) - diagonals @ one
-    spread = 4 * variance * (along @ along.T - variance * alike)
-    return totals, _no_less(spread) + variance**2 * (2 * alike + 1.5 * diagonals @ diagonals.T)
+    spread = 4 * variance * (along @ along.T - extra)
+    second = variance**2 * (2 * alike + 1.5 * diagonals @ diagonals.T)
+    return np.asarray(_no_less(spread) + second)
 
 
 def _no_less(covariance: NDArray[np.float64]) -> NDArray[np.float64]:

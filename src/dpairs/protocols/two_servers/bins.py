@@ -66,7 +66,8 @@ def _bins(
         return min(integer("bins", bins, 2, MAX_BINS), size)
     others = math.prod(other.size for other in domains if isinstance(other, (Levels, Categories)))
     cut = sum(isinstance(other, (Interval, Integers)) for other in domains)
-    labels = math.prod(other.size for other in statistic.cell_domains(domains)[len(domains) :])
+    hidden = statistic.cell_domains(domains)[len(domains) :]
+    labels = math.prod(other.size for other in hidden if isinstance(other, (Levels, Categories)))
     room = MAX_TABLE_CELLS if statistic.from_table else MAX_BINS
     most = min(size, max(2, math.floor((room / (others * labels)) ** (1 / cut) + 1e-9)))
     if counted is not None:

@@ -8,7 +8,7 @@ composition of the two rounds.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -25,16 +25,18 @@ from ...privacy import PrivacyClaim
 from ...randomness import Randomness, SystemRandomness
 from ...randomness.coins import Coins
 from ...statistics import Statistic
-from ..base import Answer
+from ..base import Answer, FirstRound, Setting, Trust
 from ..projection.pilot import REPLICATES, Pilot, PublicNoise, on_simplex
 from ..projection.pilot_histogram import cut_cells
+from ..shape import Prediction, Shape
 from .bins import chosen_bins
 from .budget import LAPLACE, Budget, Query
 from .claim import two_servers_claim
 from .goldilocks import MODULUS
+from .predict import candidates, predict_rounds
 from .released import NoisyCounts, Numbers, SharedNumbers
-from .shared import FEWEST, Shared
-from .sum_round import SumRound
+from .shared import FEWEST, Shared, one_hot_bits
+from .sum_round import LARGEST, SumRound
 
 if TYPE_CHECKING:
     from ...vdaf.prio3 import Prio3
@@ -45,7 +47,7 @@ MOST_CELLS = 1024
 
 
 @dataclass(frozen=True, eq=False)
-class PilotRound(Shared):
+class PilotRound(Shared, FirstRound):
     """The first of two rounds: noisy counts of a few cells."""
 
     statistic: Statistic
@@ -55,6 +57,8 @@ class PilotRound(Shared):
     budget: Budget
     name: ClassVar[str] = "two_servers"
     rounds: ClassVar[int] = 2
+    options: ClassVar[tuple[str, ...]] = ("bins", "split", "noise", "delta", "n")
+    trust: ClassVar[Trust] = Trust.TWO_SERVERS
     estimators: ClassVar[tuple[str, ...]] = ("pilot",)
 
     @classmethod
@@ -130,6 +134,21 @@ class PilotRound(Shared):
         if set(sizes) != set(self.strata) or min(sizes.values()) < FEWEST:
             raise NotEnoughData(f"nothing is released of fewer than {FEWEST} people of each class")
         return Query.counts(self.grid.cells, Fraction(self.split))
+
+    def sum_query(self, sizes: Mapping[str, int]) -> Query:
+        """What the second round releases."""
+        return Query.number(LARGEST, 1 - Fraction(self.split))
+
+    @classmethod
+    def candidates(cls, setting: Setting) -> Iterable[dict[str, Any]]:
+        return candidates(setting)
+
+    def predict(self, shape: Shape, sizes: Mapping[str, int]) -> Prediction:
+        return predict_rounds(self, shape, sizes)
+
+    @property
+    def report_bits(self) -> int:
+        return one_hot_bits(self.grid.cells)
 
     def totals(self, sums: Mapping[str, NDArray[np.int64]]) -> Numbers:
         return Numbers((), {name: sums[name] for name in self.strata})

@@ -7,7 +7,7 @@ once, and the noise is that of a curator: its error falls like 1 / n.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -23,16 +23,18 @@ from ...formats.checks import choice, fields, integer, real, required
 from ...privacy import PrivacyClaim
 from ...randomness import Randomness, SystemRandomness
 from ...statistics import Statistic
-from ..base import Answer
+from ..base import Answer, FirstRound, Setting, Trust
+from ..shape import Prediction, Shape
 from .answer import Measured, from_counts
 from .bins import WHOLE, chosen_bins, form_weights
 from .budget import LAPLACE, Budget, Query
 from .claim import two_servers_claim
 from .forms import IntegerForm, integer_forms, multiplicands, pairs, total_shares
 from .goldilocks import MODULUS
+from .predict import candidates, predict_counts, predict_value
 from .released import Numbers, SharedNumbers
 from .sampling import Rough, coarse_grid
-from .shared import FEWEST, Shared
+from .shared import FEWEST, Shared, one_hot_bits
 
 if TYPE_CHECKING:
     from ...vdaf.prio3 import Prio3
@@ -47,7 +49,7 @@ MOST_TABLED = 1024
 
 
 @dataclass(frozen=True, eq=False)
-class TwoServers(Shared):
+class TwoServers(Shared, FirstRound):
     """One visit: a one-hot vector in two shares from everybody."""
 
     statistic: Statistic
@@ -61,9 +63,10 @@ class TwoServers(Shared):
     name: ClassVar[str] = "two_servers"
     options: ClassVar[tuple[str, ...]] = ("release", "rounds", "bins", "split", "noise", "delta", "n")
     estimators: ClassVar[tuple[str, ...]] = ("plug-in",)
+    trust: ClassVar[Trust] = Trust.TWO_SERVERS
 
     @classmethod
-    def create(cls, *given: Any, **options: Any) -> Shared:
+    def create(cls, *given: Any, **options: Any) -> FirstRound:
         statistic, domains, epsilon = given
         rounds = integer("rounds", options.pop("rounds", 1), 1, 2)
         if rounds == 2:
@@ -163,6 +166,10 @@ class TwoServers(Shared):
     def cells(self) -> int:
         """The length of a person's one-hot vector."""
         return self.grid.cells
+
+    @property
+    def report_bits(self) -> int:
+        return one_hot_bits(self.cells)
 
     def measure(self, stratum: str, columns: Sequence[Any]) -> NDArray[np.int64]:
         """The cell of each person: what is shared."""
@@ -278,6 +285,13 @@ class TwoServers(Shared):
             (few.bins / many.bins for few, many in axes if isinstance(many.domain, (Interval, Integers))),
             default=1.0,
         )
+
+    @classmethod
+    def candidates(cls, setting: Setting) -> Iterable[dict[str, Any]]:
+        return candidates(setting)
+
+    def predict(self, shape: Shape, sizes: Mapping[str, int]) -> Prediction:
+        return (predict_counts if self.release == COUNTS else predict_value)(self, shape, sizes)
 
     # ------------------------------------------------------------ what is promised
 

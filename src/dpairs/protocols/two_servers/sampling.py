@@ -97,7 +97,7 @@ class Rough:
     def _sampling(self, masses: Mapping[str, Vector]) -> float:
         functions = self.statistic.linearizer(self.grid).at(masses, self.sizes).functions
         return sum(
-            _moments(self.grid, function, masses[name])[0] / self.sizes[name]
+            moments(self.grid, function, masses[name])[0] / self.sizes[name]
             for name, function in functions.items()
         )
 
@@ -138,16 +138,15 @@ class Rough:
         grid, masses, values = self.grid, self.masses, [self.linear.value]
         for _ in range(2):
             grid, place = coarsened(grid)
-            masses = {
-                name: np.bincount(place, weights=each, minlength=grid.cells) for name, each in masses.items()
-            }
+            masses = {name: _merged(place, each, grid.cells) for name, each in masses.items()}
             values.append(self.statistic.linearizer(grid).at(masses, self.sizes).value)
         near, far = abs(values[1] - values[0]), abs(values[2] - values[1])
         clear = CLEAR * math.sqrt(self._noise)
         order = math.log2(far / near) if min(near, far) > clear else 2.0
         order = min(max(order, 0.5), 2.0)
         seen = math.sqrt(max(near**2 - self._noise, 0.0))
-        return seen * self.finer**order / (2**order - 1)
+        left: float = seen * self.finer**order / (2.0**order - 1)
+        return left
 
     @property
     def _noise(self) -> float:
@@ -161,13 +160,17 @@ class Rough:
     @cached_property
     def _places(self) -> float:
         first = sum(
-            _moments(self.grid, function, self.masses[name])[1] / self.sizes[name]
+            moments(self.grid, function, self.masses[name])[1] / self.sizes[name]
             for name, function in self.linear.functions.items()
         )
         return first * self.finer**2
 
 
-def _moments(grid: Grid, heights: Vector, masses: Vector) -> tuple[float, float]:
+def _merged(place: NDArray[np.int64], masses: Vector, cells: int) -> Vector:
+    return np.bincount(place, weights=masses, minlength=cells).astype(np.float64)
+
+
+def moments(grid: Grid, heights: Vector, masses: Vector) -> tuple[float, float]:
     """The variance of a function that is linear between the vertices of cells, and its part within cells.
 
     By two-point Gauss quadrature on every axis, exact for squares of linear functions.

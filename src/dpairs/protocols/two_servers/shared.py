@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import BadParameter, NotEstimable
+from ...errors import BadParameter, NotAsked, NotEstimable
 from ...randomness import Randomness
 from ...randomness.coins import Coins
-from ..base import Answer, Protocol
+from ...vdaf.fields import FIELD64
+from ...vdaf.measurements import Histogram, best_chunk
+from ..base import Alone, Answer, Protocol
 from .released import Numbers, SharedNumbers
 from .tally import ShareCounts
 
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
     from ...vdaf.prio3 import Prio3
 
 
+PROOFS, SEEDS = 3, 160
+"""Proofs of a one-hot vector, and bytes of seeds and blinds for both servers."""
 FEWEST = 2
 """People of a stratum below which nothing is released."""
 
@@ -73,14 +77,18 @@ class Shared(Protocol):
         """The answer from what was released."""
 
     @property
+    @abstractmethod
+    def report_bits(self) -> int:
+        """What a person sends."""
+
+    @property
     def symbols(self) -> int:
         """A report is no symbol."""
         raise BadParameter("a report of a two_servers study is two shares and a proof, not a symbol")
 
-    def randomize(
-        self, coins: Coins, stratum: int, first_index: int, columns: Sequence[Any], bits: Randomness
-    ) -> NDArray[Any]:
-        raise BadParameter("people of a two_servers study send shares of their values and randomize nothing")
+    @property
+    def alone(self) -> Alone:
+        raise NotAsked("people of a two_servers study send shares of their values and randomize nothing")
 
     def empty_counts(self, coins: Coins, stratum: int) -> ShareCounts:
         """One server's shares of nothing."""
@@ -92,3 +100,9 @@ class Shared(Protocol):
         raise NotEstimable(
             "one server's tally says nothing by itself: an estimate is made from what both servers release"
         )
+
+
+def one_hot_bits(cells: int) -> int:
+    """What a person sends to both servers: one vector, three proofs, and seeds."""
+    circuit = Histogram(FIELD64, best_chunk(cells), cells)
+    return 8 * (FIELD64.size * (circuit.length + PROOFS * circuit.proof) + SEEDS)

@@ -40,6 +40,8 @@ from .shared import FEWEST, Shared
 if TYPE_CHECKING:
     from ...vdaf.prio3 import Prio3
 
+PROOF, SEED = 68, 32
+"""Elements of a proof that a number of 16 bits is in range, and bytes of a seed."""
 LARGEST = STEPS
 """Influence is sent as a whole number from 0 to LARGEST."""
 _FIELDS = ("rounds", "round", "first", "split", "noise", "epsilon", "delta", "edges", "functions")
@@ -156,8 +158,12 @@ class SumRound(Shared):
         heights = self.influences[stratum](columns, self.statistic.private_columns)
         return np.rint(heights * LARGEST).astype(np.int64)
 
+    @property
+    def report_bits(self) -> int:
+        return 8 * (8 * (LARGEST.bit_length() + PROOF) + 2 * SEED)
+
     def added(self, stratum: str, measurements: NDArray[np.int64]) -> NDArray[np.int64]:
-        return measurements.sum(keepdims=True)
+        return np.array([measurements.sum()], dtype=np.int64)
 
     def query(self, sizes: Mapping[str, int]) -> Query:
         """The sum of one stratum; a person is in one."""
