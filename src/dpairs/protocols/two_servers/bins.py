@@ -69,11 +69,11 @@ def _bins(
     hidden = statistic.cell_domains(domains)[len(domains) :]
     labels = math.prod(other.size for other in hidden if isinstance(other, (Levels, Categories)))
     room = MAX_TABLE_CELLS if statistic.from_table else MAX_BINS
-    most = min(size, max(2, math.floor((room / (others * labels)) ** (1 / cut) + 1e-9)))
+    most: int = min(size, max(2, math.floor((room / (others * labels)) ** (1 / cut) + 1e-9)))
     if counted is not None:
         # Noise of counts grows like sqrt(bins) / (n epsilon), binning falls like 1 / bins^2.
-        best = 16.0 if n is None else 2 * (n * counted) ** 0.4
-        return max(2, min(most, round(best ** (1 / cut))))
+        best: float = 16.0 if n is None else 2 * (n * counted) ** 0.4
+        return max(2, min(most, round(float(best ** (1 / cut)))))
     if cut > 1:
         return most
     wanted = USUAL if n is None else 2 ** math.ceil(math.log2(max(FINER * math.sqrt(n), LEAST)))
