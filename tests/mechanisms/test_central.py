@@ -24,7 +24,7 @@ DRAWS = 20_000
 
 
 def gaussian_pmf(variance: float, reach: int) -> np.ndarray:
-    weights = np.exp(-np.arange(-reach, reach + 1) ** 2 / (2 * variance))
+    weights = np.exp(-(np.arange(-reach, reach + 1) ** 2) / (2 * variance))
     return weights / weights.sum()
 
 

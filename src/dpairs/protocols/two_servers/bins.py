@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...data.domains import Categories, Domain, Integers, Interval, Levels
 from ...data.grids import MAX_BINS, Grid
@@ -81,7 +82,7 @@ def _bins(
 
 
 def form_weights(statistic: Statistic, grid: Grid, noise: str) -> tuple[int, ...]:
-    """Shares of the loss, in 1024ths, that make a smooth function of forms least noisy at an even spread.
+    """Shares of the loss, in 1024ths, that make a smooth function of forms least noisy.
 
     The variance is a sum of (g s / w)^2 over forms of gradient g, sensitivity s and share w, for Gaussian
     noise of g^2 s^2 / w: least for w proportional to (g s)^(2/3), or to g s.
@@ -91,11 +92,14 @@ def form_weights(statistic: Statistic, grid: Grid, noise: str) -> tuple[int, ...
         return (WHOLE,)
     coarse, _ = coarse_grid(grid, 64)
     kernels = [form.matrix for form in statistic.forms(coarse, "average")]
-    even = np.full(coarse.cells, 1 / coarse.cells)
-    try:
-        forms = np.array([even @ kernel @ even for kernel in kernels])
-        gradient = np.abs(statistic.finish(forms, dict.fromkeys(statistic.strata, 1000)).gradient)
-    except NotEstimable:
+    gradient = np.zeros(count)
+    for masses in _priors(coarse):
+        try:
+            forms = np.array([masses @ kernel @ masses for kernel in kernels])
+            gradient += np.abs(statistic.finish(forms, dict.fromkeys(statistic.strata, 1000)).gradient)
+        except NotEstimable:
+            continue
+    if not gradient.any():
         gradient = np.ones(count)
     spans = np.array([max(np.ptp(kernel, axis=0).max(), 1e-12) for kernel in kernels])
     power = 2 / 3 if noise == LAPLACE else 1.0
@@ -103,3 +107,16 @@ def form_weights(statistic: Statistic, grid: Grid, noise: str) -> tuple[int, ...
     parts = np.maximum(np.floor(WHOLE * shares / shares.sum()), 1).astype(int)
     parts[int(np.argmax(parts))] -= max(int(parts.sum()) - WHOLE, 0)
     return tuple(parts.tolist())
+
+
+def _priors(grid: Grid) -> list[NDArray[np.float64]]:
+    """An even spread, and on two columns also people who are alike in both."""
+    priors = [np.full(grid.cells, 1 / grid.cells)]
+    if len(grid.axes) > 1:
+        shape = [axis.bins for axis in grid.axes]
+        alike = np.zeros(shape)
+        steps = max(shape)
+        for step in range(steps):
+            alike[tuple(step * bins // steps for bins in shape)] += 1 / steps
+        priors.append(alike.reshape(-1))
+    return priors

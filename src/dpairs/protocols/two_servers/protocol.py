@@ -40,10 +40,12 @@ if TYPE_CHECKING:
     from ...vdaf.prio3 import Prio3
 
 VALUE, COUNTS = "value", "counts"
-COARSE = {0: 8, 4_000: 32, 64_000: 128}
-"""From so many people of a class on, so many coarse cells of one column of numbers; of two, twice as many."""
+COARSE = {0: (8, 16), 4_000: (32, 36), 64_000: (128, 256)}
+"""From so many people of a class on, so many coarse cells of one column of numbers, and of two."""
 SPLIT = 0.2
 """The share of the loss that coarse counts take: see docs/two-servers.md for others."""
+FAR = 64
+"""Scales of noise that a field must have room for: more have a chance of e^-64."""
 MOST_TABLED = 1024
 """Cells of a release of counts at most: its noise needs the kernel's table."""
 
@@ -156,9 +158,8 @@ class TwoServers(Shared, FirstRound):
         """The cells that are counted in a release of so many people, and the one that each cell lies in."""
         if self.release == COUNTS:
             return self.grid, np.arange(self.grid.cells)
-        axes = len(self.statistic.domain_columns)
-        enough = max(cells for people, cells in COARSE.items() if people <= min(sizes.values()))
-        return coarse_grid(self.grid, enough if axes == 1 else 2 * enough)
+        line, plane = max(cells for people, cells in COARSE.items() if people <= min(sizes.values()))
+        return coarse_grid(self.grid, line if len(self.statistic.domain_columns) == 1 else plane)
 
     # ------------------------------------------------------------ participants
 
@@ -193,11 +194,6 @@ class TwoServers(Shared, FirstRound):
 
         A person is in one stratum only, so counts of all strata lose as much as those of one.
         """
-        largest = max(
-            (form.largest * form.sensitivity(list(sizes.values())) for form in self.forms), default=0
-        )
-        if max(sizes.values()) * largest > MODULUS // 16:
-            raise BadParameter(f"{max(sizes.values()):,} people are too many for sums in a field of 64 bits")
         few = [name for name, people in sizes.items() if people < FEWEST]
         if few or set(sizes) != set(self.strata):
             raise NotEnoughData(f"nothing is released of fewer than {FEWEST} people of each class")
@@ -207,6 +203,9 @@ class TwoServers(Shared, FirstRound):
             Query.number(form.sensitivity(people), (1 - coarse) * Fraction(weight, WHOLE))
             for form, weight in zip(self.forms, self.weights, strict=False)
         ]
+        for form, query in zip(self.forms, numbers, strict=True):
+            if form.largest * pairs(people) + FAR * self.budget.scale(query) > MODULUS // 2:
+                raise BadParameter(f"{max(people):,} people are too many for sums in a field of 64 bits")
         counts = Query.counts(self.coarse(sizes)[0].cells, coarse) if coarse else None
         return numbers, counts
 
