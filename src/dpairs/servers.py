@@ -139,7 +139,7 @@ class Multiplication:
         self._number, shares = shares_of(tally)
         protocol = shared(tally.study)
         self._vectors = protocol.multiplicands(self._number, shares)
-        self._context = _agreed(tally)
+        self._context = batch_of(tally)
         self._bits = bits
         self._sender: MultiplySender | None = None
         self._receiver: MultiplyReceiver | None = None
@@ -191,7 +191,7 @@ def shares_of(tally: Tally) -> tuple[int, dict[str, list[int]]]:
     return numbers.pop(), {name: each.vector for name, each in counts.items()}
 
 
-def _agreed(tally: Tally) -> bytes:
+def batch_of(tally: Tally) -> bytes:
     """What both servers must have alike: the study, and the reports they counted."""
     counts = [counts_of(tally, name) for name in tally.study.strata]
     batch = b"".join(each.people.to_bytes(8, "big") + each.checksum for each in counts)
@@ -215,14 +215,14 @@ def part(tally: Tally, products: Sequence[int], noise: Numbers) -> Part:
     number, shares = shares_of(tally)
     sizes = tally.sizes
     numbers = shared(tally.study).share_totals(shares, products, sizes).with_noise(noise, MODULUS)
-    return Part(tally.study, number, _agreed(tally), sizes, numbers)
+    return Part(tally.study, number, batch_of(tally), sizes, numbers)
 
 
 def open_parts(parts: Sequence[Part]) -> Release:
     """The released numbers, from both servers' parts."""
     if sorted(each.server for each in parts) != list(range(SERVERS)):
         raise BadMessage("a release needs the part of server 0 and that of server 1")
-    first, second = parts
+    first, second = sorted(parts, key=lambda each: each.server)
     if first.study != second.study or first.batch != second.batch:
         raise BadMessage("the two servers' parts are not of the same reports")
     return Release(first.study, first.sizes, first.numbers.open(second.numbers, MODULUS))

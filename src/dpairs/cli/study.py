@@ -15,9 +15,8 @@ from ..mechanisms import OPTIMIZED
 from ..mechanisms.optimize import STEPS
 from ..statistics import STATISTICS
 from ..study import Study
-from ..tally import Tally
 from .cache import remembered
-from .estimate import analysis_beside
+from .estimate import analysis_beside, counted
 from .show import number, output, print_json, print_table, progress
 
 app = typer.Typer(help="Make and read study files.", no_args_is_help=True)
@@ -173,7 +172,7 @@ def next_round(
     What only the analyst needs is written beside it, to a file that ends in .analysis.json.
     """
     first = Study.load(file)
-    study = first.next(Tally.load(tally_file, first))
+    study = first.next(counted(tally_file, first))
     study.save(out)
     beside, analysis = analysis_beside(out), study.analysis_to_json()
     if analysis is not None:
@@ -211,8 +210,8 @@ def describe(study: Study) -> dict[str, Any]:
         "protocol": protocol.name,
         "round": protocol.round,
         "rounds": protocol.rounds,
-        "symbols": protocol.symbols,
-        "bits": max(1, (protocol.symbols - 1).bit_length()),
+        "symbols": protocol.symbols if protocol.shared is None else None,
+        "bits": protocol.report_bits,
         "privacy": study.privacy.to_json(),
     }
 
@@ -228,7 +227,9 @@ def _print(study: Study) -> None:
         ("protocol", study.protocol.name + (f", round {facts['round']} of {facts['rounds']}" * several)),
         (
             "a person sends",
-            f"one of {facts['symbols']} symbols ({facts['bits']} bit{'s' if facts['bits'] > 1 else ''})",
+            f"two shares and a proof ({facts['bits'] // 8:,} bytes)"
+            if facts["symbols"] is None
+            else f"one of {facts['symbols']} symbols ({facts['bits']} bit{'s' if facts['bits'] > 1 else ''})",
         ),
         ("epsilon", f"{number(study.epsilon)} asked, {study.privacy.epsilon:.12g} used"),
         ("privacy", str(study.privacy)),

@@ -26,6 +26,8 @@ from ...randomness import Randomness
 from ...statistics import Statistic
 from ...statistics.influence import STEPS, Influence
 from ...statistics.linear import nominal
+from ...vdaf.fields import FIELD64
+from ...vdaf.measurements import Sum
 from ..base import Answer
 from ..projection.analysis import Analysis
 from ..projection.pilot import Pilot
@@ -40,8 +42,7 @@ from .shared import FEWEST, Shared
 if TYPE_CHECKING:
     from ...vdaf.prio3 import Prio3
 
-PROOF, SEED = 68, 32
-"""Elements of a proof that a number of 16 bits is in range, and bytes of a seed."""
+SEED = 32
 LARGEST = STEPS
 """Influence is sent as a whole number from 0 to LARGEST."""
 _FIELDS = ("rounds", "round", "first", "split", "noise", "epsilon", "delta", "edges", "functions")
@@ -160,7 +161,8 @@ class SumRound(Shared):
 
     @property
     def report_bits(self) -> int:
-        return 8 * (8 * (LARGEST.bit_length() + PROOF) + 2 * SEED)
+        circuit = Sum(FIELD64, LARGEST)
+        return 8 * (FIELD64.size * (circuit.length + circuit.proof) + 2 * SEED)
 
     def added(self, stratum: str, measurements: NDArray[np.int64]) -> NDArray[np.int64]:
         return np.array([measurements.sum()], dtype=np.int64)
