@@ -103,7 +103,7 @@ def read_products(path: Path, study: Study, server: int) -> list[int]:
     """This server's own shares of the products."""
     spec = _read(path, PRODUCTS, study, ("products",))
     given = spec["products"]
-    elements = [read_integer(each) for each in given] if isinstance(given, list) else [None]
+    elements = list(map(read_integer, given)) if isinstance(given, list) else [-1]
     if spec["server"] != server or not all(type(each) is int and 0 <= each < MODULUS for each in elements):
         raise BadFile(f"{path} must hold server {server}'s shares of products")
     return elements

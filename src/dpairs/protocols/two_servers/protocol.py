@@ -259,8 +259,7 @@ class TwoServers(Shared, FirstRound):
         rough = None
         if counts is not None:
             variance = self.budget.variance(counts)
-            coarse = self.coarse(sizes)[0]
-            rough = Rough(self.statistic, coarse, numbers.counts, sizes, variance, self._finer(coarse))
+            rough = self._rough(sizes, numbers, variance)
         if self.release == COUNTS:
             kernels = [form.matrix for form in self.statistic.forms(self.grid, "average")]
             counted = [numbers.counts[name].astype(np.float64) for name in self.strata]
@@ -276,14 +275,17 @@ class TwoServers(Shared, FirstRound):
             self.statistic, self.domains, sizes, forms, np.diag(spread + rounding), rough
         ).answer()
 
-    def _finer(self, coarse: Grid) -> float:
-        if self.release == COUNTS:
-            return 1.0
+    def _rough(self, sizes: Mapping[str, int], numbers: Numbers, variance: float) -> Rough:
+        """What the released counts say; a table's kernel is known on the study's own cells alone."""
+        coarse, place = self.coarse(sizes)
+        if self.release == COUNTS or self.statistic.from_table:
+            return Rough(self.statistic, self.grid, numbers.counts, sizes, variance, 1.0, place)
         axes = zip(coarse.axes, self.grid.axes, strict=True)
-        return max(
+        finer = max(
             (few.bins / many.bins for few, many in axes if isinstance(many.domain, (Interval, Integers))),
             default=1.0,
         )
+        return Rough(self.statistic, coarse, numbers.counts, sizes, variance, finer)
 
     @classmethod
     def candidates(cls, setting: Setting) -> Iterable[dict[str, Any]]:

@@ -21,7 +21,7 @@ from ...data.grids import Axis, CutAxis, Grid
 from ...errors import NotEstimable
 from ...randomness import Randomness, SeededRandomness
 from ...statistics import Statistic
-from ...statistics.linear import Linear
+from ...statistics.linear import Linear, Linearizer
 from ...statistics.vertices import Vertices, cell_means
 from ..projection.pilot import on_simplex
 
@@ -81,16 +81,30 @@ class Rough:
     variance: float
     """Of the noise of each count."""
     finer: float
-    """The largest coarse bin's width in fine bins, as a fraction below 1: 1 / (fine bins in a coarse one)."""
+    """One over the fine bins of a coarse one."""
+    place: NDArray[np.int64] | None = None
+    """The count that each cell of ``grid`` belongs to, where a table is known on finer cells only."""
 
     @cached_property
     def masses(self) -> dict[str, Vector]:
         """The nearest distributions."""
-        return {name: on_simplex(people / self.sizes[name]) for name, people in self.counts.items()}
+        return self._spread({name: people / self.sizes[name] for name, people in self.counts.items()})
+
+    def _spread(self, shares: Mapping[str, Vector]) -> dict[str, Vector]:
+        """Distributions on the cells of the grid, evenly within those that were counted."""
+        nearest = {name: on_simplex(each) for name, each in shares.items()}
+        if self.place is None:
+            return nearest
+        held = np.bincount(self.place)
+        return {name: (each / held)[self.place] for name, each in nearest.items()}
+
+    @cached_property
+    def linearizer(self) -> Linearizer:
+        return self.statistic.linearizer(self.grid)
 
     @cached_property
     def linear(self) -> Linear:
-        return self.statistic.linearizer(self.grid).at(self.masses, self.sizes)
+        return self.linearizer.at(self.masses, self.sizes)
 
     @cached_property
     def sampling(self) -> float:
@@ -103,7 +117,7 @@ class Rough:
         return max(2 * seen - float(np.mean(self._imagined)), seen / 2)
 
     def _sampling(self, masses: Mapping[str, Vector]) -> float:
-        functions = self.statistic.linearizer(self.grid).at(masses, self.sizes).functions
+        functions = self.linearizer.at(masses, self.sizes).functions
         return sum(
             moments(self.grid, function, masses[name])[0] / self.sizes[name]
             for name, function in functions.items()
@@ -113,13 +127,13 @@ class Rough:
     def _imagined(self) -> list[float]:
         """The sampling variance at the counts with imagined noise on top, the same in every run."""
         bits, found = SeededRandomness(0), []
+        start = {name: on_simplex(people / self.sizes[name]) for name, people in self.counts.items()}
         for _ in range(IMAGINED):
-            masses = {
-                name: on_simplex(
-                    each + math.sqrt(self.variance) * _normals(each.size, bits) / self.sizes[name]
-                )
-                for name, each in self.masses.items()
+            noisy = {
+                name: each + math.sqrt(self.variance) * _normals(each.size, bits) / self.sizes[name]
+                for name, each in start.items()
             }
+            masses = self._spread(noisy)
             try:
                 found.append(self._sampling(masses))
             except NotEstimable:
