@@ -1,11 +1,14 @@
-# Everything runs from .venv; nothing needs to be activated.
+# Everything runs from .venv; nothing needs to be activated. SYSTEM=no keeps `make test` from the system's packages.
 
 PYTHON ?= python3
 JOBS   ?= 2
 VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.ready
-EXTRAS := cli,client,service,scale,experiments,test,check,docs,bench
+NODE   := js/node_modules/.package-lock.json
+EXTRAS := all,experiments,test,check,docs,bench
+# One thread for each worker: two of them share two cores.
+PYTEST := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS)
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # Silences the theme's notice about MkDocs 2; pyproject.toml stays below 2.
@@ -13,7 +16,7 @@ export NO_MKDOCS_2_WARNING := 1
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup system demo test validate check format bench docs lock build clean
+.PHONY: help setup system demo test wheel coverage validate check javascript format bench reproduce figures docs lock build clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -31,28 +34,54 @@ $(STAMP): pyproject.toml constraints.txt | $(BIN)/python
 demo: setup ## Run the demonstration
 	$(BIN)/dpairs demo
 
-system: ## Install what some tests need from the system's packages, where that is allowed
+system: ## Install what some tests need from the system's packages (Chromium, node, PostgreSQL); SYSTEM=no refuses
 	@tools/system-packages
 
 test: setup system ## Run the tests, without the long ones
-	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS) -m "not long"
+	$(PYTEST) -m "not long and not wheel"
+
+wheel: setup ## Build the wheel and try every install line of the documentation in a clean environment
+	$(PYTEST) -m wheel --dist loadgroup tests/test_wheel.py
+
+coverage: setup system ## Run the tests and show which lines and branches they reach
+	@rm -f .coverage .coverage.*
+	$(PYTEST) -m "not long and not wheel" --cov --cov-report=term:skip-covered
 
 validate: setup system ## Run every test, with the full statistical validation
-	DPAIRS_VALIDATE=1 OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS)
+	DPAIRS_VALIDATE=1 $(PYTEST)
 
-check: setup ## Check lint, format, types, imports and documentation
+check: setup javascript ## Check lint, format, types, imports, JavaScript and documentation
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
 	$(BIN)/mkdocs build --strict # not --quiet, which hides warnings from --strict
+	$(BIN)/python tools/page_widths.py site
+
+javascript: ## Lint and type-check the JavaScript
+ifeq ($(shell command -v npm),)
+	@echo "not checked: JavaScript (npm is not installed)"; test -z "$$CI"
+else
+	@$(MAKE) --no-print-directory $(NODE)
+	cd js && npm run --silent lint && npm run --silent types
+endif
+
+$(NODE): js/package.json js/package-lock.json
+	cd js && npm ci --silent --no-audit --no-fund
+	@touch $@
 
 format: setup ## Format the code and fix what can be fixed safely
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 
-bench: setup ## Run the benchmarks
-	$(BIN)/python benchmarks/run.py --write
+bench: setup ## Run the benchmarks; NAMES for some of them
+	$(BIN)/python benchmarks/run.py $(NAMES)
+
+reproduce: setup ## Run the paper's experiments, into reproduced/; QUICK=1 for a small form, NAMES for some of them
+	$(BIN)/python -m experiments $(if $(QUICK),--quick) $(NAMES)
+
+figures: setup ## Draw the pictures of the documentation from the results; NAMES for some of them
+	$(BIN)/python -m experiments --figures $(NAMES)
 
 docs: setup ## Build the documentation into site/
 	$(BIN)/mkdocs build --strict
@@ -66,5 +95,5 @@ build: setup ## Build the wheel into dist/
 	$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir dist .
 
 clean: ## Remove what the other targets made, except .venv
-	rm -rf site dist build constraints.tmp .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf site dist build js/node_modules constraints.tmp .coverage .coverage.* .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 	find . -name __pycache__ -not -path './$(VENV)/*' -prune -exec rm -rf {} +

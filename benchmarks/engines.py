@@ -134,7 +134,7 @@ def alone(task: str, people: int, folder: Path) -> dict[str, dict[str, Any]]:
         answer = child.stdout.read()
         child.wait()
     assert child.returncode == 0, (task, answer)
-    found = json.loads(answer.splitlines()[-1])
+    found: dict[str, dict[str, Any]] = json.loads(answer.splitlines()[-1])
     for each in found.values():
         each |= {"load": load} | ({"megabytes": peak} if sampled else {})
     return found

@@ -67,8 +67,9 @@ def peers_python() -> Path | None:
     if python.exists() and stamp.exists() and stamp.read_text(encoding="utf-8") == wanted:
         return python
     print(f"Installing the peers into {PEERS.name} (once; needs a network) ...", file=sys.stderr)
-    install = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r", REQUIREMENTS]
-    for command in ([sys.executable, "-m", "venv", "--clear", PEERS], install):
+    quietly = ("--quiet", "--disable-pip-version-check")
+    install = [str(python), "-m", "pip", "install", *quietly, "-r", str(REQUIREMENTS)]
+    for command in ([sys.executable, "-m", "venv", "--clear", str(PEERS)], install):
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode != 0:
             why = (done.stderr or done.stdout).strip().splitlines()[-1:] or ["no reason given"]

@@ -10,6 +10,7 @@ later ones find it computed.
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import numpy as np
 from measure import Row, seconds
@@ -49,7 +50,8 @@ def rows(k: int, quick: bool) -> list[Row]:
 
 def tally(study: dpairs.Study, people: int) -> dpairs.Tally:
     """A tally of people who are equally many in each cell, drawn as counts."""
-    chances = study.protocol.mechanism.channel.mean(axis=0)
+    protocol: Any = study.protocol
+    chances = protocol.mechanism.channel.mean(axis=0)
     counts = np.random.default_rng(1).multinomial(people, chances / chances.sum())
     symbols = np.flatnonzero(counts)
     table = {"symbols": symbols.tolist(), "counts": counts[symbols].tolist()}

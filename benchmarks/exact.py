@@ -17,6 +17,9 @@ What the comparisons do not do alike:
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 from measure import Row, difference, seconds
 from scipy import stats
@@ -31,10 +34,11 @@ def run(quick: bool) -> list[Row]:
     n, repeats = (10**5, 3) if quick else (10**6, 5)
     rng = np.random.default_rng(1)
     rows = []
-    for kind, make in {
+    kinds: dict[str, Callable[[int], Any]] = {
         "continuous": rng.standard_normal,
         "many ties": lambda n: rng.integers(0, 10, n),
-    }.items():
+    }
+    for kind, make in kinds.items():
         values, noise = make(n), make(n)
         labels = (rng.random(n) < 0.3).astype(np.int64)
         # Mann-Whitney without an effect: with one, both p-values would be 0 and agree for nothing.
@@ -54,7 +58,15 @@ def auc(name, score, label, repeats) -> Row:
     times = seconds(
         repeats, ours=lambda: dpairs.exact("auc", data), theirs=lambda: roc_auc_score(label, score)
     )
-    return Row(name, "scikit-learn roc_auc_score", **times, unit="s", wanted=WANTED, difference=apart)
+    return Row(
+        name,
+        "scikit-learn roc_auc_score",
+        times["ours"],
+        times["theirs"],
+        "s",
+        wanted=WANTED,
+        difference=apart,
+    )
 
 
 def mann_whitney(name, score, label, repeats) -> list[Row]:
@@ -108,7 +120,14 @@ def kendall_by_hand(name, x, y) -> Row:
         return float(signs.sum()) / (n * (n - 1))
 
     times = seconds(3, ours=ours, theirs=theirs)
-    return Row(name, "numpy, sum over all pairs", **times, unit="s", difference=difference(ours(), theirs()))
+    return Row(
+        name,
+        "numpy, sum over all pairs",
+        times["ours"],
+        times["theirs"],
+        "s",
+        difference=difference(ours(), theirs()),
+    )
 
 
 def gini(name, values, repeats) -> Row:
@@ -124,4 +143,6 @@ def gini(name, values, repeats) -> Row:
 
     times = seconds(repeats, ours=ours, theirs=theirs)
     apart = difference(ours(), theirs())
-    return Row(name, "numpy, sorted values", **times, unit="s", wanted=WANTED, difference=apart)
+    return Row(
+        name, "numpy, sorted values", times["ours"], times["theirs"], "s", wanted=WANTED, difference=apart
+    )

@@ -11,6 +11,7 @@ import time
 import urllib.request
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import cast
 
@@ -142,7 +143,7 @@ def answers(
         done = [loop.create_future() for _ in range(connections)]
         began = time.perf_counter()
         for each in done:
-            await loop.create_connection(lambda each=each: _Line(left, each, found), *address)
+            await loop.create_connection(partial(_Line, left, each, found), *address)
         await asyncio.gather(*done)
         return time.perf_counter() - began
 

@@ -8,6 +8,7 @@ would: the client in a compiled loop, the counting by numpy.
 
 import argparse
 import json
+from functools import partial
 
 import numba
 import numpy as np
@@ -78,11 +79,10 @@ def main():
         reports = client(people)
         if len(aggregate(reports)) != asked.cells:
             raise RuntimeError(f"{name} does not estimate {asked.cells} frequencies")
-        # Bound now: a plain lambda would see the next peer's.
         times = seconds(
             asked.repeats,
-            client=lambda client=client, people=people: client(people),
-            aggregate=lambda aggregate=aggregate, reports=reports: aggregate(reports),
+            client=partial(client, people),
+            aggregate=partial(aggregate, reports),
         )
         line = {
             "name": name,

@@ -17,6 +17,7 @@ against the limit of one second.
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 from measure import Row, seconds
@@ -74,11 +75,12 @@ def run(quick: bool) -> list[Row]:
 def first_tally(asked: dpairs.Study, data: dict[str, np.ndarray]) -> dpairs.Tally:
     """The first round alone."""
     tally, bits = dpairs.Tally(asked), dpairs.randomness.SeededRandomness(1)
+    protocol: Any = asked.protocol
     for place, (stratum, columns) in enumerate(asked.statistic.split(data)):
-        chosen = asked.protocol.asked(asked.coins, place, 0, len(columns[0]))
+        chosen = protocol.asked(asked.coins, place, 0, len(columns[0]))
         first = int(np.argmax(chosen))
         values = tuple(column[chosen] for column in columns)
-        symbols = asked.protocol.randomize(asked.coins, place, first, values, bits)
+        symbols = protocol.randomize(asked.coins, place, first, values, bits)
         tally.add_symbols(stratum, symbols, first)
     return tally
 
@@ -87,7 +89,8 @@ def bare(data: dict[str, np.ndarray], second: dpairs.Study) -> float:
     """The second round as one writes it in numpy, without a first."""
     rng, value = np.random.default_rng(1), 0.0
     keep = math.exp(EPSILON) / (1 + math.exp(EPSILON))
-    for label, influence in zip((1, 0), second.protocol.influences.values(), strict=True):
+    protocol: Any = second.protocol
+    for label, influence in zip((1, 0), protocol.influences.values(), strict=True):
         scores = data["score"][data["label"] == label].astype(np.float64)
         (axis,) = influence.grid.axes
         edges, heights = np.array(axis.edges[:-1], dtype=np.float64), influence.cells

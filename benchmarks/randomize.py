@@ -115,7 +115,11 @@ def peer_rates(people: int, repeats: int) -> dict[str, float]:
     if python is None:
         return {}
     sizes = {"--cells": CELLS, "--epsilon": EPSILON, "--people": people, "--repeats": repeats}
-    command = [python, HERE / "peers.py", *(str(word) for option in sizes.items() for word in option)]
+    command = [
+        str(python),
+        str(HERE / "peers.py"),
+        *(str(word) for option in sizes.items() for word in option),
+    ]
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
     if done.returncode != 0:

@@ -1,7 +1,7 @@
-"""Run the benchmarks: ``python benchmarks/run.py [names...] [--quick] [--write]``.
+"""Run the benchmarks: ``python benchmarks/run.py [names...] [--quick]``.
 
-Prints a table for each, and writes benchmarks/results.json; with ``--write`` also docs/benchmarks.md. Ends
-with 1 when a wanted ratio is missed.
+Prints a table for each and keeps it in benchmarks/results.json, of which the documentation's tables are made
+when it is built; what was not run again stays. Ends with 1 when a wanted ratio is missed.
 """
 
 from __future__ import annotations
@@ -25,40 +25,35 @@ NAMES = (
     "projection",
     "plan",
     "garbled",
+    "vdaf",
     "collector",
     "engines",
 )
 RESULTS = HERE / "results.json"
 WIDTH = 140
-PAGE = HERE.parent / "docs" / "benchmarks.md"
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description="Run the benchmarks on one core.")
     parser.add_argument("names", nargs="*", metavar="name", help=f"which: {', '.join(NAMES)} (all)")
     parser.add_argument("--quick", action="store_true", help="less data and fewer repeats")
-    parser.add_argument("--write", action="store_true", help="also write docs/benchmarks.md")
     asked = parser.parse_args()
     unknown = set(asked.names) - set(NAMES)
     if unknown:
         parser.error(f"there is no benchmark {', '.join(sorted(unknown))}; there are {', '.join(NAMES)}")
 
     one_core()
-    modules = {name: importlib.import_module(name) for name in NAMES}
-    chosen = {name: module for name, module in modules.items() if name in (asked.names or NAMES)}
+    chosen = {name: importlib.import_module(name) for name in NAMES if name in (asked.names or NAMES)}
     measured = measure(chosen, asked.quick)
-    results = {"machine": machine(), "benchmarks": {**earlier(), **measured}}
+    kept = {**earlier(), **measured}
+    results = {name: kept[name] for name in (*NAMES, *kept) if name in kept}
     RESULTS.write_text(json.dumps(results, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-    if asked.write:
-        from page import markdown
-
-        PAGE.write_text(markdown(results, modules), encoding="utf-8")
     return verdict(measured)
 
 
 def measure(modules: dict[str, ModuleType], quick: bool) -> dict[str, Any]:
     """Run the benchmarks and print their tables."""
-    from page import terminal, title
+    from page import cells, terminal
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
@@ -74,20 +69,27 @@ def measure(modules: dict[str, ModuleType], quick: bool) -> dict[str, Any]:
         task = progress.add_task("", total=len(modules))
         for name, module in modules.items():
             progress.update(task, description=name, refresh=True)
+            title, _, about = (module.__doc__ or name).partition("\n\n")
             rows = [row.to_json() for row in module.run(quick)]
-            measured[name] = {"quick": quick, "rows": rows}
+            measured[name] = {
+                "title": title,
+                "about": about.strip(),
+                "machine": machine(),
+                "quick": quick,
+                "rows": [{**row, "cells": cells(row)} for row in rows],
+            }
             progress.update(task, advance=1, refresh=True)
-            console.print(terminal(title(module), rows))
+            console.print(terminal(title, rows))
     return measured
 
 
 def earlier() -> dict[str, Any]:
-    """Results of an earlier run, if it was on this machine with these versions."""
+    """Results of earlier runs; each says on which machine it was."""
     try:
-        results = json.loads(RESULTS.read_text(encoding="utf-8"))
-        return results["benchmarks"] if results["machine"] == machine() else {}
-    except (OSError, ValueError, KeyError):
+        found: dict[str, Any] = json.loads(RESULTS.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
         return {}
+    return found
 
 
 def verdict(measured: dict[str, Any]) -> int:

@@ -87,7 +87,8 @@ def deep(bits: int, each: int) -> dict[str, float]:
     """Seconds and peak memory of a child process."""
     command = [sys.executable, __file__, str(bits), str(each)]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, cwd=HERE)
-    return json.loads(done.stdout)
+    found: dict[str, float] = json.loads(done.stdout)
+    return found
 
 
 if __name__ == "__main__":

@@ -1,9 +1,4 @@
-"""The paper's experiments, figure by figure, and comparisons of ours: from data to picture.
+"""The paper's experiments and those of the documentation.
 
-`experiments.reproduce` runs them; the command ``dpairs reproduce`` does so too, with a progress bar.
+`python -m experiments` runs them. Rows are kept in ``results``; `exhibits` makes tables and pictures of them.
 """
-
-from .catalogue import EXPERIMENTS, named
-from .runner import Scale
-
-__all__ = ["EXPERIMENTS", "Scale", "named"]

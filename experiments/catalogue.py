@@ -1,10 +1,23 @@
-"""All experiments, in the order of the report."""
+"""All experiments: the paper's figures in the order of the report, then those of pages."""
 
 from __future__ import annotations
 
 from dpairs.errors import BadParameter
 
-from . import (
+from .experiment import Experiment, Figure
+from .pages import (
+    concepts,
+    federated,
+    internet,
+    mechanisms,
+    pairs,
+    plan_grid,
+    projection_runs,
+    quantization,
+    theory,
+    tree,
+)
+from .paper import (
     auc_diabetes,
     auc_diabetes_generic,
     auc_synthetic_generic,
@@ -16,9 +29,8 @@ from . import (
     kendall_tripadvisor,
     splitting,
 )
-from .experiment import Experiment
 
-EXPERIMENTS: tuple[Experiment, ...] = (
+FIGURES: tuple[Figure, ...] = (
     auc_diabetes.EXPERIMENT,
     kendall_tripadvisor.EXPERIMENT,
     auc_synthetic_tree.EXPERIMENT,
@@ -29,6 +41,21 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     beyond.EXPERIMENT,
     gini.EXPERIMENT,
     entropy.EXPERIMENT,
+)
+EXPERIMENTS: tuple[Experiment, ...] = (
+    *FIGURES,
+    concepts.EXPERIMENT,
+    theory.EXPERIMENT,
+    quantization.EXPERIMENT,
+    mechanisms.EXPERIMENT,
+    mechanisms.VARIANCES,
+    pairs.EXPERIMENT,
+    tree.EXPERIMENT,
+    *projection_runs.EXPERIMENTS,
+    plan_grid.EXPERIMENT,
+    plan_grid.UNSEEN,
+    federated.EXPERIMENT,
+    internet.EXPERIMENT,
 )
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from .results import Results, Row
+from .runs import Results, Row
 
 Setting: TypeAlias = Row
 """The values of one setting: texts and numbers, by name."""
@@ -59,26 +59,32 @@ class Picture:
 
 @dataclass(frozen=True)
 class Experiment:
-    """One figure or table of the paper, or one comparison of ours."""
+    """Runs whose rows are kept: of the paper's figures, or of a page of the documentation."""
 
     name: str
     title: str
+    settings: Callable[[bool], list[Setting]]
+    """All settings; the argument is whether the run is a quick one."""
+    measure: Measure
+    runs: int = 20
+    """Of each setting."""
+    needs: tuple[str, ...] = ()
+    """Names of the real data without which it cannot be run."""
+    wants: tuple[str, ...] = ()
+    """Names of real data for some of its settings; where they are absent, `measure` returns no rows."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Figure(Experiment):
+    """One figure or table of the paper, or one comparison of ours, with a section of the report."""
+
     paper: str
     """Where the paper has it."""
     says: str
     """What the paper says about it, in our words."""
     does: str
     """What is run here, and how it may differ from the paper's."""
-    settings: Callable[[bool], list[Setting]]
-    """All settings; the argument is whether the run is a quick one."""
-    measure: Measure
     pictures: Callable[[Results], Iterable[Picture]]
     findings: Callable[[Results], Findings]
-    needs: tuple[str, ...] = ()
-    """Names of the real data without which it cannot be run."""
-    wants: tuple[str, ...] = ()
-    """Names of real data for some of its settings; where they are absent, `measure` returns no rows."""
-    more_runs: int = 1
-    """How many times as many runs as others have: for means of squares, which spread widely."""
     quick_checks: bool = False
     """Whether its statements can be judged by a quick run too."""

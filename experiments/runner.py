@@ -19,12 +19,12 @@ from dpairs import __version__
 from dpairs.errors import BadFile, WorkerLost
 from dpairs.formats import files
 
-from . import results
+from . import runs
 from .experiment import Experiment, Setting
-from .results import Results, Row
+from .runs import Results, Row
 from .sources import missing
 
-RUNS, QUICK_RUNS = 20, 3
+QUICK_RUNS = 3
 
 
 @dataclass(frozen=True)
@@ -32,8 +32,12 @@ class Scale:
     """How much is run, and from which seed."""
 
     quick: bool = False
-    runs: int = RUNS
+    runs: int | None = None
+    """Of each setting; without it, as many as the experiment says, or 3 in a quick run."""
     seed: int = 0
+
+    def of(self, experiment: Experiment) -> int:
+        return self.runs or (min(QUICK_RUNS, experiment.runs) if self.quick else experiment.runs)
 
     def facts(self, experiment: Experiment, data: Path) -> dict[str, str]:
         """What a results file says about how it was made; two runs with the same facts are the same."""
@@ -42,7 +46,7 @@ class Scale:
             "experiment": experiment.name,
             "dpairs": __version__,
             "quick": "yes" if self.quick else "no",
-            "runs": str(self.runs * experiment.more_runs),
+            "runs": str(self.of(experiment)),
             "seed": str(self.seed),
             "without": ", ".join(absent) or "nothing",
             "command": self.command(experiment.name),
@@ -50,10 +54,10 @@ class Scale:
 
     def command(self, *names: str) -> str:
         """What one types to get the same."""
-        words = ["dpairs", "reproduce", *names]
+        words = ["python -m experiments", *names]
         if self.quick:
             words.append("--quick")
-        if self.runs != (QUICK_RUNS if self.quick else RUNS):
+        if self.runs is not None:
             words += ["--runs", str(self.runs)]
         if self.seed:
             words += ["--seed", str(self.seed)]
@@ -75,8 +79,8 @@ class Job:
 
 def jobs(experiment: Experiment, scale: Scale) -> list[Job]:
     """All runs, in the order of the results file."""
-    runs = scale.runs * experiment.more_runs
-    return [Job(setting, run) for setting in experiment.settings(scale.quick) for run in range(runs)]
+    runs = range(scale.of(experiment))
+    return [Job(setting, run) for setting in experiment.settings(scale.quick) for run in runs]
 
 
 @contextmanager
@@ -120,15 +124,15 @@ def run(
     progress: Callable[[int], None] = lambda steps: None,
 ) -> Results:
     """The results, read from ``folder`` where they are complete, and otherwise run and written there."""
-    whole, facts = folder / "runs.csv", scale.facts(experiment, data)
+    whole, facts = folder / f"{experiment.name}.csv", scale.facts(experiment, data)
     wanted = jobs(experiment, scale)
     if whole.exists():
-        found, rows = results.read(whole)
+        found, rows = runs.read(whole)
         if found == facts:
             progress(len(wanted))
             return rows
     folder.mkdir(parents=True, exist_ok=True)
-    with Journal(folder / "runs.part", facts) as journal:
+    with Journal(folder / f"{experiment.name}.part", facts) as journal:
         done = journal.done
         missing = [job for job in wanted if job.key not in done]
         progress(len(wanted) - len(missing))
@@ -151,10 +155,10 @@ def run(
             for future in futures:
                 future.cancel()
         rows = Results([{**job.setting, "run": job.run, **row} for job in wanted for row in done[job.key]])
-        results.write(whole, facts, rows.rows)
+        runs.write(whole, facts, rows.rows)
         journal.remove()
     # What was read back is what every later session sees.
-    return results.read(whole)[1]
+    return runs.read(whole)[1]
 
 
 def measured(name: str, setting: Setting, seed: int, data: Path) -> list[Row]:

@@ -25,7 +25,6 @@ SETTINGS: Any = {
     "axes.axisbelow": True,
     "legend.frameon": False,
     "savefig.facecolor": "white",
-    "svg.hashsalt": "dpairs",  # the same names inside the file in every run
 }
 
 
@@ -66,9 +65,12 @@ def log_axes(axes: Any, x: Any = None, y: Any = None) -> None:
     axes.minorticks_off()
 
 
-def save(figure: Any, folder: Path, name: str) -> None:
-    """Write a picture as PNG and as SVG, with no date and no program's version in it."""
-    folder.mkdir(parents=True, exist_ok=True)
-    figure.savefig(folder / f"{name}.png", dpi=150, metadata={"Software": None})
-    figure.savefig(folder / f"{name}.svg", metadata={"Date": None, "Creator": None})
+def save(figure: Any, path: Path) -> None:
+    """Write a picture as PNG, with no date and no program's version in it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path, dpi=150, metadata={"Software": None})
+    plt.close(figure)
+
+
+def close(figure: Any) -> None:
     plt.close(figure)

@@ -177,21 +177,3 @@ def test_a_page_that_does_not_tell_the_truth_is_noticed(lie, tmp_path):
 
 def test_a_page_that_tells_the_truth_is_not(tmp_path):
     read_along(LEDGER + "$ dpairs ledger show \\\n    me.json\n```\n", tmp_path)
-
-
-FIGURE = re.compile(r"figures/([\w-]+)\.(?:png|svg|txt)")
-SCRIPT = re.compile(r"(?:docs/figures/|`)(\w+\.py)")
-
-
-@pytest.mark.parametrize("page", sorted((ROOT / "docs").rglob("*.md")), ids=lambda page: page.stem)
-def test_a_page_names_the_command_of_each_figure(page):
-    text = page.read_text()
-    named = [ROOT / "docs" / "figures" / script for script in set(SCRIPT.findall(text))]
-    code = "".join(script.read_text() for script in named if script.exists())
-    for figure in set(FIGURE.findall(text)):
-        # The whole name is in the script or in a command, or a name that is put together there begins alike.
-        parts = re.findall(r'f"([a-z_-]+)\{', code)
-        whole = f'"{figure}"' in code or f"{figure}.txt" in code or f"--plot docs/figures/{figure}" in text
-        assert whole or any(figure.startswith(part) for part in parts), (
-            f"{page.name} does not say how {figure} is made"
-        )

@@ -252,7 +252,7 @@ def test_without_a_tape_the_operating_system_gives_the_bits(monkeypatch):
         asked.append(count)
         return b"\xff" * count
 
-    monkeypatch.setattr("dpairs.randomness.os.urandom", urandom)
+    monkeypatch.setattr("dpairs.randomness.private.os.urandom", urandom)
     assert Participant(AUC, 7, "positive").report(score=0.9).symbol == 3
     assert asked == [8]
 

@@ -28,9 +28,10 @@ SIGMAS = 5.5
 @pytest.fixture(autouse=True)
 def registered(monkeypatch: pytest.MonkeyPatch) -> None:
     """Registered as a package would at run time; forgotten after the test."""
-    for registry, kind in ((STATISTICS, MeanMinimum), (PROTOCOLS, Moments)):
-        monkeypatch.setattr(registry, "_kinds", dict(registry._kinds))
-        registry.register(kind)
+    monkeypatch.setattr(STATISTICS, "_kinds", dict(STATISTICS._kinds))
+    monkeypatch.setattr(PROTOCOLS, "_kinds", dict(PROTOCOLS._kinds))
+    register_statistic(MeanMinimum)
+    register_protocol(Moments)
 
 
 def ages(n: int = 60_000) -> dict[str, Any]:

@@ -76,7 +76,7 @@ def test_without_a_seed_the_operating_system_gives_the_bits(monkeypatch):
         asked.append(count)
         return b"\xff" * count
 
-    monkeypatch.setattr("dpairs.randomness.os.urandom", urandom)
+    monkeypatch.setattr("dpairs.randomness.private.os.urandom", urandom)
     tally = simulate_tally(study_of(mechanism="krr"), {"score": [0.1, 0.9, 0.5], "label": [0, 1, 1]})
     assert sum(asked) == 3 * 8
     assert dense(tally, "positive") == [0, 0, 0, 0, 1, 0, 0, 1]

@@ -31,9 +31,10 @@ export class Axis {
 
   /** The bin below a value of an interval, and how far above it the value lies, in bins. */
   #position(value, column) {
-    const { low, high } = this.domain;
+    const interval = /** @type {Interval} */ (this.domain);
+    const { low, high } = interval;
     const steps = this.rounding === "simple" ? this.bins : this.bins - 1;
-    const position = (this.domain.check(value, column) - low) * (steps / (high - low));
+    const position = (interval.check(value, column) - low) * (steps / (high - low));
     const bin = Math.min(Math.trunc(position), steps - 1);
     return [bin, position - bin];
   }
@@ -86,7 +87,7 @@ export function intervalRange(domain, part, parts) {
   return { value: inside(at(part + 0.5)), low: inside(at(part)), high };
 }
 
-/** Whole numbers between two offsets, both included. */
+/** Whole numbers between two offsets, both included. @param {Integers} domain @param {bigint} first @param {bigint} last */
 export function integerRange(domain, first, last) {
   const [low, high] = [domain.low + first, domain.low + last];
   return low === high ? { value: low } : { value: low + (high - low) / 2n, low, high };
@@ -94,7 +95,7 @@ export function integerRange(domain, first, last) {
 
 /** The cells of several axes; the last axis runs fastest. */
 export class Grid {
-  /** @param {{ bins: number }[]} axes */
+  /** @param {Axis[]} axes */
   constructor(axes) {
     this.axes = axes;
     this.cells = axes.reduce((product, axis) => product * axis.bins, 1);

@@ -64,6 +64,7 @@ export class Interval {
 
 /** Every whole number from `low` to `high`, both included; never enumerated. */
 export class Integers {
+  /** @param {any} low @param {any} high */
   constructor(low, high) {
     this.kind = "integers";
     this.ordered = true;
@@ -74,7 +75,7 @@ export class Integers {
       throw new BadParameter(`Integers needs low < high, less than 2^64 apart, not low=${low}, high=${high}`);
     }
     /** How many whole numbers there are. */
-    this.size = high - low + 1n;
+    this.size = this.high - this.low + 1n;
     Object.freeze(this);
   }
 
@@ -121,7 +122,7 @@ export class Listed {
     this.size = BigInt(this.values.length);
     const [first] = this.values;
     const consecutive =
-      this.numeric && this.values.every((value, place) => Number.isSafeInteger(value) && value === first + place);
+      this.numeric && this.values.every((value, place) => Number.isSafeInteger(value) && value === Number(first) + place);
     /** Consecutive whole numbers are compared exactly, others as doubles. */
     this.whole = consecutive ? new Integers(BigInt(first), BigInt(first) + this.size - 1n) : null;
     Object.freeze(this.values);
@@ -132,7 +133,7 @@ export class Listed {
   code(value, column) {
     if (this.whole) return Number(this.whole.offset(value, column));
     const wanted = this.numeric ? Number(asNumber(value, column)) : value;
-    const found = this.values.indexOf(wanted);
+    const found = this.values.indexOf(/** @type {number | string} */ (wanted));
     if (found < 0) refuse(column, `one of ${this.#list()}`, wanted);
     return found;
   }
@@ -173,5 +174,5 @@ export function readDomain(spec) {
   if (kind === "interval") return new Interval(spec.get("low"), spec.get("high"));
   if (kind === "integers") return new Integers(readInteger(spec.get("low")), readInteger(spec.get("high")));
   if (!Array.isArray(spec.get("values"))) throw new BadParameter(`domain ${repr(kind)} needs a list of values`);
-  return new Listed(kind, spec.get("values"));
+  return new Listed(/** @type {"levels" | "categories"} */ (kind), spec.get("values"));
 }

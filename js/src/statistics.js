@@ -186,7 +186,7 @@ export function checkDomains(statistic, domains) {
     }
   });
   if (name === "gini_coefficient") {
-    const lowest = domains[0] instanceof Listed ? Math.min(...domains[0].values) : Number(domains[0].low);
+    const lowest = domains[0] instanceof Listed ? Math.min(...domains[0].values.map(Number)) : Number(domains[0].low);
     if (lowest < 0) {
       throw new BadParameter(`${name} needs values of at least 0, but the domain begins at ${short(lowest)}`);
     }

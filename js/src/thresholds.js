@@ -14,7 +14,7 @@ const SLACK = ONE / 10n ** 57n + 1n;
 
 const lengthOf = (number) => BigInt(number.toString(2).length);
 
-/** ln(a / b) = 2 artanh((a - b) / (a + b)) in units of 2^-512, for a / b between 1/2 and 2. */
+/** ln(a / b) = 2 artanh((a - b) / (a + b)) in units of 2^-512, for a / b between 1/2 and 2. @param {bigint} a @param {bigint} b */
 function nearOne(a, b) {
   const z = ((a - b) << BITS) / (a + b);
   const square = (z * z) >> BITS;

@@ -18,7 +18,7 @@ from .privacy import PrivacyClaim
 TARGETS = ("population", "sample")
 
 
-class Interval(NamedTuple):
+class ConfidenceInterval(NamedTuple):
     low: float
     high: float
 
@@ -90,7 +90,7 @@ class Estimate:
         """How many people took part."""
         return sum(self.strata.values())
 
-    def confidence_interval(self, level: float = 0.95, target: str = "population") -> Interval:
+    def confidence_interval(self, level: float = 0.95, target: str = "population") -> ConfidenceInterval:
         """A normal interval that covers the target with probability about ``level``.
 
         ``target="population"``: the value in the population the people come from. ``target="sample"``:
@@ -108,7 +108,7 @@ class Estimate:
         )
         reach = NormalDist().inv_cdf((1 + share) / 2) * error
         low, high = self.bounds
-        return Interval(max(self.value - reach, low), min(self.value + reach, high))
+        return ConfidenceInterval(max(self.value - reach, low), min(self.value + reach, high))
 
     def explain(self) -> Explanation:
         """Where the estimate looked closely and where it did not (tree studies)."""

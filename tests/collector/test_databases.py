@@ -92,7 +92,7 @@ def test_a_restarted_collector_counts_what_was_stored(database):
 
 
 def test_exported_reports_give_the_same_tally(running, tmp_path):
-    pytest.importorskip("duckdb", reason="DuckDB is not installed: the extra 'scale' has it.")
+    pytest.importorskip("duckdb", reason="DuckDB is not installed: the extra 'duckdb' has it.")
     study = projection()
     crowd = answered(running, study, 120, seed=2)
     analyst, line = running.analyst(), running.transport()
@@ -108,7 +108,7 @@ def test_exported_reports_give_the_same_tally(running, tmp_path):
 
 
 def test_reports_are_exported_as_cells_where_a_study_has_them(running, tmp_path):
-    pytest.importorskip("duckdb", reason="DuckDB is not installed: the extra 'scale' has it.")
+    pytest.importorskip("duckdb", reason="DuckDB is not installed: the extra 'duckdb' has it.")
     study = tree()
     answered(running, study, 60, seed=2)
     analyst = running.analyst()
@@ -127,7 +127,7 @@ def test_reports_are_exported_as_cells_where_a_study_has_them(running, tmp_path)
 
 
 def test_a_gateway_writes_the_reports_that_it_would_send(running, tmp_path):
-    pytest.importorskip("duckdb", reason="DuckDB is not installed: the extra 'scale' has it.")
+    pytest.importorskip("duckdb", reason="DuckDB is not installed: the extra 'duckdb' has it.")
     study = tree()
     analyst = running.analyst()
     link = Link.parse(analyst.begin(study, "By a gateway"))

@@ -1,4 +1,4 @@
-"""Files of cells: the same tally in every lane, and files that say what the coins do not."""
+"""Files of cells: the same tally in every group, and files that say what the coins do not."""
 
 import json
 import threading
@@ -11,23 +11,23 @@ import pytest
 import dpairs
 from dpairs.cli.app import run
 from dpairs.engines import ReportWriter, open_files, simulate_reports, tally_with_duckdb
-from dpairs.engines.deduplication import Deduplication, lanes, wanted
+from dpairs.engines.deduplication import Deduplication, deduplication, wanted
 from dpairs.engines.inspecting import SAMPLE, Inspected, Wanted, inspect
 from dpairs.engines.meter import Meter, watched
 from dpairs.errors import BadFile, BadParameter
 
 from .reportfiles import FEW, SMALL, TREE, Row, cells_of, in_plain_python, random_files, write, write_rows
 
-pytest.importorskip("duckdb", reason="DuckDB is not installed: the extra 'scale' has it.")
+pytest.importorskip("duckdb", reason="DuckDB is not installed: the extra 'duckdb' has it.")
 FORMS = {"symbols": (SMALL, False), "cells": (SMALL, True), "histogram": (FEW, False)}
 
 
 def lanes_of(study: dpairs.Study, folder: Path) -> Deduplication:
     opened = open_files([f"{folder}/*.parquet"], study)
-    return lanes(study, opened, [inspect(study, each) for each in wanted(study, opened, False)])
+    return deduplication(study, opened, [inspect(study, each) for each in wanted(study, opened, False)])
 
 
-# ---------------------------------------------------------------- every lane
+# ---------------------------------------------------------------- every group
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -243,7 +243,7 @@ def test_simulated_cells_are_those_of_the_simulated_reports(tmp_path, study):
     }
     for number, (reports, coded) in enumerate(zip(tables[False], tables[True], strict=True)):
         assert reports["index"] == coded["index"]
-        said = study.protocol.cells_of(
+        said = study.protocol.alone.cells_of(
             study.coins, number, reports["index"].to_numpy(), reports["symbol"].to_numpy()
         )
         assert coded["symbol"].to_numpy().tolist() == said.tolist()

@@ -17,7 +17,7 @@ from dpairs.errors import BadFile, BadParameter
 
 from .reportfiles import KINDS, OTHER, PEOPLE, TREE, cells_of, messy, spoil, write
 
-pytest.importorskip("duckdb", reason="DuckDB is not installed: the extra 'scale' has it.")
+pytest.importorskip("duckdb", reason="DuckDB is not installed: the extra 'duckdb' has it.")
 UNIT = dpairs.Interval(0, 1)
 
 

@@ -9,8 +9,9 @@ import pytest
 import dpairs
 from dpairs.mechanisms import BitResponse
 from dpairs.randomness import SeededRandomness
-from experiments import beyond, limits, sources
-from experiments.results import Results
+from experiments import limits, sources
+from experiments.paper import beyond
+from experiments.runs import Results
 from experiments.synthetic import PAPERS, classes, people, scores, unit_scores
 
 UNIT = dpairs.Interval(0, 1)

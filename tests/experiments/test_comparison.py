@@ -1,41 +1,21 @@
-"""The comparison page: its arithmetic against brute force, and its tables against what was measured."""
+"""The comparison page: its arithmetic against brute force, and what was run."""
 
-import importlib
 import itertools
-import json
 import math
-import re
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy.stats import norm
 
 import dpairs
-
-ROOT = Path(__file__).parents[2]
-FIGURES = ROOT / "docs" / "figures"
-PAGE = (ROOT / "docs" / "comparison.md").read_text(encoding="utf-8")
-
-
-@pytest.fixture(scope="module")
-def load():
-    """Import a script that makes figures; those it imports lie beside it."""
-    sys.path.insert(0, str(FIGURES))
-    yield importlib.import_module
-    sys.path.remove(str(FIGURES))
-
-
-@pytest.fixture(scope="module")
-def federated(load):
-    return load("comparison_federated")
-
+from experiments import exhibits
+from experiments.pages import federated
+from experiments.peers import runs
 
 # ---------------------------------------------------------------- averages of local AUCs
 
 
-def test_the_auc_over_all_pairs_is_the_integral_over_both_mixtures(federated):
+def test_the_auc_over_all_pairs_is_the_integral_over_both_mixtures():
     clients = federated.Clients(
         sizes=np.array([0.2, 0.5, 0.3]),
         positives=np.array([0.9, 0.2, 0.5]),
@@ -52,7 +32,7 @@ def test_the_auc_over_all_pairs_is_the_integral_over_both_mixtures(federated):
     assert abs(clients.overall() - clients.average()) > 0.01
 
 
-def test_local_aucs_are_counted_pair_by_pair(federated):
+def test_local_aucs_are_counted_pair_by_pair():
     rng = np.random.default_rng(0)
     client = rng.integers(0, 6, 40)
     label = (rng.random(40) < 0.3).astype(int)
@@ -70,7 +50,7 @@ def test_local_aucs_are_counted_pair_by_pair(federated):
     assert share == pytest.approx(len(values) / 6)
 
 
-def test_the_average_can_say_anything(federated):
+def test_the_average_can_say_anything():
     first, second = federated.sorted_by_clients(), federated.uncalibrated()
     assert first.average() == pytest.approx(0.5)
     assert first.overall() == pytest.approx(0.9, abs=1e-6)
@@ -78,14 +58,14 @@ def test_the_average_can_say_anything(federated):
     assert second.overall() == pytest.approx(0.5, abs=1e-6)
 
 
-def test_people_with_one_record_have_no_local_auc(federated):
+def test_people_with_one_record_have_no_local_auc():
     average, share = federated.local_average(np.arange(10), np.arange(10) % 2, np.linspace(0, 1, 10))
     assert math.isnan(average)
     assert share == 0
 
 
 @pytest.mark.parametrize("records", [1, 2, 5])
-def test_the_share_of_clients_with_both_classes_is_the_sum_over_all_labels(federated, records):
+def test_the_share_of_clients_with_both_classes_is_the_sum_over_all_labels(records):
     chance = sum(
         0.3 ** sum(labels) * 0.7 ** (records - sum(labels))
         for labels in itertools.product((0, 1), repeat=records)
@@ -94,7 +74,7 @@ def test_the_share_of_clients_with_both_classes_is_the_sum_over_all_labels(feder
     assert federated.both_classes(np.array([records]), 0.3)[0] == pytest.approx(chance)
 
 
-def test_many_clients_tend_to_the_formula(federated):
+def test_many_clients_tend_to_the_formula():
     near, far = (abs(federated.shifted(k, 0.2).overall() - federated.many_shifted(0.2)) for k in (500, 5))
     assert near < 1e-3 < far
 
@@ -102,8 +82,7 @@ def test_many_clients_tend_to_the_formula(federated):
 # ---------------------------------------------------------------- tables
 
 
-def test_shares_of_cells_give_the_statistic_of_the_people(load):
-    runs = load("comparison_runs")
+def test_shares_of_cells_give_the_statistic_of_the_people():
     for case, cells in (("normals", 16), ("tau", 36)):
         arrays = runs.cells_of(case, 3, cells)
         shares = [np.bincount(array, minlength=cells) / array.size for array in arrays]
@@ -115,26 +94,8 @@ def test_shares_of_cells_give_the_statistic_of_the_people(load):
         assert runs.value_of(case, shares) == pytest.approx(truth, rel=1e-12)
 
 
-@pytest.mark.parametrize("name", ["accuracy", "opendp", "twoparty"])
-def test_tables_come_from_what_was_measured(load, monkeypatch, tmp_path, name):
-    make = load("make_comparison").TABLES[name]  # first: it looks for its data where it lies
-    monkeypatch.setattr(load("make_figures"), "HERE", tmp_path)
-    make()
-    made = list(tmp_path.glob("*.txt"))
-    assert made
-    for each in made:
-        assert each.read_text(encoding="utf-8") == (FIGURES / each.name).read_text(encoding="utf-8")
-
-
-def test_every_measured_table_is_on_the_page():
-    included = re.findall(r'^--8<-- "docs/figures/(comparison_\w+\.txt)"$', PAGE, re.MULTILINE)
-    assert sorted(included) == sorted(each.name for each in FIGURES.glob("comparison_*.txt"))
-
-
-def test_every_package_was_run_as_often_as_the_page_says(load):
-    runs = load("comparison_runs")
-    stored = json.loads(runs.STORE.read_text(encoding="utf-8"))
-    counts = {(each["package"], len(each["errors"])) for each in stored}
+def test_every_package_was_run_as_often_as_the_page_says():
+    counts = {(each["package"], len(each["errors"])) for each in exhibits.measured("comparison")}
     assert counts == {
         ("dpairs", 20),
         ("pure-ldp", 20),

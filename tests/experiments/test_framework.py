@@ -7,18 +7,18 @@ import subprocess
 import sys
 import time
 from concurrent.futures import Future, ThreadPoolExecutor
-from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
 
-from dpairs.cli.app import run as command
 from dpairs.errors import BadFile, WorkerLost
-from experiments import EXPERIMENTS, Scale, catalogue, named, results, sources
-from experiments.experiment import Check, Experiment, Findings, Picture, Table
-from experiments.report import AGREE, DISAGREE, UNJUDGED
+from experiments import catalogue, exhibits, runs, sources
+from experiments.__main__ import main as command
+from experiments.catalogue import EXPERIMENTS, FIGURES, named
+from experiments.experiment import Check, Figure, Findings, Picture, Table
+from experiments.report import AGREE, DISAGREE, UNJUDGED, table
 from experiments.reproduce import reproduce
-from experiments.runner import Journal, jobs, run
+from experiments.runner import Journal, Scale, jobs, run
 from experiments.style import curve, panels
 from experiments.synthetic import people
 
@@ -47,8 +47,8 @@ def read(found):
     )
 
 
-def experiment(measure=coin, **more) -> Experiment:
-    return Experiment(
+def experiment(measure=coin, **more) -> Figure:
+    return Figure(
         name="coin",
         title="A coin",
         paper="Nowhere.",
@@ -66,7 +66,7 @@ def experiment(measure=coin, **more) -> Experiment:
 def listed(monkeypatch):
     """Puts an experiment into the catalogue."""
 
-    def put(made: Experiment) -> Experiment:
+    def put(made: Figure) -> Figure:
         monkeypatch.setattr(catalogue, "EXPERIMENTS", (made,))
         return made
 
@@ -85,17 +85,17 @@ def test_the_same_seed_gives_the_same_bytes_however_many_work(listed, tmp_path):
     made = listed(experiment())
     for threads in (1, 4):
         done(made, tmp_path / str(threads), threads=threads)
-    one, four = ((tmp_path / name / "runs.csv").read_bytes() for name in ("1", "4"))
+    one, four = ((tmp_path / name / "coin.csv").read_bytes() for name in ("1", "4"))
     assert one == four
     done(made, tmp_path / "other", Scale(True, 3, seed=6))
-    assert (tmp_path / "other" / "runs.csv").read_bytes() != one
+    assert (tmp_path / "other" / "coin.csv").read_bytes() != one
 
 
 def test_results_say_how_they_were_made_and_come_back_exactly(listed, tmp_path):
     made = listed(experiment())
     found = done(made, tmp_path)
-    facts, again = results.read(tmp_path / "runs.csv")
-    assert facts["command"] == "dpairs reproduce coin --quick --seed 5"
+    facts, again = runs.read(tmp_path / "coin.csv")
+    assert facts["command"] == "python -m experiments coin --quick --runs 3 --seed 5"
     assert (facts["runs"], facts["experiment"], facts["without"]) == ("3", "coin", "nothing")
     assert again == found
     expected = [
@@ -140,13 +140,13 @@ def test_an_interrupted_run_goes_on_where_it_was(listed, tmp_path, after):
     with Here() as pool:
         with pytest.raises(KeyboardInterrupt):
             run(made, SMALL, tmp_path / "cut", Path(), pool)
-        assert not (tmp_path / "cut" / "runs.csv").exists()
-        kept = len((tmp_path / "cut" / "runs.part").read_text().splitlines()) - 1
+        assert not (tmp_path / "cut" / "coin.csv").exists()
+        kept = len((tmp_path / "cut" / "coin.part").read_text().splitlines()) - 1
         measure.runs = 0
         run(made, SMALL, tmp_path / "cut", Path(), pool)
     assert measure.runs == 6 - kept
-    assert (tmp_path / "cut" / "runs.csv").read_bytes() == (tmp_path / "whole" / "runs.csv").read_bytes()
-    assert not (tmp_path / "cut" / "runs.part").exists()
+    assert (tmp_path / "cut" / "coin.csv").read_bytes() == (tmp_path / "whole" / "coin.csv").read_bytes()
+    assert not (tmp_path / "cut" / "coin.part").exists()
     measure.runs = 0
     done(made, tmp_path / "cut")
     assert measure.runs == 0  # all was there
@@ -156,7 +156,7 @@ def test_a_line_that_was_cut_off_is_run_again(listed, tmp_path):
     measure = Interrupted(-1)
     made = listed(experiment(measure))
     first, second, *_ = jobs(made, SMALL)
-    part = tmp_path / "runs.part"
+    part = tmp_path / "coin.part"
     with Journal(part, SMALL.facts(made, Path())) as journal:
         for job in (first, second):
             journal.keep(job.key, coin(job.setting, 5 + job.run, Path()))
@@ -164,7 +164,7 @@ def test_a_line_that_was_cut_off_is_run_again(listed, tmp_path):
     done(made, tmp_path)
     assert measure.runs == 6 - 1
     done(listed(experiment()), tmp_path / "whole")
-    assert (tmp_path / "runs.csv").read_bytes() == (tmp_path / "whole" / "runs.csv").read_bytes()
+    assert (tmp_path / "coin.csv").read_bytes() == (tmp_path / "whole" / "coin.csv").read_bytes()
 
 
 def test_a_journal_and_results_of_another_run_are_not_used(listed, tmp_path):
@@ -195,42 +195,18 @@ def test_a_process_that_was_ended_is_one_sentence(listed, tmp_path):
 
 @pytest.mark.parametrize("text", ["", "# a: b\n", "# a: b\nx,y\n1\n", "\x00\x01"])
 def test_results_that_are_no_table_are_one_sentence(tmp_path, text):
-    path = tmp_path / "runs.csv"
+    path = tmp_path / "coin.csv"
     path.write_text(text)
     with pytest.raises(BadFile, match="are not a table"):
-        results.read(path)
+        runs.read(path)
 
 
 def test_means_of_no_runs_are_refused():
     with pytest.raises(ValueError, match="no runs"):
-        results.Results([]).where(way="a").error  # noqa: B018
+        runs.Results([]).where(way="a").error  # noqa: B018
 
 
 # ---------------------------------------------------------------- report
-
-
-class Page(HTMLParser):
-    """What a page refers to, and whether its tags close."""
-
-    VOID = ("meta", "img", "link", "br")
-
-    def __init__(self):
-        super().__init__()
-        self.open, self.links, self.images, self.text = [], [], [], []
-
-    def handle_starttag(self, tag, attrs):
-        given = dict(attrs)
-        if tag not in self.VOID:
-            self.open.append(tag)
-        if tag == "img":
-            self.images.append(given)
-        self.links += [given[name] for name in ("href", "src") if name in given]
-
-    def handle_endtag(self, tag):
-        assert self.open.pop() == tag
-
-    def handle_data(self, data):
-        self.text.append(data)
 
 
 def test_the_report_says_what_holds_and_stands_alone(listed, tmp_path, monkeypatch):
@@ -239,30 +215,23 @@ def test_the_report_says_what_holds_and_stands_alone(listed, tmp_path, monkeypat
     monkeypatch.setattr("experiments.reproduce.workers", lambda count: ThreadPoolExecutor(count))
     scale = Scale(False, 3)
     found = reproduce([made, absent()], tmp_path, scale)
-    assert [check.holds for _, check in found.checks] == [False]
-    assert [section.experiment.name for section in found.skipped] == ["absent"]
+    assert [check.holds for section in found for check in section.findings.checks] == [False]
+    assert [section.experiment.name for section in found if section.skipped] == ["absent"]
     text = (tmp_path / "report.md").read_text()
     assert DISAGREE in text
     assert AGREE not in text.replace(DISAGREE, "")
     assert "Of 1 statements 1 do not agree." in text
     assert "They are <not> small & never were." in text
-    assert "dpairs reproduce coin --runs 3" in text
+    assert "python -m experiments coin --runs 3" in text
     assert "mean &#124; of runs" in text
-    page = Page()
-    page.feed((tmp_path / "report.html").read_text())
-    page.close()
-    assert page.open == []
-    assert [image["alt"] for image in page.images] == ["Bars are standard deviations."]
-    assert all(link.startswith(("#", "data:image/png;base64,")) for link in page.links)
-    assert "They are <not> small & never were." in "".join(page.text)
-    for ending in ("png", "svg"):
-        assert (tmp_path / "coin" / f"coin.{ending}").stat().st_size > 1000
+    assert "![Bars are standard deviations.](coin.png)" in text
+    assert (tmp_path / "coin.png").stat().st_size > 1000
     before = text
     reproduce([made, absent()], tmp_path, scale)
     assert (tmp_path / "report.md").read_text() == before
 
 
-def absent() -> Experiment:
+def absent() -> Figure:
     from dataclasses import replace
 
     return replace(experiment(needs=(sources.RATINGS,)), name="absent")
@@ -275,8 +244,13 @@ def test_a_quick_run_judges_only_what_is_safe_to_judge(listed, tmp_path, monkeyp
     made = listed(experiment(quick_checks=safe))
     monkeypatch.setattr("experiments.reproduce.workers", lambda count: ThreadPoolExecutor(count))
     found = reproduce([made], tmp_path, Scale(quick, 3))
-    assert found.sections[0].judged is judged
+    assert found[0].judged is judged
     assert (UNJUDGED in (tmp_path / "report.md").read_text()) is not judged
+
+
+def test_numbers_are_to_the_right_and_words_to_the_left():
+    made = table(Table("", ["", "a", "b"], [["x", "0.5 ± 0.1", "1 of"], ["y", "-", "words"]]))
+    assert made.splitlines()[1] == "| --- | ---: | --- |"
 
 
 # ---------------------------------------------------------------- all of them
@@ -299,13 +273,15 @@ def test_names_and_settings_are_in_order():
 
 # ---------------------------------------------------------------- the command
 
+ROOT = Path(__file__).parents[2]
 OFFLINE = {**os.environ, "DPAIRS_DATA": "", "OPENBLAS_NUM_THREADS": "1"}
 
 
 def started(*words, **options):
     return subprocess.Popen(
-        [sys.executable, "-m", "dpairs", "reproduce", *words],
+        [sys.executable, "-m", "experiments", *words],
         env=OFFLINE,
+        cwd=ROOT,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -324,12 +300,14 @@ def started(*words, **options):
         (["--processes", "0"], "processes must be"),
         (["--data", "no-such-folder"], "--data must name a folder, which no-such-folder is not"),
         (["--out", "taken"], "the folder taken cannot be made"),
+        (["--keep", "--quick"], "--keep renews results as they are"),
+        (["--figures", "nonsense"], "there is no picture 'nonsense'"),
     ],
 )
 def test_wrong_words_are_one_sentence(tmp_path, monkeypatch, capsys, words, sentence):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "taken").write_text("a file")
-    assert command(["reproduce", *words]) == 2
+    assert command(words) == 2
     out, err = capsys.readouterr()
     assert out == ""
     assert " ".join(err.split()).startswith("error: ")
@@ -338,15 +316,14 @@ def test_wrong_words_are_one_sentence(tmp_path, monkeypatch, capsys, words, sent
 
 
 def test_the_list_names_all(capsys):
-    assert command(["reproduce", "--list", "--json"]) == 0
-    assert [each["name"] for each in json.loads(capsys.readouterr().out)] == [
-        each.name for each in EXPERIMENTS
-    ]
+    assert command(["--list"]) == 0
+    names = [line.split()[0] for line in capsys.readouterr().out.splitlines()]
+    assert names == [each.name for each in EXPERIMENTS]
 
 
 def test_without_data_the_others_say_in_one_sentence_how_to_get_them(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("DPAIRS_DATA", str(tmp_path))
-    assert command(["reproduce", "auc-diabetes", "--quick", "--out", str(tmp_path / "out")]) == 0
+    assert command(["auc-diabetes", "--quick", "--out", str(tmp_path / "out")]) == 0
     said = " ".join(capsys.readouterr().out.split())
     assert (
         "auc-diabetes was left out. To run it, put diabetic_data.csv.gz into the folder that --data" in said
@@ -357,7 +334,7 @@ def test_without_data_the_others_say_in_one_sentence_how_to_get_them(tmp_path, m
 def test_a_damaged_data_file_is_one_sentence(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("DPAIRS_DATA", str(tmp_path))
     (tmp_path / sources.HOSPITAL).write_bytes(b"\x1f\x8bnot really")
-    assert command(["reproduce", "auc-diabetes", "--quick", "--out", str(tmp_path / "out")]) == 2
+    assert command(["auc-diabetes", "--quick", "--out", str(tmp_path / "out")]) == 2
     assert "the hospital data" in capsys.readouterr().err
 
 
@@ -376,7 +353,7 @@ def waited(path: Path, lines: int, process) -> None:
 def test_a_run_that_was_ended_goes_on_and_gives_the_same_bytes(tmp_path, how):
     words = ["entropy", "--quick", "--processes", "1"]
     first = started(*words, "--out", str(tmp_path / "cut"))
-    journal = tmp_path / "cut" / "entropy" / "runs.part"
+    journal = tmp_path / "cut" / "entropy.part"
     waited(journal, 8, first)
     if how == signal.SIGKILL:
         first.kill()  # the parent alone: its processes must end by themselves, or the pipes stay open
@@ -393,25 +370,40 @@ def test_a_run_that_was_ended_goes_on_and_gives_the_same_bytes(tmp_path, how):
         again = started(*words, "--out", str(tmp_path / out))
         assert again.communicate(timeout=300)[1] == ""
         assert again.returncode == 0
-    for name in ("entropy/runs.csv", "report.md"):
+    for name in ("entropy.csv", "report.md"):
         assert (tmp_path / "cut" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
 
 
-def test_a_quick_run_of_everything(tmp_path):
-    """With the real data where they are at hand; the others say that they were left out."""
-    env = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
-    command = [sys.executable, "-m", "dpairs", "reproduce", "--quick", "--json", "--out", str(tmp_path)]
-    done = subprocess.run(command, env=env, capture_output=True, text=True)
-    assert (done.returncode, done.stderr) == (0, "")
-    found = json.loads(done.stdout)
-    place = sources.folder(None)
-    absent = {each.name for each in EXPERIMENTS if sources.missing(each.needs, place)}
-    assert set(found["skipped"]) == absent
+def test_a_quick_run_of_all_figures_that_need_no_data(tmp_path):
+    names = [each.name for each in FIGURES if not each.needs]
+    done = started(*names, "--quick", "--runs", "2", "--out", str(tmp_path))
+    said, wrong = done.communicate(timeout=600)
+    assert (done.returncode, wrong) == (0, "")
     report = (tmp_path / "report.md").read_text()
-    for each in EXPERIMENTS:
-        assert f"## {each.title} ({each.name})" in report
-        if each.name not in absent:
-            facts, _ = results.read(tmp_path / each.name / "runs.csv")
-            assert facts["quick"] == "yes"
-            assert len(list((tmp_path / each.name).glob("*.png"))) > 0
-    assert {row["experiment"] for row in found["statements"]} == {each.name for each in EXPERIMENTS} - absent
+    for each in FIGURES:
+        if not each.needs:
+            assert runs.read(tmp_path / f"{each.name}.csv")[0]["quick"] == "yes"
+            assert f"## {each.title} ({each.name})" in report
+            assert (tmp_path / f"{each.name}.png").is_file()
+            assert f"{each.name}: " in said
+
+
+@pytest.mark.parametrize("experiment", EXPERIMENTS[len(FIGURES) :], ids=lambda each: each.name)
+def test_experiments_of_pages_run_in_a_small_form(experiment, tmp_path):
+    """One setting, in the columns of what is kept."""
+    setting = experiment.settings(True)[-1]
+    rows = experiment.measure(setting, 1, tmp_path)
+    kept = runs.read(exhibits.RESULTS / f"{experiment.name}.csv")[1].rows[0]
+    assert rows
+    for row in rows:
+        assert list(kept) == [*setting, "run", *row]
+
+
+@pytest.mark.data
+def test_a_quick_run_of_what_needs_data(tmp_path):
+    names = [each.name for each in EXPERIMENTS if each.needs]
+    assert command([*names, "--quick", "--out", str(tmp_path)]) == 0
+    report = (tmp_path / "report.md").read_text()
+    assert "Not run" not in report
+    for name in names:
+        assert runs.read(tmp_path / f"{name}.csv")[0]["without"] == "nothing"

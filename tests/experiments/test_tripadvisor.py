@@ -9,10 +9,7 @@ import pytest
 import dpairs
 
 FILE = Path(os.environ.get("DPAIRS_DATA", "")) / "tripadvisor_ratings.csv.gz"
-pytestmark = pytest.mark.skipif(
-    "DPAIRS_DATA" not in os.environ or not FILE.exists(),
-    reason="set DPAIRS_DATA to the folder that holds tripadvisor_ratings.csv.gz",
-)
+pytestmark = pytest.mark.data
 LEVELS = dpairs.Levels([-1, 1, 2, 3, 4, 5])
 
 

@@ -10,6 +10,7 @@ import subprocess
 
 import numpy as np
 import pytest
+import rfc8785
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -93,6 +94,17 @@ def test_numbers_as_ecmascript_prints_them(value, text):
 @QUICK
 def test_a_number_is_read_back_unchanged(value):
     assert float(number_text(value)) == value
+
+
+WHOLE = st.integers(-(2**53) + 1, 2**53 - 1)
+LEAVES = st.none() | st.booleans() | WHOLE | st.floats(allow_nan=False, allow_infinity=False) | st.text()
+TREES = st.recursive(LEAVES, lambda part: st.lists(part) | st.dictionaries(st.text(), part), max_leaves=20)
+
+
+@given(TREES)
+@QUICK
+def test_the_bytes_are_those_of_another_program_for_the_same_rfc(value):
+    assert canonical(value).encode() == rfc8785.dumps(value)
 
 
 def test_random_doubles_as_node_prints_them():

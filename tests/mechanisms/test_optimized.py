@@ -90,7 +90,8 @@ def test_a_large_epsilon_needs_no_table():
 def test_a_study_carries_it_and_a_cache_keeps_it(tmp_path, monkeypatch):
     levels = Levels(range(3))
     asked: dict[str, Any] = {"epsilon": 1.0, "domain": (levels, levels), "mechanism": "optimized", "seed": 1}
-    folder, steps = tmp_path / "cache", []
+    folder = tmp_path / "cache"
+    steps: list[int] = []
     remembered = MechanismCache(folder, steps.append)
     made = Study.create("kendall_tau", search=remembered, **asked)
     assert len(list(folder.iterdir())) == 1

@@ -10,6 +10,7 @@ import dpairs
 from dpairs import Categories, Integers, Interval, Levels, plan
 from dpairs.errors import BadParameter, BadValue
 from dpairs.planning.shapes import draw, even, from_masses, from_sample, hard, normals
+from dpairs.protocols import FirstRound
 from dpairs.statistics import statistic
 
 UNIT = Interval(0, 1)
@@ -58,6 +59,7 @@ def test_predictions_are_what_estimates_report(case, epsilon):
         study = dpairs.Study.create(
             name, protocol=protocol, epsilon=epsilon, domain=domain, seed=1, **options
         )
+        assert isinstance(study.protocol, FirstRound)
         found = study.protocol.predict(shape, sizes)
         without = np.sqrt(found.total**2 - found.quantization**2)
         reported = dpairs.simulate(study, people, seed=1).standard_error
@@ -71,6 +73,7 @@ def test_a_wrong_noise_is_noticed():
     people = {"positive": 30_000, "negative": 30_000}
     half = {name: count // 2 for name, count in people.items()}
     reported = dpairs.simulate(study, draw(shape, people, 1), seed=1).standard_error
+    assert isinstance(study.protocol, FirstRound)
     assert study.protocol.predict(shape, half).total > 1.25 * reported
 
 
@@ -243,15 +246,15 @@ def test_a_shape_can_be_planned_with_again():
 
 def test_halves_add_up_to_the_whole_covariance():
     """Contrasts of a tree, with least squares by hand: the same covariance of all cells."""
-    from dpairs.protocols.tree.haar import Halves
+    from dpairs.protocols.tree.haar import HaarBasis
     from dpairs.protocols.tree.predict import level_noise
 
     shape = even(statistic("gini_mean_difference"), (UNIT,))
     study = dpairs.Study.create("auc", protocol="tree", epsilon=1.0, domain=UNIT, bins=64, seed=1)
     noise = level_noise(study.protocol, 10_000.0)
-    halves = Halves.of(shape.grid)
-    variances, nodes = noise.differences(halves, next(iter(shape.masses.values())))
-    found = (halves.contrasts * variances) @ halves.contrasts.T
+    haar = HaarBasis.of(shape.grid)
+    variances, nodes = noise.differences(haar, next(iter(shape.masses.values())))
+    found = (haar.contrasts * variances) @ haar.contrasts.T
     precision = np.zeros((64, 64))
     for level in range(1, 7):
         precision += np.kron(np.eye(2**level), np.ones((64 >> level,) * 2)) / noise.own[level - 1]

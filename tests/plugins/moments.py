@@ -44,7 +44,10 @@ class Moments(Alone, FirstRound):
     def from_json(cls, statistic: Statistic, domains: Any, spec: Mapping[str, Any]) -> "Moments":
         fields("protocol 'moments'", spec, ("name", "response"))
         required("protocol 'moments'", spec, ("response",))
-        return cls(statistic, domains, scalar_from_json(spec["response"]))
+        response = scalar_from_json(spec["response"])
+        if not isinstance(response, BitResponse):
+            raise BadParameter("the moments protocol sends one bit")
+        return cls(statistic, domains, response)
 
     def to_json(self) -> dict[str, Any]:
         return {"name": self.name, "response": self.response.to_json()}

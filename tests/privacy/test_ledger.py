@@ -116,7 +116,8 @@ def test_two_processes_at_once_lose_nothing(tmp_path):
 
 KILLED = """
 import os, signal, sys
-from dpairs import Ledger, Study, files
+from dpairs import Ledger, Study
+from dpairs.formats import files
 def stopped(*given):
     os.kill(os.getpid(), signal.SIGKILL)
 {where}

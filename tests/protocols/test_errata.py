@@ -12,7 +12,12 @@ from dpairs.protocols.tree.walk import walk_raw, worth
 from dpairs.statistics import AUC
 
 # positives, negatives, depth, C
-SETTINGS = [(1000, 1000, 8, 4.7), (50_000, 200_000, 14, 1.2), (10**6, 10**6, 20, 4.7), (400, 90_000, 6, 20.0)]
+SETTINGS: list[tuple[int, int, int, float]] = [
+    (1000, 1000, 8, 4.7),
+    (50_000, 200_000, 14, 1.2),
+    (10**6, 10**6, 20, 4.7),
+    (400, 90_000, 6, 20.0),
+]
 
 
 @pytest.mark.parametrize("setting", SETTINGS)
@@ -21,7 +26,7 @@ def test_erratum_12_the_first_corollary_says_15_not_14(setting):
     positives, negatives, depth, constant = setting
     n, least = positives + negatives, min(positives, negatives)
     factor = theory.tree_factor(*setting)
-    theorem = theory.tree_mse_bound(*setting, factor)
+    theorem = theory.tree_mse_bound(positives, negatives, depth, constant, factor)
     last = (constant * n * least**2 * depth) ** 0.25
     common = constant * depth**2 / (positives * negatives)
     printed = common * (2 * n + (4 * factor + 1) * least + 14 * last)
@@ -30,7 +35,7 @@ def test_erratum_12_the_first_corollary_says_15_not_14(setting):
     assert math.sqrt(168) * 2**0.25 == pytest.approx(15.41, abs=0.01)
     zero = theory.tree_factor_zero(*setting)
     assert theory.tree_mse_corollary_zero(*setting) == pytest.approx(
-        theory.tree_mse_bound_zero(*setting, zero), rel=1e-12
+        theory.tree_mse_bound_zero(positives, negatives, depth, constant, zero), rel=1e-12
     )
 
 

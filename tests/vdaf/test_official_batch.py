@@ -5,9 +5,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from dpairs.vdaf.batch import keccak
 from dpairs.vdaf.batch.server import Server
+from dpairs.vdaf.fields import FIELD128
+from dpairs.vdaf.xof import prefix
 
-from .official import FILES, instance, load
+from .official import FILES, FOLDER, instance, load
 
 
 def unhex(reports: list[Any], *names: Any) -> list[bytes]:
@@ -49,3 +52,16 @@ def test_all_reports_at_once(path):
         assert np.all(masks[0]) == steps["verify_next"]
     for i, share in enumerate(vector["agg_shares"] or []):
         assert servers[i].aggregate(prepared[i], masks[i]).hex() == share
+
+
+def test_the_xof():
+    vector = load(FOLDER / "XofTurboShake128.json")
+    seed, tag, binder = (bytes.fromhex(vector[name]) for name in ("seed", "dst", "binder"))
+    messages = keccak.pack([prefix(tag), seed, binder], 3)
+    seeds = np.zeros((3, 4), dtype=np.uint64)
+    keccak.digests(messages, seeds)
+    assert [row.tobytes().hex() for row in seeds] == [vector["derived_seed"]] * 3
+    expanded = np.zeros((3, vector["length"], 2), dtype=np.uint64)
+    modulus = np.array([1, FIELD128.modulus >> 64], dtype=np.uint64)
+    keccak.elements(messages, modulus, expanded)
+    assert [row.tobytes().hex() for row in expanded] == [vector["expanded_vec_field128"]] * 3

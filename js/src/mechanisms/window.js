@@ -14,6 +14,7 @@ const STEPS = 2n ** 32n;
 export class WindowResponse {
   static fields = ["symbols", "width", "floor", "boost"];
 
+  /** @param {bigint} symbols @param {bigint} width @param {bigint} floor @param {bigint} boost */
   constructor(symbols, width, floor, boost) {
     this.name = "window";
     this.symbols = Number(integer("window symbols", symbols, 2, MAX_SYMBOLS));

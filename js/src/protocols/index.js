@@ -8,7 +8,16 @@ import { Projection } from "./projection.js";
 import { SecondRound } from "./second_round.js";
 import { Tree } from "./tree.js";
 
+/**
+ * What not every protocol has: the parts of each column that it tells apart, a person's public coins, who is asked
+ * in this round, and the study that this is the second round of.
+ *
+ * @typedef {{ parts?: () => any[][] | null, coins?: (person: any) => any[], asks?: (person: any) => boolean, firstStudy?: string }} Optional
+ */
+/** @typedef {(Histogram | Tree | Projection | SecondRound) & Optional} Protocol */
+
 /** Every protocol by name: how its participant's side is read from a study. */
+/** @type {Record<string, (statistic: any, domains: any[], spec: Map<string, any>) => Protocol>} */
 const PROTOCOLS = {
   histogram: (statistic, domains, spec) => new Histogram(statistic, domains, spec),
   tree: (statistic, domains, spec) => new Tree(statistic, domains, spec),
@@ -24,14 +33,14 @@ const PROTOCOLS = {
 /**
  * Add a protocol of one's own.
  *
- * @param {string} name @param {(statistic: any, domains: any[], spec: Map<string, any>) => any} read
+ * @param {string} name @param {(statistic: any, domains: any[], spec: Map<string, any>) => Protocol} read
  */
 export function registerProtocol(name, read) {
   if (Object.hasOwn(PROTOCOLS, name)) throw new BadParameter(`there is a protocol named ${repr(name)} already`);
   PROTOCOLS[name] = read;
 }
 
-/** Read a protocol from a study. @param {Map<string, any>} spec */
+/** Read a protocol from a study. @param {Map<string, any>} spec @returns {Protocol} */
 export function readProtocol(statistic, domains, spec) {
   return PROTOCOLS[choice("protocol", spec.get("name"), Object.keys(PROTOCOLS))](statistic, domains, spec);
 }

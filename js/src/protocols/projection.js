@@ -23,6 +23,7 @@ export class Projection {
     }
     this.share = small("share", spec.get("share"), 1, BLOCK - 1);
     choice("pilot", pilot.get("name"), ["histogram", "pilot-tree"]);
+    /** @type {(Histogram | PilotTree) & import("./index.js").Optional} */
     this.pilot =
       pilot.get("name") === "histogram"
         ? new Histogram(statistic, domains, pilot)

@@ -3,6 +3,7 @@
 import { PURPOSE, WORDS_IN_BLOCK, ranking } from "../coins.js";
 
 const blocksFor = (words) => Math.ceil(words / WORDS_IN_BLOCK);
+/** @param {bigint} word @param {bigint} limit */
 const below = (word, limit) => (word * limit) >> 64n;
 const highest = (number) => BigInt(number.toString(2).length - 1);
 

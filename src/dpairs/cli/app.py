@@ -10,26 +10,12 @@ from rich.text import Text
 
 from .. import __version__
 from ..errors import DpairsError
-from . import (
-    demo,
-    estimate,
-    join,
-    ledger,
-    pair,
-    plan,
-    report,
-    reproduce,
-    serve,
-    server,
-    simulate,
-    study,
-    tally,
-)
+from . import demo, estimate, join, ledger, pair, plan, report, serve, server, simulate, study, tally
 from .show import errors
 
 app = typer.Typer(
     name="dpairs",
-    help="Statistics over pairs of people, from people who hand nothing over.",
+    help="Pairwise statistics (AUC, Kendall's tau, Gini, ...) of people who keep their data.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -47,7 +33,6 @@ app.command("tally")(tally.tally)
 app.command("estimate")(estimate.estimate)
 app.command("join")(join.join)
 app.command("serve")(serve.serve)
-app.command("reproduce")(reproduce.reproduce)
 app.command("demo")(demo.demo)
 
 
@@ -63,7 +48,7 @@ def options(
         False, "--version", callback=_version, is_eager=True, help="Say which version this is."
     ),
 ) -> None:
-    """Statistics over pairs of people, from people who hand nothing over."""
+    """Pairwise statistics (AUC, Kendall's tau, Gini, ...) of people who keep their data."""
 
 
 def run(arguments: list[str]) -> int:

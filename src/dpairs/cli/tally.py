@@ -19,7 +19,7 @@ from ..tally import Tally
 from .show import errors, output, print_json, print_table, progress
 
 if TYPE_CHECKING:
-    from ..engines import Counted
+    from ..engines import FileTally
 
 MAX_LINE = 4096
 SUFFIXES = (".parquet", ".pq")
@@ -112,7 +112,7 @@ def _columnar(
     master: str | None,
     keep_going: bool,
     recompute: bool,
-) -> Counted:
+) -> FileTally:
     chosen = choice("engine", engine or ("duckdb" if master is None else "spark"), ENGINES)
     if master is not None and chosen != "spark":
         raise BadParameter("--master is for --engine spark")

@@ -38,7 +38,12 @@ class Database:
                 raise BadParameter("a collector needs a file to store in: sqlite:///FILE")
             options: dict[str, Any] = {"connect_args": {"timeout": 30}} if self.is_sqlite else {}
             self.engine = create_engine(url, pool_pre_ping=not self.is_sqlite, **options)
-        except (ArgumentError, NoSuchModuleError, ModuleNotFoundError) as error:
+        except ModuleNotFoundError as error:
+            raise BadParameter(
+                f"{url.drivername} needs {error.name}, which is not here: install the extra 'postgresql' "
+                f"of dpairs, which postgresql+psycopg uses"
+            ) from None
+        except (ArgumentError, NoSuchModuleError) as error:
             raise BadParameter(f"the database's address cannot be used: {_first_line(error)}") from None
         if self.is_sqlite:
             event.listen(self.engine, "connect", _durable)

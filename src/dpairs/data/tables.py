@@ -2,6 +2,9 @@
 
 A table is anything that gives a 1-D array for a column name: a dict, a pandas or polars frame, an
 Arrow table. A population that does not fit in memory is an iterable of such tables.
+
+Two attributes tell these apart, `column_names` of Arrow and `columns` of the others, and numpy reads their
+columns. That is all we need of a data frame, so the core does not import narwhals for it.
 """
 
 from __future__ import annotations

@@ -1,22 +1,22 @@
 """Tallies at scale: report files in Parquet, counted by DuckDB here or by Spark on a cluster.
 
-    files       what a report file is; writing and looking into one
-    inspecting  one pass over a file: who is there in what order, and whether its cells are right
-    lanes       which files are counted in which way
-    grouping    the SQL text for files of cells, and what its answer means
-    packing     the same for files of symbols
-    on_duckdb   the texts run here
-    on_spark    the texts run on a cluster
-    simulated   a simulated population's reports, as files
+    files          what a report file is; writing and looking into one
+    inspecting     one pass over a file: who is there in what order, and whether its cells are right
+    deduplication  which files are counted in which way
+    grouping       the SQL text for files of cells, and what its answer means
+    packing        the same for files of symbols
+    on_duckdb      the texts run here
+    on_spark       the texts run on a cluster
+    simulated      a simulated population's reports, as files
 
-The engines need the extra ``scale``. Both give the same tally and the same counts by reason.
+They need the extras ``duckdb`` and ``spark``. Both give the same tally and the same counts by reason.
 """
 
 from __future__ import annotations
 
-from .counted import Counted
+from .file_tally import FileTally
 from .files import Opened, ReportWriter, open_files
 from .on_duckdb import tally_with_duckdb
 from .simulated import simulate_reports
 
-__all__ = ["Counted", "Opened", "ReportWriter", "open_files", "simulate_reports", "tally_with_duckdb"]
+__all__ = ["FileTally", "Opened", "ReportWriter", "open_files", "simulate_reports", "tally_with_duckdb"]

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from ..errors import BadFile
 from ..study import Study
 from ..tally import Tally
-from .counted import ELSEWHERE, Counted
+from .file_tally import ELSEWHERE, FileTally
 from .files import Opened, damaged
 from .inspecting import Inspected, Wanted
 
@@ -34,6 +34,11 @@ class Deduplication:
     def paths(self) -> tuple[str, ...]:
         return self.straight + self.tangled + self.symbols
 
+    @property
+    def ways(self) -> tuple[tuple[tuple[str, ...], str], ...]:
+        """The files of each way of counting cells, with its name; and symbols, without one."""
+        return (self.straight, "straight"), (self.tangled, "tangled"), (self.symbols, "")
+
 
 def coded(study: Study) -> bool:
     """Whether all files of the study hold cells, because its symbols are cells."""
@@ -49,7 +54,7 @@ def wanted(study: Study, opened: Opened, recompute: bool) -> list[Wanted]:
     return [Wanted(path, path in opened.cells, recompute) for path in opened.paths]
 
 
-def lanes(study: Study, opened: Opened, inspected: Sequence[Inspected]) -> Deduplication:
+def deduplication(study: Study, opened: Opened, inspected: Sequence[Inspected]) -> Deduplication:
     """Who goes where; an error if a person may be in files of both forms."""
     if not inspected:
         return Deduplication(symbols=opened.paths)
@@ -98,12 +103,12 @@ def whole(
     study: Study,
     opened: Opened,
     look: Callable[[list[Wanted]], list[Inspected]],
-    run: Callable[[Deduplication], Counted],
+    run: Callable[[Deduplication], FileTally],
     failures: tuple[type[Exception], ...],
     *,
     keep_going: bool,
     recompute: bool,
-) -> Counted:
+) -> FileTally:
     """What an engine finds in all files; files that cannot be used are named, or left out and named."""
     refused = list(opened.refused)
 
@@ -116,8 +121,8 @@ def whole(
     leave([each.wrong for each in inspected if each.wrong])
     usable = [each for each in inspected if not each.wrong]
     if inspected and not usable:
-        return _ended(Counted(Tally(study)), opened, refused)
-    asked = lanes(study, opened, usable)
+        return _ended(FileTally(Tally(study)), opened, refused)
+    asked = deduplication(study, opened, usable)
     try:
         found = run(asked)
     except failures as error:
@@ -133,7 +138,7 @@ def whole(
     return _ended(found, opened, refused)
 
 
-def _ended(found: Counted, opened: Opened, refused: list[str]) -> Counted:
+def _ended(found: FileTally, opened: Opened, refused: list[str]) -> FileTally:
     if opened.elsewhere:
         found.reasons[ELSEWHERE] += opened.elsewhere
     found.refused = tuple(refused)

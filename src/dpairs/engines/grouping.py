@@ -1,7 +1,7 @@
 """Files of cells: the SQL text that counts them, and how its answer becomes a tally.
 
 A cell is all that a report counts in, so a count by cell is a tally. Where nobody can be there twice (see
-`lanes`) that is one `GROUP BY`; elsewhere people are told apart first.
+`deduplication`) that is one `GROUP BY`; elsewhere people are told apart first.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ..errors import BadParameter
 from ..protocols.counts import Cells
 from ..study import Study
 from ..tally import NO_CELLS, Tally
-from .counted import CONTRADICTORY, COUNTED, REPEATED, SYMBOL, Counted
+from .file_tally import CONTRADICTORY, COUNTED, REPEATED, SYMBOL, FileTally
 from .row_sql import REFUSED, placed
 
 GROUPS = 2**18
@@ -58,9 +58,9 @@ FROM (SELECT place, CASE WHEN min(symbol) = max(symbol) THEN min(symbol) END AS 
 GROUP BY place, cell"""  # noqa: S608 - numbers, and names that were checked
 
 
-def count(study: Study, batches: Iterable[Any]) -> Counted:
+def count(study: Study, batches: Iterable[Any]) -> FileTally:
     """Count the text's answer, in Arrow batches of any order."""
-    found, cells = Counted(Tally(study)), codes(study)
+    found, cells = FileTally(Tally(study)), codes(study)
     for table in _joined(batches):
         places, people, rows = (np.asarray(table[name]) for name in ("place", "people", "row_count"))
         differ = np.asarray(table["cell"].is_null())

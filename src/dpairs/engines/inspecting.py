@@ -1,7 +1,7 @@
 """One pass over a report file before it is counted: who is there in what order, and whether cells are right.
 
-It reads every page with its checksum, in batches. What it finds lets `lanes` say exactly, without comparing
-people with each other, whether anybody can be there twice.
+It reads every page with its checksum, in batches. What it finds lets `deduplication` say exactly, without
+comparing people with each other, whether anybody can be there twice.
 """
 
 from __future__ import annotations

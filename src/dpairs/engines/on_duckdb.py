@@ -15,9 +15,9 @@ from ..errors import BadParameter
 from ..study import Study
 from ..tally import Tally
 from . import grouping, packing
-from .counted import Counted
 from .cpu import cores
 from .deduplication import Deduplication, whole
+from .file_tally import FileTally
 from .files import Opened, open_files
 from .inspecting import Inspected, Wanted, inspect
 from .meter import Meter, Tell, watched
@@ -38,7 +38,7 @@ def tally_with_duckdb(
     recompute: bool = False,
     workers: int = 1,
     progress: Callable[[int], None] | None = None,
-) -> Counted:
+) -> FileTally:
     """The tally of report files, given as patterns or opened already.
 
     Of files of cells a sample is compared with the people's coins, or with ``recompute`` every row.
@@ -50,7 +50,7 @@ def tally_with_duckdb(
         import duckdb
     except ImportError:
         raise BadParameter(
-            "tallies of Parquet files need DuckDB: install the extra 'scale' of dpairs"
+            "tallies of Parquet files need DuckDB: install the extra 'duckdb' of dpairs"
         ) from None
     meter = Meter(progress, opened.rows)
     return whole(
@@ -58,7 +58,7 @@ def tally_with_duckdb(
         study,
         opened,
         lambda asked: _inspected(study, asked, meter.stage(0.0, INSPECTION)),
-        lambda lanes: _run(study, lanes, workers, meter),
+        lambda deduplication: _run(study, deduplication, workers, meter),
         (duckdb.Error, pa.ArrowException),
         keep_going=keep_going,
         recompute=recompute,
@@ -75,19 +75,21 @@ def _inspected(study: Study, asked: list[Wanted], tell: Tell) -> list[Inspected]
     return found
 
 
-def _run(study: Study, lanes: Deduplication, workers: int, meter: Meter) -> Counted:
-    total = Counted(Tally(study))
-    if not lanes.paths:
+def _run(study: Study, deduplication: Deduplication, workers: int, meter: Meter) -> FileTally:
+    total = FileTally(Tally(study))
+    if not deduplication.paths:
         return total
-    done, share = INSPECTION, (1 - INSPECTION) / len(lanes.paths)
+    done, share = INSPECTION, (1 - INSPECTION) / len(deduplication.paths)
     with _connection() as connection:
-        for paths, name in ((lanes.straight, "straight"), (lanes.tangled, "tangled"), (lanes.symbols, "")):
+        for paths, name in deduplication.ways:
             if not paths:
                 continue
             # Stages are as long as their files are many: a guess, which the bar can live with.
             start, done = done, done + share * len(paths)
             straight = name == "straight"
-            source = _by_stratum(connection, lanes) if straight else _source(connection, "paths", paths)
+            source = (
+                _by_stratum(connection, deduplication) if straight else _source(connection, "paths", paths)
+            )
             if name:
                 text = grouping.sql(study, source, straight)
                 total.add(grouping.count(study, _answer(connection, text, meter.stage(start, done))))
@@ -95,7 +97,7 @@ def _run(study: Study, lanes: Deduplication, workers: int, meter: Meter) -> Coun
             middle = start + (done - start) * PACKING
             text = f"{packing.sql(study, source)}\nORDER BY place, block"
             batches = _answer(connection, text, meter.stage(start, middle))
-            advance = meter.rows(middle, done, len(paths) / len(lanes.paths))
+            advance = meter.rows(middle, done, len(paths) / len(deduplication.paths))
             if workers == 1:
                 total.add(packing.count(study, batches, advance))
             else:
@@ -111,11 +113,13 @@ def _source(connection: Any, name: str, paths: Sequence[str]) -> str:
     return f"read_parquet(getvariable('{name}'), hive_partitioning = false)"
 
 
-def _by_stratum(connection: Any, lanes: Deduplication) -> str:
+def _by_stratum(connection: Any, deduplication: Deduplication) -> str:
     """The rows of straight files; a stratum that a file has throughout is not read once more."""
     parts = []
-    for place, stratum in enumerate(dict.fromkeys(lanes.only.get(path) for path in lanes.straight)):
-        paths = [path for path in lanes.straight if lanes.only.get(path) == stratum]
+    for place, stratum in enumerate(
+        dict.fromkeys(deduplication.only.get(path) for path in deduplication.straight)
+    ):
+        paths = [path for path in deduplication.straight if deduplication.only.get(path) == stratum]
         named = "stratum" if stratum is None else f"'{stratum}' AS stratum"
         source = _source(connection, f"straight_{place}", paths)
         parts.append(f"SELECT {named}, symbol FROM {source}")  # noqa: S608 - `placed` checks the names
@@ -147,14 +151,14 @@ def _connection() -> Iterator[Any]:
         yield connection
 
 
-def _spread(study: Study, batches: Any, workers: int, progress: Callable[[int], None]) -> Counted:
+def _spread(study: Study, batches: Any, workers: int, progress: Callable[[int], None]) -> FileTally:
     """Count in several processes; a few tasks wait at a time, so memory stays bounded."""
-    total = Counted(Tally(study))
+    total = FileTally(Tally(study))
     text = study.to_json()
 
     def take(future: Future[tuple[bytes, dict[str, int]]]) -> None:
         body, reasons = future.result()
-        part = Counted(Tally.from_bytes(body, study))
+        part = FileTally(Tally.from_bytes(body, study))
         part.reasons.update(reasons)
         total.add(part)
         progress(sum(reasons.values()))

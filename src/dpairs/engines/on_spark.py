@@ -20,8 +20,8 @@ from ..errors import BadParameter
 from ..study import Study
 from ..tally import Tally
 from . import grouping, packing
-from .counted import Counted
 from .deduplication import Deduplication, whole
+from .file_tally import FileTally
 from .files import Opened, open_files
 from .inspecting import Inspected, Wanted, inspect
 
@@ -39,7 +39,7 @@ def session(master: str | None = None) -> Any:
         from pyspark.errors import PySparkException
         from pyspark.sql import SparkSession
     except ImportError:
-        raise BadParameter("engine 'spark' needs pyspark: install the extra 'scale' of dpairs") from None
+        raise BadParameter("engine 'spark' needs pyspark: install the extra 'spark' of dpairs") from None
     _check_java()
     settings = {"spark.ui.enabled": "false", "spark.log.level": "ERROR", "spark.app.name": "dpairs"}
     settings["spark.ui.showConsoleProgress"] = str(sys.stderr.isatty()).lower()
@@ -77,7 +77,7 @@ def tally_with_spark(
     recompute: bool = False,
     partitions: int | None = None,
     before: Callable[[Iterator[Any]], Iterator[Any]] | None = None,
-) -> Counted:
+) -> FileTally:
     """The tally of the report files that match, by a Spark session.
 
     Of files of cells a sample is compared with the people's coins, or with ``recompute`` every row.
@@ -93,7 +93,7 @@ def tally_with_spark(
         study,
         opened,
         lambda asked: _inspected(study, asked, spark),
-        lambda lanes: _run(study, lanes, spark, partitions, before),
+        lambda deduplication: _run(study, deduplication, spark, partitions, before),
         (PySparkException, Py4JJavaError),
         keep_going=keep_going,
         recompute=recompute,
@@ -127,16 +127,16 @@ def inspected_part(study: str, batches: Iterator[Any]) -> Iterator[Any]:
 
 def _run(
     study: Study,
-    lanes: Deduplication,
+    deduplication: Deduplication,
     spark: Any,
     partitions: int | None,
     before: Callable[[Iterator[Any]], Iterator[Any]] | None,
-) -> Counted:
+) -> FileTally:
     from pyspark.sql.functions import expr
 
-    total, text = Counted(Tally(study)), study.to_json()
+    total, text = FileTally(Tally(study)), study.to_json()
     parts = partitions or spark.sparkContext.defaultParallelism
-    for paths, name in ((lanes.straight, "straight"), (lanes.tangled, "tangled"), (lanes.symbols, "")):
+    for paths, name in deduplication.ways:
         if not paths:
             continue
         reports = spark.read.schema("stratum string, index bigint, symbol bigint").parquet(*map(_uri, paths))

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from ..errors import BadParameter, BadValue
 from ..study import Study
 from ..tally import Tally
-from .counted import CONTRADICTORY, COUNTED, REPEATED, ROUND, Counted
+from .file_tally import CONTRADICTORY, COUNTED, REPEATED, ROUND, FileTally
 from .row_sql import REFUSED, placed
 
 BLOCK = 64
@@ -61,9 +61,9 @@ FROM (SELECT index, symbol, place, CASE WHEN place < 0 THEN 0 ELSE shiftright(in
 GROUP BY place, block"""  # noqa: S608 - numbers, and names that were checked
 
 
-def count(study: Study, batches: Iterable[Any], progress: Callable[[int], None] | None = None) -> Counted:
+def count(study: Study, batches: Iterable[Any], progress: Callable[[int], None] | None = None) -> FileTally:
     """Count the text's answer, in Arrow batches, each sorted by place and block."""
-    found = Counted(Tally(study))
+    found = FileTally(Tally(study))
     for batch in batches:
         for part in slices(batch):
             _count(study, part, found)
@@ -85,7 +85,7 @@ def _column(batch: Any, name: str) -> NDArray[Any]:
     return np.asarray(column)
 
 
-def _count(study: Study, batch: Any, found: Counted) -> None:
+def _count(study: Study, batch: Any, found: FileTally) -> None:
     places, blocks, rows = (_column(batch, name) for name in ("place", "block", "row_count"))
     words = {
         name: [
@@ -117,7 +117,7 @@ def _count_stratum(
     rows: int,
     zeros: list[Words],
     ones: list[Words],
-    found: Counted,
+    found: FileTally,
 ) -> None:
     seen = zeros[0] | ones[0]
     both = np.bitwise_or.reduce([zero & one for zero, one in zip(zeros, ones, strict=True)])

@@ -7,7 +7,7 @@ import re
 from ..errors import BadParameter
 from ..report import MAX_INDEX
 from ..study import Study
-from .counted import INDEX, SYMBOL, UNKNOWN
+from .file_tally import INDEX, SYMBOL, UNKNOWN
 
 REFUSED = {-1: UNKNOWN, -2: INDEX, -3: SYMBOL}
 """Places of rows that do not count."""

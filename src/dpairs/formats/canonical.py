@@ -3,6 +3,9 @@
 The form is that of RFC 8785: keys sorted, no spaces, numbers as ECMAScript prints them. A browser
 gets the same text from ``JSON.stringify`` with sorted keys. Integers beyond 2^53, which JavaScript
 cannot hold, are written as decimal strings by `big_integer` and read back by `read_integer`.
+
+The package rfc8785 writes the same bytes, which the tests check. It is not used here because the core of a
+participant's device is numpy and scipy, and because it refuses 2^53 itself, which studies may hold.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from ..data.grids import Axis, Grid
 from ..statistics import Statistic
 from ..statistics.linear import Linear, Linearizer, nominal
 from ..statistics.vertices import cell_means
-from .tree.haar import Halves
+from .tree.haar import HaarBasis
 
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
@@ -91,14 +91,14 @@ class Shape:
         return along
 
     @cached_property
-    def halves(self) -> Halves:
+    def haar(self) -> HaarBasis:
         """The nodes of a tree over the cells."""
-        return Halves.of(self.grid)
+        return HaarBasis.of(self.grid)
 
     @cached_property
     def crossed(self) -> Vector:
         """The kernel between the contrasts of these nodes."""
-        between: Vector = self.halves.contrasts.T @ self.kernel @ self.halves.contrasts
+        between: Vector = self.haar.contrasts.T @ self.kernel @ self.haar.contrasts
         return between
 
     def sampling(self, sizes: Mapping[str, int]) -> float:

@@ -47,6 +47,17 @@ def average_nodes(axis: Axis, order: int) -> Nodes:
     return low[:, None] + (high - low)[:, None] * unit, np.broadcast_to(weights / 2, (axis.bins, order))
 
 
+def split_nodes(axis: Axis, parts: int, order: int) -> Nodes:
+    """The same on each of so many equal parts of a continuous bin; a discrete one has its values already."""
+    if not _wide(axis) or isinstance(axis.domain, Integers):
+        return average_nodes(axis, order)
+    low, high, _ = axis.geometry
+    roots, weights = np.polynomial.legendre.leggauss(order)
+    unit = ((np.arange(parts)[:, None] + (roots + 1) / 2) / parts).reshape(-1)
+    shares = np.tile(weights / 2 / parts, parts)
+    return low[:, None] + (high - low)[:, None] * unit, np.broadcast_to(shares, (axis.bins, shares.size))
+
+
 def extreme_nodes(axis: Axis) -> Nodes:
     """Evenly spaced values from one end of each bin to the other."""
     low, high, _ = axis.geometry

@@ -5,7 +5,7 @@
     leader_continued <── finish(verifier message) ────
 
 Every function takes bytes and returns a state. Hostile bytes lead to `Rejected`, never to an exception; a
-wrong key, nonce or context is the caller's mistake and raises `BadParameter`.
+wrong key or context is the caller's mistake and raises `BadParameter`.
 """
 
 from __future__ import annotations

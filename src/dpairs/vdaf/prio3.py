@@ -52,7 +52,11 @@ class VerifyState:
 
 @dataclass(frozen=True)
 class Prio3:
-    """A circuit with its registered number, its number of proofs and its number of servers."""
+    """A circuit with its registered number, its number of proofs and its number of servers.
+
+    `dpairs.vdaf.instances` makes those that are sound. Here any field and any number of proofs will do, since
+    tests measure cheating in tiny fields.
+    """
 
     circuit: Circuit
     algorithm: int
@@ -60,7 +64,7 @@ class Prio3:
     shares: int = 2
 
     def __post_init__(self) -> None:
-        """Refuse what the formats cannot express, and fields too small for joint randomness."""
+        """Refuse what the formats cannot express."""
         whole("the algorithm's number", self.algorithm, 0, 2**32 - 1)
         whole("the number of proofs", self.proofs, 1, 255)
         whole("the number of servers", self.shares, 2, 255)
@@ -110,7 +114,8 @@ class Prio3:
 
     def shard(self, context: bytes, measurement: Any, nonce: bytes, rand: bytes) -> tuple[bytes, list[bytes]]:
         """The public share and one input share for each server."""
-        self._given(context, nonce)
+        _context(context)
+        _length("the nonce", nonce, NONCE)
         _length("the randomness", rand, self.rand_size)
         encoded = self.circuit.encode(measurement)
         return self.shard_encoded(context, encoded, nonce, rand)
@@ -161,7 +166,8 @@ class Prio3:
         """
         _length("the key of the servers", key, KEY)
         whole("the number of the server", server, 0, self.shares - 1)
-        self._given(context, nonce)
+        _context(context)
+        exact_size(nonce, NONCE, "the nonce")
         exact_size(public, self.public_size, "the public share")
         measurement, proof, blind = self._open(context, server, share)
         circuit, part, seed, joint = self.circuit, b"", b"", self.circuit.field.zeros(0)
@@ -228,11 +234,6 @@ class Prio3:
         """The domain separation tag of one usage."""
         return tag(self.algorithm, usage, context)
 
-    def _given(self, context: Any, nonce: bytes) -> None:
-        if not isinstance(context, bytes) or len(context) > CONTEXT:
-            raise BadParameter(f"the context must be at most {CONTEXT} bytes")
-        _length("the nonce", nonce, NONCE)
-
     def _open(self, context: bytes, server: int, share: bytes) -> tuple[Vector, Vector, bytes]:
         exact_size(share, self.input_size(server), f"the input share of server {server}")
         if server:
@@ -266,6 +267,11 @@ class Prio3:
     def _joint_part(self, context: bytes, server: int, blind: bytes, share: Vector, nonce: bytes) -> bytes:
         binder = bytes([server]) + nonce + self.circuit.field.encode(share)
         return derive_seed(blind, self.tag(JOINT_RAND_PART, context), binder)
+
+
+def _context(context: Any) -> None:
+    if not isinstance(context, bytes) or len(context) > CONTEXT:
+        raise BadParameter(f"the context must be at most {CONTEXT} bytes")
 
 
 def _length(what: str, given: Any, size: int) -> None:

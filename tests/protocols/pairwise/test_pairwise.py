@@ -516,10 +516,7 @@ def test_a_whole_session_gives_the_symbol_of_a_simulation(name):
     assert tally.n == len(pairs)
 
 
-@pytest.mark.skipif(
-    "DPAIRS_DATA" not in os.environ or not FILE.exists(),
-    reason="set DPAIRS_DATA to the folder that holds tripadvisor_ratings.csv.gz",
-)
+@pytest.mark.data
 def test_a_thousand_real_pairs_of_hotel_ratings():
     import pandas as pd
 

@@ -38,15 +38,17 @@ def first_tally(study: Study, table: dict[str, np.ndarray], seed: int) -> Tally:
         asked = study.protocol.asked(study.coins, place, 0, len(columns[0]))
         assert asked is not None
         first, chosen = int(np.argmax(asked)), [column[asked] for column in columns]
-        tally.add_symbols(stratum, study.protocol.randomize(study.coins, place, first, chosen, bits), first)
+        tally.add_symbols(
+            stratum, study.protocol.alone.randomize(study.coins, place, first, chosen, bits), first
+        )
     return tally
 
 
 def pilot_of(study: Study, tally: Tally) -> Pilot:
     protocol = study.protocol
     assert isinstance(protocol, Projection)
-    counts = {stratum: tally.counts(stratum) for stratum in study.strata}
-    return protocol._pilot(counts, PublicNoise(study.coins))
+    counts: dict[str, Any] = {stratum: tally.counts(stratum) for stratum in study.strata}
+    return protocol.pilot.pilot(counts, PublicNoise(study.coins))
 
 
 def auc(epsilon: float, domain: Any, **options: Any) -> Study:

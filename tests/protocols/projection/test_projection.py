@@ -365,7 +365,7 @@ def test_first_round_ratio_of_a_histogram(epsilon):
     assert exp_lower_bound(0.999 * epsilon) <= ratio <= exp_lower_bound(epsilon)
     for cell in range(5):
         word = SeededRandomness(cell).words(1)
-        sent = study.protocol.randomize(study.coins, 0, 3, [[cell]], tape(int(word[0])))
+        sent = study.protocol.alone.randomize(study.coins, 0, 3, [[cell]], tape(int(word[0])))
         assert sent.tolist() == pilot.mechanism.randomize(np.array([cell]), tape(int(word[0]))).tolist()
 
 
@@ -476,7 +476,7 @@ def first_tally(study: Study, table: dict[str, np.ndarray], seed: int = 3) -> Ta
             first = int(np.argmax(asked))
             chosen = [column[asked] for column in columns]
             tally.add_symbols(
-                stratum, study.protocol.randomize(study.coins, place, first, chosen, bits), first
+                stratum, study.protocol.alone.randomize(study.coins, place, first, chosen, bits), first
             )
     return tally
 

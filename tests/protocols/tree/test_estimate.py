@@ -13,10 +13,10 @@ import dpairs
 from dpairs import Integers, Interval, Levels, NotEnoughData, Study, Tally, simulate, simulate_tally
 from dpairs.mechanisms import KaryResponse
 from dpairs.protocols import Answer, theory
+from dpairs.protocols.tree.answers import SPLITTINGS
 from dpairs.protocols.tree.counts import LevelCounts
 from dpairs.protocols.tree.estimate import Evidence, estimate
 from dpairs.protocols.tree.hadamard import parity
-from dpairs.protocols.tree.protocol import SPLITTINGS
 
 ESTIMATORS = ("pruned", "paper", "paper-zero")
 HALF = ("pruned", "paper")

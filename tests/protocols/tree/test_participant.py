@@ -29,7 +29,7 @@ from dpairs import (
 from dpairs.formats.canonical import canonical, digest
 from dpairs.mechanisms import KaryResponse, largest_ratio
 from dpairs.protocols import Tree
-from dpairs.protocols.tree.protocol import SPLITTINGS
+from dpairs.protocols.tree.answers import SPLITTINGS
 from dpairs.randomness import WORDS, SeededRandomness, TapeRandomness
 from dpairs.randomness.coins import Coins
 from tests.mechanisms.exponential import exp_lower_bound
@@ -648,8 +648,8 @@ def test_several_bits_keep_the_ratio_over_all_pairs_of_leaves(epsilon, splitting
     made = several_bits(Levels(range(16)), epsilon, splitting=splitting)
     protocol = tree(made)
     seen, worst = set(), Fraction(1)
-    for index in range(8):
-        level = coins_of(made, 0, index)[0][0]
+    levels = {coins_of(made, 0, index)[0][0]: index for index in range(8)}
+    for level, index in levels.items():  # people of one level answer alike, about other rows
         parities = min(level, protocol.parities)
         seen.add(parities)
         used = protocol.responses[parities - 1]

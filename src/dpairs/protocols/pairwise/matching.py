@@ -8,6 +8,9 @@ so the spread of their means is an honest standard error however many pairs a pe
 `disjoint`: the rounds of a tournament, so that no two people meet twice (its footnote).
 `classes`: a person of one class meets one of the other, so that no pair is wasted on two people of one class;
 the larger class is used up before anybody of it is asked again.
+`uncoordinated`: everybody draws half as many others as there are rounds (the paper's alternative, for people
+without a common order). Whoever has been in as many pairs as there are rounds meets nobody more, so that a
+person's loss is bounded; the pairs that are left are random pairs all the same.
 """
 
 from __future__ import annotations
@@ -22,7 +25,7 @@ from numpy.typing import NDArray
 
 from ...errors import NotAsked, NotEnoughData
 from ...garbled.wire import Pair
-from ...randomness.coins import WORDS_IN_BLOCK, Coins, Purpose
+from ...randomness.coins import WORDS_IN_BLOCK, Coins, Purpose, below
 
 GROUPS = 64
 LEAST, SPARE = 64, 16
@@ -62,7 +65,7 @@ class Pairs:
 
 
 def match(coins: Coins, sizes: Mapping[str, int], rounds: int, matching: str, first: int = 0) -> Pairs:
-    """The pairs of ``sizes`` people in ``rounds`` rounds; each person is in at most one pair of a round.
+    """The pairs of ``sizes`` people in ``rounds`` rounds; each person is in at most ``rounds`` of them.
 
     ``first`` is the index of the first person; all coins are those of the indices from there on.
     """
@@ -80,6 +83,11 @@ def match(coins: Coins, sizes: Mapping[str, int], rounds: int, matching: str, fi
     ]
     found: list[tuple[Index, Index, int, int]] = []
     for group in range(groups):
+        if matching == "uncoordinated":
+            found += [
+                (*pairs, group, number) for number, pairs in enumerate(_drawn(*dealt[0][group], rounds))
+            ]
+            continue
         for number in range(rounds):
             if len(dealt) == 1:
                 pairs = _in_group(*dealt[0][group], number, matching)
@@ -124,6 +132,33 @@ def _in_group(members: Index, words: NDArray[np.uint64], number: int, matching: 
     first, second = seats[: size // 2], seats[: size // 2 - 1 : -1]
     both = (first < members.size) & (second < members.size)
     return members[first[both]], members[second[both]]
+
+
+def _drawn(members: Index, words: NDArray[np.uint64], rounds: int) -> list[tuple[Index, Index]]:
+    """The pairs of each draw, of whom the one who drew evaluates; nobody is in more than ``rounds`` pairs."""
+    size, draws = members.size, min(rounds // 2, members.size - 1)
+    places = np.arange(size)
+    # The r-th draw is uniform over those others whom this person did not draw before.
+    drawn = np.empty((draws, size), dtype=np.int64)
+    for number in range(draws):
+        left = np.full(size, size - 1 - number, dtype=np.uint64)
+        step = below(words[:, number], left).astype(np.int64)
+        taken = np.sort(np.concatenate([places[None, :], drawn[:number]]), axis=0)
+        for row in taken:
+            step += step >= row
+        drawn[number] = step
+    kept: list[tuple[Index, Index]] = []
+    met = [0] * size
+    for row in drawn.tolist():
+        pairs = []
+        for one, other in enumerate(row):
+            if met[one] < rounds and met[other] < rounds:
+                met[one] += 1
+                met[other] += 1
+                pairs.append((one, other))
+        both = np.array(pairs, dtype=np.int64).reshape(-1, 2)
+        kept.append((members[both[:, 0]], members[both[:, 1]]))
+    return kept
 
 
 def _across(first: Index, second: Index, number: int) -> tuple[Index, Index]:

@@ -26,7 +26,9 @@ from ...garbled.custom import MAX_TABLE
 from ...garbled.function import PairFunction
 from ...garbled.noise import Noise
 from ...garbled.noise_registry import NOISES, best_noise, noise, noise_from_json
+from ...mechanisms.thresholds import log_above
 from ...privacy import PrivacyClaim
+from ...privacy.composition import check_delta, composed_ratio, optimal_share
 from ...randomness import Randomness
 from ...randomness.coins import Coins
 from ...statistics import Statistic
@@ -40,7 +42,10 @@ from .predict import candidates, predict
 PAIRS = "pairs"
 """The only stratum of a study of pairs: what is counted is pairs, not people."""
 MAX_PAIRS = 64
-MATCHINGS = ("permutations", "disjoint", "classes")
+RATIO = 2**40
+"""A ratio of probabilities is rounded up to a multiple of 1 over this."""
+MATCHINGS = ("permutations", "disjoint", "uncoordinated")
+"""Of people of one stratum; people of two meet across them."""
 
 
 @dataclass(frozen=True)
@@ -55,9 +60,10 @@ class Pairwise(InPairs, FirstRound):
     bins: tuple[int, ...]
     """Of each column, where the kernel is a table; none otherwise."""
     noise: Noise
+    delta: float = 0.0
     name: ClassVar[str] = "pairwise"
     uses_coins: ClassVar[bool] = True
-    options: ClassVar[tuple[str, ...]] = ("pairs", "noise", "bits", "matching", "bins")
+    options: ClassVar[tuple[str, ...]] = ("pairs", "noise", "bits", "matching", "bins", "delta")
     estimators: ClassVar[tuple[str, ...]] = ("mean",)
     trust: ClassVar[Trust] = Trust.PARTNER
 
@@ -67,6 +73,11 @@ class Pairwise(InPairs, FirstRound):
         integer("pairs", self.pairs, 1, MAX_PAIRS)
         integer("bits", self.bits, 1, MAX_BITS)
         choice("matching", self.matching, _matchings(self.statistic))
+        if self.matching == "uncoordinated" and self.pairs % 2:
+            raise BadParameter(f"everybody draws half of the pairs, so they must be even, not {self.pairs}")
+        if self.delta != 0:
+            check_delta(self.delta)
+            integer("pairs of a study with a delta", self.pairs, 2, MAX_PAIRS)
         self.function  # noqa: B018 - refuses noise that was made for another kernel
 
     @classmethod
@@ -81,8 +92,13 @@ class Pairwise(InPairs, FirstRound):
         bits: int = 32,
         matching: str | None = None,
         bins: int | None = None,
+        delta: float | None = None,
     ) -> Pairwise:
-        """Choose the noise of least variance where none is named; a value has at most ``bits`` bits."""
+        """Choose the noise of least variance where none is named; a value has at most ``bits`` bits.
+
+        With a ``delta`` a person's pairs are composed optimally, which allows each of them more than
+        epsilon / pairs. All pairs of n people, the paper's baseline, are ``pairs`` = n - 1 that are disjoint.
+        """
         statistic.check_domains(domains)
         integer("pairs", pairs, 1, MAX_PAIRS)
         integer("bits", bits, 1, MAX_BITS)
@@ -96,7 +112,14 @@ class Pairwise(InPairs, FirstRound):
         code = pair_code(statistic, domains, bits, counts)
         way = matching or _matchings(statistic)[0]
         return cls(
-            statistic, domains, pairs, way, bits, counts, _noise(noise, code.kernel.top, epsilon, pairs)
+            statistic,
+            domains,
+            pairs,
+            way,
+            bits,
+            counts,
+            _noise(noise, code.kernel.top, epsilon, pairs, float(delta or 0)),
+            float(delta or 0),
         )
 
     @classmethod
@@ -104,13 +127,15 @@ class Pairwise(InPairs, FirstRound):
         cls, statistic: Statistic, domains: tuple[Domain, ...], spec: Mapping[str, Any]
     ) -> Pairwise:
         names = ("pairs", "matching", "bits", "bins", "noise")
-        fields(f"protocol {cls.name!r}", spec, ("name", *names))
+        fields(f"protocol {cls.name!r}", spec, ("name", *names, "delta"))
         required(f"protocol {cls.name!r}", spec, names)
         if not isinstance(spec["bins"], list):
             raise BadFile(f"protocol {cls.name!r} needs a list of bins")
         bins = tuple(integer("bins", count, 2, MAX_TABLE) for count in spec["bins"])
         made = noise_from_json(spec["noise"])
-        return cls(statistic, domains, spec["pairs"], spec["matching"], spec["bits"], bins, made)
+        # Pure studies are written without a delta.
+        delta = check_delta(spec["delta"]) if "delta" in spec else 0.0
+        return cls(statistic, domains, spec["pairs"], spec["matching"], spec["bits"], bins, made, delta)
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -120,6 +145,7 @@ class Pairwise(InPairs, FirstRound):
             "bits": self.bits,
             "bins": list(self.bins),
             "noise": self.noise.to_json(),
+            **({"delta": self.delta} if self.delta else {}),
         }
 
     @property
@@ -141,8 +167,8 @@ class Pairwise(InPairs, FirstRound):
 
     @property
     def epsilon(self) -> float:
-        """The loss of one pair, as often as a person is in one."""
-        return self.pairs * self.noise.epsilon
+        """The loss of one pair, as often as a person is in one; with a delta, composed optimally."""
+        return _composed(self.noise, self.pairs, self.delta)
 
     def match(self, coins: Coins, sizes: Mapping[str, int], first: int = 0) -> Pairs:
         """All pairs of so many people of each stratum, the first of whom has the index ``first``."""
@@ -241,7 +267,12 @@ class Pairwise(InPairs, FirstRound):
             rounds=1,
             trust="a partner and the collector who follow the protocol learn no more, unless they collude "
             "or break AES and ristretto255",
-            theorem=f"exact ratio of the {self.noise.name} noise's probabilities, times {self.pairs} pair(s)",
+            theorem=f"exact ratio of the {self.noise.name} noise's probabilities, "
+            + (
+                f"{self.pairs} pairs composed by Kairouz, Oh and Viswanath's theorem"
+                if self.delta
+                else f"times {self.pairs} pair(s)"
+            ),
             not_promised=(
                 "anything against a partner who leaves the protocol, or colludes with the collector",
                 "that several studies of the same value add up to no more than one",
@@ -254,16 +285,25 @@ class Pairwise(InPairs, FirstRound):
 
 def _matchings(statistic: Statistic) -> tuple[str, ...]:
     """With public classes people meet across them; else within the only stratum."""
-    return ("classes",) if len(statistic.strata) > 1 else MATCHINGS[:2]
+    return ("classes",) if len(statistic.strata) > 1 else MATCHINGS
 
 
-def _noise(name: str | None, top: int, epsilon: float, pairs: int) -> Noise:
-    share = epsilon / pairs
+def _noise(name: str | None, top: int, epsilon: float, pairs: int, delta: float) -> Noise:
+    share = optimal_share(epsilon, delta, pairs) if delta else epsilon / pairs
+    step = 2.0**-53
     while True:
         made = best_noise(top, share) if name is None else noise(choice("noise", name, NOISES), top, share)
-        if pairs * made.epsilon <= epsilon:
+        if _composed(made, pairs, delta) <= epsilon:
             return made
-        share = math.nextafter(share, 0)
+        # A pure share is off by its last digit at most; an optimal one by a little more.
+        share, step = (share * (1 - step), 2 * step) if delta else (math.nextafter(share, 0), step)
+
+
+def _composed(noise: Noise, pairs: int, delta: float) -> float:
+    if not delta:
+        return pairs * noise.epsilon
+    ratio = math.exp(noise.epsilon) * (1 + 1e-12)
+    return log_above(composed_ratio(math.ceil(ratio * RATIO), RATIO, pairs, delta))
 
 
 def _bins(domains: tuple[Domain, ...], bins: int | None) -> tuple[int, ...]:

@@ -15,7 +15,7 @@ from ..base import Setting
 from ..fitted import CLASSES, CLASSES_POWER
 from ..rounds import BLOCK
 from ..shape import Prediction, Shape, parts
-from ..tree.haar import Halves, apart_of, remainder_square
+from ..tree.haar import HaarBasis, apart_of, remainder_square
 from ..tree.predict import level_noise
 from .pilot_descent import LEAST
 
@@ -72,7 +72,7 @@ def tree_remainder(tree: PilotTree, shape: Shape, pilots: Mapping[str, float], e
         noise = gain**2 * tree.depth / min(pilots.values())
         return float((extent * min(CLASSES * noise**CLASSES_POWER, 0.5)) ** 2)
     errors = {
-        name: descended(tree, shape.halves, shape.masses[name], people) for name, people in pilots.items()
+        name: descended(tree, shape.haar, shape.masses[name], people) for name, people in pilots.items()
     }
     return remainder_square(shape.crossed, errors)
 
@@ -132,21 +132,21 @@ def _cells(mechanism: Mechanism, masses: Vector) -> Matrix:
     return covariance
 
 
-def descended(tree: PilotTree, halves: Halves, masses: Vector, people: float) -> tuple[Vector, Vector]:
+def descended(tree: PilotTree, haar: HaarBasis, masses: Vector, people: float) -> tuple[Vector, Vector]:
     """The same after a descent: clipped where halves would be negative, missed where few people are."""
     from scipy.special import ndtr
 
     noise = level_noise(tree, people)
-    variances, nodes = noise.differences(halves, masses)
-    share, apart = masses @ halves.inside, apart_of(halves, masses)
-    deep = halves.level >= tree.depth
-    level = np.minimum(halves.level, tree.depth - 1)
+    variances, nodes = noise.differences(haar, masses)
+    share, apart = masses @ haar.inside, apart_of(haar, masses)
+    deep = haar.level >= tree.depth
+    level = np.minimum(haar.level, tree.depth - 1)
     deviation = np.sqrt(nodes[level] + noise.chance * share * np.maximum(1 - share, 0.0))
     clear = (share - LEAST * np.sqrt(nodes[level + 1])) / np.maximum(deviation, 1e-12)
     seen = np.where(deep, 0.0, ndtr(clear))
     for node in range(seen.size):
         # A node is looked into only if the one above it was.
-        seen[node] = min(seen[node], seen[halves.above[node]])
+        seen[node] = min(seen[node], seen[haar.above[node]])
     mean, variance = _clipped(apart, np.sqrt(np.where(deep | (variances <= 0), 1.0, variances)), share)
     return seen * mean - apart, seen * variance + seen * (1 - seen) * mean**2
 

@@ -26,7 +26,7 @@ Matrix = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class Halves:
+class HaarBasis:
     """The nodes of a tree over cells: a column of ``contrasts`` for each, half of each half's mean."""
 
     contrasts: Matrix
@@ -37,7 +37,7 @@ class Halves:
     """The number of the node that a node is half of; its own for the root."""
 
     @classmethod
-    def of(cls, grid: Grid) -> Halves:
+    def of(cls, grid: Grid) -> HaarBasis:
         """Of a tree that halves the columns in turn, down to the cells."""
         order, depth, widths = _leaves(grid)
         contrasts, inside, levels, above = [], [], [], []
@@ -75,9 +75,9 @@ def _leaves(grid: Grid) -> tuple[NDArray[np.int64], int, Vector]:
     return order, sum(bits), np.ones(grid.cells)
 
 
-def apart_of(halves: Halves, masses: Vector) -> Vector:
+def apart_of(haar: HaarBasis, masses: Vector) -> Vector:
     """By how much the first half of each node exceeds the second."""
-    sums: Vector = 2 * (masses @ (np.sign(halves.contrasts) / 2))
+    sums: Vector = 2 * (masses @ (np.sign(haar.contrasts) / 2))
     return sums
 
 

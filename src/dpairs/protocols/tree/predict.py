@@ -15,7 +15,7 @@ from ...randomness import WORDS
 from ..base import Setting
 from ..fitted import PRUNED
 from ..shape import Prediction, Shape, parts
-from .haar import Halves, apart_of, remainder_square
+from .haar import HaarBasis, apart_of, remainder_square
 
 if TYPE_CHECKING:
     from .answers import TreeAnswers
@@ -34,12 +34,12 @@ def candidates(setting: Setting) -> Iterator[dict[str, Any]]:
 
 
 def predict(tree: Tree, shape: Shape, sizes: Mapping[str, int]) -> Prediction:
-    halves = shape.halves
+    haar = shape.haar
     privacy = sum(
-        linear_variance(tree, halves, shape.masses[name], shape.functions[name], people)
+        linear_variance(tree, haar, shape.masses[name], shape.functions[name], people)
         for name, people in sizes.items()
     )
-    errors = {name: plain(tree, halves, shape.masses[name], people) for name, people in sizes.items()}
+    errors = {name: plain(tree, haar, shape.masses[name], people) for name, people in sizes.items()}
     # People are split across levels, so a level's share of them is a sample of its own.
     return parts(shape, PRUNED**2 * privacy, shape.sampling(sizes), remainder_square(shape.crossed, errors))
 
@@ -55,17 +55,17 @@ class LevelNoise:
     chance: float
     """Because only some people answer about a level: times a share; 0 where answers hide that anyway."""
 
-    def differences(self, halves: Halves, masses: Vector) -> tuple[Vector, Vector]:
+    def differences(self, haar: HaarBasis, masses: Vector) -> tuple[Vector, Vector]:
         """The variance of each node's number; and of a node's share, the root's first."""
         depth = self.own.size
-        share, apart = masses @ halves.inside, apart_of(halves, masses)
+        share, apart = masses @ haar.inside, apart_of(haar, masses)
         found, nodes, before = np.zeros(share.size), [0.0], 0.0
         for level in range(depth):
             many = 2.0 ** np.arange(1, depth - level + 1)
             weight = 1 / (many * self.weighed[level:])
             weight /= weight.sum()
             noise = float(weight**2 @ (many * self.own[level:]))
-            here = halves.level == level
+            here = haar.level == level
             found[here] = (
                 noise + float(weight @ weight) * self.chance * np.maximum(share - apart**2, 0.0)[here]
             )
@@ -96,14 +96,14 @@ def level_noise(tree: TreeAnswers, people: float) -> LevelNoise:
 
 
 def linear_variance(
-    tree: TreeAnswers, halves: Halves, masses: Vector, function: Vector, people: float
+    tree: TreeAnswers, haar: HaarBasis, masses: Vector, function: Vector, people: float
 ) -> float:
     """The variance of a function's mean over a tree's least-squares shares, beyond the choice of people."""
-    variances, _ = level_noise(tree, people).differences(halves, masses)
-    return float(variances @ (function @ halves.contrasts) ** 2)
+    variances, _ = level_noise(tree, people).differences(haar, masses)
+    return float(variances @ (function @ haar.contrasts) ** 2)
 
 
-def plain(tree: TreeAnswers, halves: Halves, masses: Vector, people: float) -> tuple[Vector, Vector]:
+def plain(tree: TreeAnswers, haar: HaarBasis, masses: Vector, people: float) -> tuple[Vector, Vector]:
     """Mean and variance of the error of each node's number, as least squares leaves it."""
-    variances, _ = level_noise(tree, people).differences(halves, masses)
+    variances, _ = level_noise(tree, people).differences(haar, masses)
     return np.zeros_like(variances), variances

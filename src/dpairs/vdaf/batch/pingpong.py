@@ -18,7 +18,7 @@ from .server import Mask, Prepared, Server
 Messages = Sequence[bytes | None]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Verified:
     """The helper's end of a batch: what it keeps, which reports are valid, and what it answers."""
 

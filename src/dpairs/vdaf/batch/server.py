@@ -37,7 +37,7 @@ STEP = 2**22
 Mask = NDArray[np.bool_]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Prepared:
     """What a server keeps of a batch, and what it sends: a row for each report."""
 

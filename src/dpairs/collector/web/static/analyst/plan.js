@@ -11,7 +11,9 @@ const PAUSE = 250;
 
 /** Run `work` some time after the last call; while it runs, only the newest call waits. */
 function latest(work) {
-  let [timer, running, again] = [0, false, false];
+  let [running, again] = [false, false];
+  /** @type {ReturnType<typeof setTimeout>} */
+  let timer;
   async function go() {
     if (running) return void (again = true);
     running = true;

@@ -49,7 +49,11 @@ export function planForm(changed) {
   const epsilon = epsilonSlider(changed);
   const rounds = checkbox("Ask in two rounds if that is better (everybody still answers once)", true, changed);
   const peers = checkbox("People may compute in pairs (with the Python client, not in the browser)", false, changed);
-  let [chosen, editors, counts] = [{}, [], {}];
+  /** @type {Record<string, string>} */
+  let chosen = {};
+  /** @type {Record<string, HTMLInputElement>} */
+  let counts = {};
+  let editors = [];
 
   function showStatistic() {
     const { about: words, columns, kinds, options: own = [] } = STATISTICS[statistic.value];
@@ -85,6 +89,7 @@ export function planForm(changed) {
 
   function read() {
     const found = editors.map((editor) => editor.read());
+    /** @type {[string, number][]} */
     const numbers = Object.entries(counts).map(([name, input]) => [name, Number(input.value)]);
     const few = numbers.find(([, number]) => !Number.isSafeInteger(number) || number < 2 || number > 1e12);
     const problem = found.find((each) => each.problem)?.problem;

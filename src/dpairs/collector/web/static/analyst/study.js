@@ -15,7 +15,7 @@ import { privacyCard } from "./study_privacy.js";
 /** Milliseconds between looks, while somebody looks. */
 const EVERY = 2000;
 
-/** Resolves after a while, and not before the page is visible. */
+/** Resolves after a while, and not before the page is visible. @returns {Promise<void>} */
 function pause() {
   return new Promise((resume) => {
     setTimeout(() => {

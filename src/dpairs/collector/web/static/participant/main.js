@@ -158,7 +158,7 @@ async function send({ line, status, button }) {
   } catch (error) {
     if (!told(error)) throw error;
     say(status, null);
-    say(line, error.status === 0 ? `${error.message} Your report is kept on this device; you can send it later.` : error.message);
+    say(line, error instanceof Refused && error.status === 0 ? `${error.message} Your report is kept on this device; you can send it later.` : error.message);
     button.disabled = false;
   }
 }
@@ -171,7 +171,7 @@ async function begin() {
     next(false);
   } catch (error) {
     if (!told(error)) throw error;
-    const missing = error.status === 404;
+    const missing = error instanceof Refused && error.status === 404;
     const title = missing ? "There is no such study" : "This study cannot be answered here";
     const words = missing ? "It may have been deleted, or the link is not complete." : sentence(error.message);
     fill(view, element("h1", {}, title), element("p", { role: "alert" }, words));

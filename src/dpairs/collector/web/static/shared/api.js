@@ -21,7 +21,12 @@ export function sentence(text) {
   return /[.!?]$/.test(begun) ? begun : `${begun}.`;
 }
 
+/** @typedef {{ body?: BodyInit, token?: string, signal?: AbortSignal }} Sent what goes with a request */
+/** @typedef {Sent & { patience?: boolean, waiting?: (seconds: number) => void }} Asked */
+
+/** @param {string} method @param {string} path @param {Sent} sent */
 async function once(method, path, { body, token, signal }) {
+  /** @type {Record<string, string>} */
   const headers = {};
   if (token) headers.authorization = `Bearer ${token}`;
   if (body !== undefined) headers["content-type"] = "application/json";
@@ -40,6 +45,8 @@ async function once(method, path, { body, token, signal }) {
 /**
  * Ask; with `patience`, ask again after a while when the collector cannot be reached. `waiting` is told
  * how many seconds it will be.
+ *
+ * @param {string} method @param {string} path @param {Asked} [asked]
  */
 export async function ask(method, path, { patience = false, waiting = () => {}, ...rest } = {}) {
   for (let tries = 0; ; tries += 1) {
@@ -55,7 +62,7 @@ export async function ask(method, path, { patience = false, waiting = () => {}, 
   }
 }
 
-/** The same, with JSON both ways. */
+/** The same, with JSON both ways. @param {string} method @param {string} path @param {Asked & { content?: unknown }} [asked] */
 export async function askJson(method, path, { content, ...rest } = {}) {
   const body = content === undefined ? rest.body : JSON.stringify(content);
   const answer = await ask(method, path, { ...rest, body });

@@ -41,9 +41,9 @@ function roundNumbers(least, most, room) {
 }
 
 /** `space` is what a label needs, in pixels. */
-function logarithmic(axis, space) {
-  axis.splits = (plot, place, least, most) => roundNumbers(least, most, (place ? HEIGHT : plot.width) / space - 1);
-  axis.filter = axis.grid.filter = axis.ticks.filter = (_, splits) => splits;
+function logarithmic(drawn, space) {
+  drawn.splits = (plot, place, least, most) => roundNumbers(least, most, (place ? HEIGHT : plot.width) / space - 1);
+  drawn.filter = drawn.grid.filter = drawn.ticks.filter = (_, splits) => splits;
 }
 
 /** A logarithmic scale that ends a little beyond the data. */
@@ -76,12 +76,13 @@ function drawMark(plot, at) {
 /** The edges of a band have no line of their own. */
 const edge = (label) => ({ label, stroke: "transparent", width: 0, points: { show: false } });
 
+/** @param {Wanted} wanted */
 function seriesOf({ lines, band, stepped }) {
   const made = lines.map(([label, place]) => ({
     label,
     stroke: lineColour(place),
     width: 2.5,
-    dash: DASHES[place % DASHES.length],
+    dash: DASHES[Number(place) % DASHES.length],
     points: { show: !stepped, size: 7, fill: lineColour(place) },
     paths: stepped ? uPlot.paths.stepped({ align: 1 }) : undefined,
     value: (_, value) => short(value, 4),
@@ -90,11 +91,21 @@ function seriesOf({ lines, band, stepped }) {
 }
 
 /**
+ * @typedef {object} Wanted what a chart shows: lines as their label and colour, a band, a range, a mark
+ * @property {{ label: string, log?: boolean }} x
+ * @property {{ label: string, log?: boolean }} y
+ * @property {(string | number)[][]} lines
+ * @property {boolean} [band]
+ * @property {boolean} [stepped]
+ * @property {number[]} [range]
+ * @property {() => number} [mark]
+ */
+
+/**
  * A chart in a place of its own. `show(data, words)` draws columns of numbers (x first; with `band`, upper
  * and lower ends last) and describes them.
  *
- * @param {{ x: { label: string, log?: boolean }, y: { label: string, log?: boolean }, 
- *           lines: [string, number][], band?: boolean, stepped?: boolean, range?: [number, number], mark?: () => number }} wanted
+ * @param {Wanted} wanted
  */
 export function chart(wanted) {
   const where = element("div", { class: "chart", role: "img" });

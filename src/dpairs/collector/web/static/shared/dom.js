@@ -5,7 +5,9 @@ const PROPERTIES = ["value", "checked", "disabled", "hidden", "selected", "requi
 /**
  * An element with attributes and children. A function given for `onclick` and the like becomes a listener.
  *
- * @param {string} name @param {Record<string, any>} [attributes] @param {...(Node | string | null)} children
+ * @template {keyof HTMLElementTagNameMap} Name
+ * @param {Name} name @param {Record<string, any>} [attributes] @param {...(Node | string | null)} children
+ * @returns {HTMLElementTagNameMap[Name]}
  */
 export function element(name, attributes = {}, ...children) {
   const made = document.createElement(name);

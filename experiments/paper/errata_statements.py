@@ -1,0 +1,80 @@
+"""Which errata the runs bear out: checks and a table."""
+
+from __future__ import annotations
+
+from ..experiment import Check, Table
+from ..runs import Results, Spread
+from .errata import ERRATA, LIMIT, Erratum
+
+
+def judged(erratum: Erratum, found: Spread, printed: float, right: float) -> tuple[bool, bool]:
+    """Whether the printed value is refuted, and whether the corrected one is not."""
+    if erratum.limit:
+        return found.mean > printed, found.mean <= right
+    reach = LIMIT * found.doubt + erratum.slack + 1e-9 * abs(right)
+    return abs(found.mean - printed) > reach, abs(found.mean - right) <= reach
+
+
+def rows(results: Results) -> list[tuple[Erratum, Spread, float, float]]:
+    """Every erratum that was run, with what was measured, printed and right."""
+    told = []
+    for erratum in ERRATA:
+        part = results.where(case=f"erratum {erratum.number}")
+        if len(part):
+            told.append(
+                (
+                    erratum,
+                    Spread.of(part.column("measured")),
+                    part.column("printed")[0],
+                    part.column("right")[0],
+                )
+            )
+    return told
+
+
+def checks(results: Results) -> list[Check]:
+    found = []
+    for erratum, spread, printed, right in rows(results):
+        refuted, holds = judged(erratum, spread, printed, right)
+        found.append(
+            Check(
+                f"Erratum {erratum.number}, {erratum.about}: {erratum.statement}.",
+                f"{erratum.quantity}: measured {short(spread)}, printed {printed:.5g}, corrected {right:.5g}",
+                refuted and holds,
+                f"printed refuted: {refuted}; corrected holds: {holds}",
+            )
+        )
+    return found
+
+
+def table(results: Results) -> Table:
+    """The list of errata with numbers."""
+    lines = []
+    for erratum, spread, printed, right in rows(results):
+        away = ["", ""]
+        if varies(spread) and not erratum.limit:
+            away = [f"{abs(spread.mean - value) / spread.doubt:.1f}" for value in (printed, right)]
+        lines.append(
+            [
+                f"{erratum.number}. {erratum.about}",
+                erratum.quantity,
+                f"{printed:.5g}",
+                f"{right:.5g}",
+                short(spread),
+                *away,
+            ]
+        )
+    head = ["", "what", "printed", "corrected", "measured", "z of printed", "z of corrected"]
+    return Table(
+        "Errata; z counts standard errors from the measured value, where there is chance in it", head, lines
+    )
+
+
+def varies(spread: Spread) -> bool:
+    """Whether runs differ by more than rounding."""
+    return spread.doubt > 1e-9 * abs(spread.mean)
+
+
+def short(spread: Spread) -> str:
+    """A mean and, where there is chance in it, its standard error."""
+    return f"{spread.mean:.5g}" + (f" ± {spread.doubt:.2g}" if varies(spread) else "")

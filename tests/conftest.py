@@ -1,0 +1,49 @@
+"""What every run of the tests says at its end: what was not tested, and why."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections import Counter
+
+import pytest
+
+REQUIRED_IN_CI = ("node",)
+"""Programs without which a run that decides over a change must not pass."""
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    if os.environ.get("CI"):
+        for program in REQUIRED_IN_CI:
+            if shutil.which(program) is None:
+                pytest.exit(f"{program} is not installed; with CI set, tests that need it must run", 1)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests on the paper's data are run where the data are, as a step of its own: pytest -m data."""
+    if not os.environ.get("DPAIRS_DATA"):
+        absent = pytest.mark.skip(
+            reason="no folder of the paper's data (set DPAIRS_DATA, run pytest -m data)"
+        )
+        for item in items:
+            if item.get_closest_marker("data"):
+                item.add_marker(absent)
+
+
+def reasons(reports: list[pytest.TestReport | pytest.CollectReport]) -> Counter[str]:
+    """How many tests or whole files were left out for each reason, in the order of the reports."""
+    left_out: dict[str, str] = {}
+    for report in reports:
+        text = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+        left_out[report.nodeid] = text.removeprefix("Skipped: ").rstrip(
+            "."
+        )  # each worker collects every file
+    return Counter(left_out.values())
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    left_out = reasons(terminalreporter.stats.get("skipped", []))
+    if left_out:
+        terminalreporter.section("not tested")
+        for reason, count in left_out.items():
+            terminalreporter.line(f"not tested: {reason} ({count} left out)")

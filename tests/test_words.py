@@ -1,0 +1,108 @@
+"""One word, one meaning: the glossary against the code."""
+
+import ast
+import re
+from collections import defaultdict
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+SOURCE = ROOT / "src" / "dpairs"
+GLOSSARY = (ROOT / "docs" / "glossary.md").read_text()
+ENTRY = re.compile(r"^(\S[^\n]*)\n:   (.*(?:\n    .*)*)", re.MULTILINE)
+TERMS = dict(ENTRY.findall(GLOSSARY))
+NOUNS = set(
+    """
+    Statistic, Domain, Mechanism, Protocol, Study, Report, Coins, Tally, Estimate, Privacy claim, Analyst,
+    Participant, Collector, Pilot, Influence function, Vertex, Haar basis, Remainder, Kernel uncertainty,
+    Deduplication, Estimate history, Lifecycle, Live study, Frame, Second round, Noise registry, Plan, Ledger,
+    Engine, Round, Cell, Kernel, U-statistic
+    """.strip()
+    .replace("\n    ", " ")
+    .split(", ")
+)
+"""The words of the design, and those that replaced others."""
+RETIRED = {
+    "surface": "influence function",
+    "corner": "vertex",
+    "halves": "Haar basis",
+    "lane": "deduplication",
+    "steering": "lifecycle",
+    "growth": "estimate history",
+    "wish": "enrolment",
+    "placing": "row_sql",
+    "choosing": "noise registry",
+    "running": "live study",
+    "making": "reproduce",
+    "machine": "cpu",
+    "bitround": "second round",
+}
+"""Words that named a module or a class once, and the word that does now."""
+SHARED = {"Gateway"}
+"""Classes of one name that mean one thing: who sends for many, at the client and in a collector's answer."""
+
+
+def parts(name: str) -> list[str]:
+    """The words of a name: of `LiveStudy` and of `live_study`."""
+    return re.findall(r"[a-z0-9]+", re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower())
+
+
+def classes() -> dict[str, list[str]]:
+    """Where each class of the package is defined, those that begin with an underscore left out.
+
+    Verified shares follow the words of the draft that they implement, and are left out too.
+    """
+    places: dict[str, list[str]] = defaultdict(list)
+    for path in sorted(SOURCE.rglob("*.py")):
+        for node in ast.parse(path.read_text()).body:
+            if "vdaf" in path.parts or not isinstance(node, ast.ClassDef):
+                continue
+            if not node.name.startswith("_"):
+                places[node.name].append(path.relative_to(SOURCE).as_posix())
+    return places
+
+
+def retired(name: str) -> set[str]:
+    words = parts(name)
+    return {old for old in RETIRED if old in words or old + "s" in words or old == "".join(words)}
+
+
+def test_every_noun_of_the_design_is_explained():
+    assert set(TERMS) >= NOUNS
+    assert all(len(text.split()) >= 3 for text in TERMS.values())
+
+
+def test_terms_are_sorted_and_given_once():
+    names = [name for name, _ in ENTRY.findall(GLOSSARY)]
+    assert names == sorted(names, key=str.lower)
+    assert len(names) == len(set(names))
+    assert len(names) == len(re.findall(r"^:   ", GLOSSARY, re.MULTILINE)), "an entry is not read"
+
+
+def test_classes_that_the_glossary_names_exist():
+    named = {
+        name
+        for text in TERMS.values()
+        for names in re.findall(r"((?:`\w+`(?: and )?)+)\s+in\s+Python", text)
+        for name in re.findall(r"`(\w+)`", names)
+    }
+    assert len(named) > 20
+    assert named <= set(classes())
+
+
+def test_a_class_has_one_meaning():
+    twice = {name: places for name, places in classes().items() if len(places) > 1 and name not in SHARED}
+    assert not twice
+
+
+def test_retired_words_name_no_module_and_no_class():
+    modules = {path.stem for path in SOURCE.rglob("*.py")} | {path.name for path in SOURCE.iterdir()}
+    found = {name: retired(name) for name in {*modules, *classes()} if retired(name)}
+    assert not found, found
+
+
+def test_a_retired_word_is_noticed():
+    """Negative control of the test above."""
+    assert retired("Surface") == retired("surface_of") == {"surface"}
+    assert retired("Corners") == {"corner"}
+    assert retired("BitRound") == {"bitround"}
+    assert not retired("Planes")
