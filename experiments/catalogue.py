@@ -16,6 +16,7 @@ from .pages import (
     quantization,
     theory,
     tree,
+    two_servers,
 )
 from .paper import (
     auc_diabetes,
@@ -56,6 +57,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     plan_grid.UNSEEN,
     federated.EXPERIMENT,
     internet.EXPERIMENT,
+    two_servers.EXPERIMENT,
 )
 
 

@@ -39,6 +39,7 @@ PAGES = (
     "theory",
     "tree",
     "tutorials",
+    "two_servers",
 )
 TEXTS: dict[str, Callable[[], str]] = {}
 PICTURES: dict[str, Callable[[], Any]] = {}

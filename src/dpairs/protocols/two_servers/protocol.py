@@ -278,14 +278,15 @@ class TwoServers(Shared, FirstRound):
     def _rough(self, sizes: Mapping[str, int], numbers: Numbers, variance: float) -> Rough:
         """What the released counts say; a table's kernel is known on the study's own cells alone."""
         coarse, place = self.coarse(sizes)
-        if self.release == COUNTS or self.statistic.from_table:
+        if self.statistic.from_table:
             return Rough(self.statistic, self.grid, numbers.counts, sizes, variance, 1.0, place)
         axes = zip(coarse.axes, self.grid.axes, strict=True)
         finer = max(
             (few.bins / many.bins for few, many in axes if isinstance(many.domain, (Interval, Integers))),
-            default=1.0,
+            default=0.0,
         )
-        return Rough(self.statistic, coarse, numbers.counts, sizes, variance, finer)
+        single = all((axis.geometry[2] == 1).all() for axis in self.grid.axes)
+        return Rough(self.statistic, coarse, numbers.counts, sizes, variance, 0.0 if single else finer)
 
     @classmethod
     def candidates(cls, setting: Setting) -> Iterable[dict[str, Any]]:

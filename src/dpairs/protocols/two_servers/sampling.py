@@ -81,7 +81,7 @@ class Rough:
     variance: float
     """Of the noise of each count."""
     finer: float
-    """One over the fine bins of a coarse one."""
+    """One over the fine bins of a coarse one; 0 where values are counted one by one."""
     place: NDArray[np.int64] | None = None
     """The count that each cell of ``grid`` belongs to, where a table is known on finer cells only."""
 
@@ -160,7 +160,7 @@ class Rough:
         already. A smooth density has D' = 4 D, a spike less: D' = 2^a D, and the fine bins leave what is left of
         the geometric series. Unless both are well beyond the noise, a = 2 is taken.
         """
-        if self.finer >= 1:
+        if self.finer == 0 or self.place is not None:
             return 0.0
         grid, masses, values = self.grid, self.masses, [self.linear.value]
         for _ in range(2):
