@@ -22,6 +22,8 @@ WHOLE = 1024
 USUAL = 1024
 """Bins of one axis where nobody says how many people there are: 8 KB of shares."""
 LEAST = 64
+MOST_COUNTED = 1024
+"""Cells of a release of counts at most: its noise needs the kernel's table."""
 FINER = 12.0
 """Bins for each square root of a person: then binning adds less than a twentieth of the noise to the error.
 
@@ -72,9 +74,11 @@ def _bins(
     room = MAX_TABLE_CELLS if statistic.from_table else MAX_BINS
     most: int = min(size, max(2, math.floor((room / (others * labels)) ** (1 / cut) + 1e-9)))
     if counted is not None:
-        # Noise of counts grows like sqrt(bins) / (n epsilon), binning falls like 1 / bins^2.
-        best: float = 16.0 if n is None else 2 * (n * counted) ** 0.4
-        return max(2, min(most, round(float(best ** (1 / cut)))))
+        # Noise of counts grows like sqrt(cells) / (n epsilon), binning falls like 1 / bins^2.
+        people = 1000 if n is None else n
+        best: float = 2 * (people * counted) ** 0.4 if cut == 1 else 1.2 * (people * counted) ** 0.3
+        room = math.isqrt(MOST_COUNTED) if cut > 1 else MOST_COUNTED // labels
+        return max(2, min(most, room, round(best)))
     if cut > 1:
         return most
     wanted = USUAL if n is None else 2 ** math.ceil(math.log2(max(FINER * math.sqrt(n), LEAST)))

@@ -29,7 +29,7 @@ from ..base import Answer, FirstRound, Setting, Trust
 from ..projection.pilot import REPLICATES, Pilot, PublicNoise, on_simplex
 from ..projection.pilot_histogram import cut_cells
 from ..shape import Prediction, Shape
-from .bins import chosen_bins
+from .bins import MOST_COUNTED, chosen_bins
 from .budget import LAPLACE, Budget, Query
 from .claim import two_servers_claim
 from .goldilocks import MODULUS
@@ -43,7 +43,6 @@ if TYPE_CHECKING:
 
 SPLIT = 0.3
 """The share of the loss that the pilot takes."""
-MOST_CELLS = 1024
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,8 +93,8 @@ class PilotRound(Shared, FirstRound):
             raise BadParameter(
                 f"split, the pilot's share of epsilon, must be from 0.01 to 0.9, not {self.split!r}"
             )
-        if self.grid.cells > MOST_CELLS:
-            raise BadParameter(f"a pilot has at most {MOST_CELLS} cells, not {self.grid.cells}")
+        if self.grid.cells > MOST_COUNTED:
+            raise BadParameter(f"a pilot has at most {MOST_COUNTED} cells, not {self.grid.cells}")
 
     @classmethod
     def from_json(cls, statistic: Statistic, domains: tuple[Domain, ...], spec: Mapping[str, Any]) -> Shared:

@@ -26,7 +26,7 @@ from ...statistics import Statistic
 from ..base import Answer, FirstRound, Setting, Trust
 from ..shape import Prediction, Shape
 from .answer import Measured, from_counts
-from .bins import WHOLE, chosen_bins, form_weights
+from .bins import MOST_COUNTED, WHOLE, chosen_bins, form_weights
 from .budget import LAPLACE, Budget, Query
 from .claim import two_servers_claim
 from .forms import IntegerForm, integer_forms, multiplicands, pairs, total_shares
@@ -46,8 +46,6 @@ SPLIT = 0.2
 """The share of the loss that coarse counts take: see docs/two-servers.md for others."""
 FAR = 64
 """Scales of noise that a field must have room for: more have a chance of e^-64."""
-MOST_TABLED = 1024
-"""Cells of a release of counts at most: its noise needs the kernel's table."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,8 +103,8 @@ class TwoServers(Shared, FirstRound):
         """Refuse parts that do not fit together."""
         self.statistic.check_domains(self.domains)
         self.statistic.check_grid(self.grid, "average")
-        if self.release == COUNTS and self.grid.cells > MOST_TABLED:
-            raise BadParameter(f"a release of counts has at most {MOST_TABLED} cells, not {self.grid.cells}")
+        if self.release == COUNTS and self.grid.cells > MOST_COUNTED:
+            raise BadParameter(f"a release of counts has at most {MOST_COUNTED} cells, not {self.grid.cells}")
         count = 1 if self.release == COUNTS else self.statistic.form_count
         if len(self.weights) != count or sum(self.weights) > WHOLE or min(self.weights) < 1:
             raise BadParameter(f"the weights of {count} form(s) are whole numbers that add up to {WHOLE}")
