@@ -73,6 +73,9 @@ def _bins(
     labels = math.prod(other.size for other in hidden if isinstance(other, (Levels, Categories)))
     room = MAX_TABLE_CELLS if statistic.from_table else MAX_BINS
     most: int = min(size, max(2, math.floor((room / (others * labels)) ** (1 / cut) + 1e-9)))
+    if statistic.needs == "discrete":
+        # Equal bins are not equal values.
+        return most
     if counted is not None:
         # Noise of counts grows like sqrt(cells) / (n epsilon), binning falls like 1 / bins^2.
         people = 1000 if n is None else n
