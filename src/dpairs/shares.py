@@ -1,4 +1,4 @@
-"""A report of a study with two servers: a share for each of them, with a proof that both fit a valid answer."""
+"""A report for two servers: a share for each, with a proof that both belong to a valid answer."""
 
 from __future__ import annotations
 

@@ -16,6 +16,10 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
+def refused(line):
+    return run(line.split()) == 2
+
+
 def steps(*lines):
     for line in lines:
         assert run(line.split()) == 0, line
@@ -30,8 +34,8 @@ def answers(people):
 def verified(name="study.json"):
     steps(
         f"server verify {name} --server 0 --key key --shares in/server-0.jsonl --out begun",
-        f"server verify {name} --server 1 --key key --shares in/server-1.jsonl --inbound begun --out answered "
-        "--tally helper.json",
+        f"server verify {name} --server 1 --key key --shares in/server-1.jsonl --inbound begun "
+        "--out answered --tally helper.json",
         f"server verify {name} --server 0 --key key --shares in/server-0.jsonl --inbound answered "
         "--tally leader.json",
     )
@@ -68,9 +72,7 @@ def test_a_study_by_hand(folder, capsys):
     assert abs(estimate["value"] - 15 / 30) < 0.05
     assert not (folder / "helper.secret").exists()
     # Noise is drawn once.
-    assert (
-        run("server release study.json --tally helper.json --products helper.products --out b".split()) == 2
-    )
+    assert refused("server release study.json --tally helper.json --products helper.products --out b")
 
 
 def test_two_rounds_by_hand(folder, capsys):
@@ -80,7 +82,7 @@ def test_two_rounds_by_hand(folder, capsys):
     steps("server key key")
     answers(10)
     verified()
-    assert run("server multiply study.json --tally helper.json --secret s --out offer".split()) == 2
+    assert refused("server multiply study.json --tally helper.json --secret s --out offer")
     steps(
         "server release study.json --tally helper.json --out helper.part",
         "server release study.json --tally leader.json --out leader.part",
@@ -94,16 +96,14 @@ def test_two_rounds_by_hand(folder, capsys):
 def test_wrong_files_are_refused_in_a_sentence(folder, capsys):
     Study.create("auc", protocol="two_servers", epsilon=1.0, domain=Interval(0, 1), bins=4).save("study.json")
     steps("server key key")
-    assert run("server key key".split()) == 2
+    assert refused("server key key")
     answers(2)
-    assert (
-        run("server verify study.json --server 0 --key key --shares in/server-1.jsonl --out o".split()) == 2
-    )
+    assert refused("server verify study.json --server 0 --key key --shares in/server-1.jsonl --out o")
     assert "is for server 1" in capsys.readouterr().err.replace("\n", " ")
-    assert run("server verify study.json --server 1 --key key --shares in/server-1.jsonl".split()) == 2
+    assert refused("server verify study.json --server 1 --key key --shares in/server-1.jsonl")
     assert "needs --inbound" in capsys.readouterr().err.replace("\n", " ")
     (folder / "short").write_text("00\n")
-    assert run("server verify study.json --server 0 --key short --shares in/server-0.jsonl".split()) == 2
+    assert refused("server verify study.json --server 0 --key short --shares in/server-0.jsonl")
     (folder / "bad.jsonl").write_text("{}\n")
-    assert run("server verify study.json --server 0 --key key --shares bad.jsonl --out o".split()) == 2
-    assert run("server open study.json key key --out o".split()) == 2
+    assert refused("server verify study.json --server 0 --key key --shares bad.jsonl --out o")
+    assert refused("server open study.json key key --out o")

@@ -116,8 +116,8 @@ def plan(
 
     ``n`` is the number of people, or by stratum {"positive": ..., "negative": ...}. ``rounds=1`` leaves
     two-round protocols out, ``peers=True`` lets people compute in pairs, ``trust`` says whom people
-    may be asked to trust ("nobody", "partner", "two_servers" or "all"), ``protocol`` names the only one that is
-    wanted. ``optimized=True`` also searches mechanisms for the kernel, which takes seconds the first time
+    may be asked to trust ("nobody", "partner", "two_servers" or "all"), ``protocol`` names the only one that
+    is wanted. ``optimized=True`` also searches mechanisms for the kernel, which takes seconds the first time
     (``progress`` is called with numbers of steps; a ``search`` of one's own may remember). ``like`` says
     what the people may look like: nothing, or "worst", for the worst of several shapes, "even" for an even
     spread, a number for two normal classes with that AUC, a mapping of strata to shares of cells, a table of

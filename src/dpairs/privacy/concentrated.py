@@ -1,8 +1,8 @@
 """Gaussian noise: from concentrated privacy to (epsilon, delta), and back.
 
 Discrete Gaussian noise of parameter v on integers of squared L2 sensitivity D is D / (2 v)-concentrated, and
-concentrated losses add up (Canonne, Kamath, Steinke, "The discrete Gaussian for differential privacy", NeurIPS
-2020, theorem 14; Bun, Steinke, TCC 2016, lemma 1.7).
+concentrated losses add up (Canonne, Kamath, Steinke, "The discrete Gaussian for differential privacy",
+NeurIPS 2020, theorem 14; Bun, Steinke, TCC 2016, lemma 1.7).
 """
 
 from __future__ import annotations

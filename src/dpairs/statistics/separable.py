@@ -1,7 +1,8 @@
 """Kernels of whole numbers that need no table: constant above and below the diagonal of each axis.
 
-A comparison of two bins depends only on which is higher. So the kernel's product with a vector is a cumulative
-sum along an axis, and on a grid of two axes one after the other: O(k) in place of O(k^2), exact in integers.
+A comparison of two bins depends only on which is higher. So the kernel's product with a vector is a
+cumulative sum along an axis, and on a grid of two axes one after the other: O(k) in place of O(k^2),
+exact in integers.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What is released, exactly: probabilities of neighbours differ by at most e^epsilon, with one server's noise.
+"""What is released, exactly: probabilities of neighbours differ by at most e^epsilon, by one server's noise.
 
 The other server's noise is left out everywhere below, as if it were known.
 """
@@ -52,7 +52,7 @@ def neighbours(protocol, people=3):
 
 
 def loss(protocol, sizes, one, other, shrunk=1.0):
-    """The largest log ratio of the probabilities of all that is released: the sum over independent numbers."""
+    """The largest log ratio of the probabilities of a release: the sum over independent numbers."""
     queries, counts = protocol.queries(sizes)
     total = sum(
         abs(a - b) / (shrunk * float(protocol.budget.scale(query)))
@@ -73,7 +73,7 @@ def test_one_servers_noise_alone_keeps_the_claim_for_all_neighbours(name, epsilo
         worst = max(worst, loss(protocol, sizes, one, other))
         control = max(control, loss(protocol, sizes, one, other, shrunk=0.7))
     assert worst <= protocol.epsilon * (1 + 1e-12) <= epsilon * (1 + 1e-12)
-    # The same noise 30% smaller breaks the claim wherever the worst case is reached, and that is where it counts.
+    # The same noise 30% smaller breaks the claim wherever the worst case is reached.
     if name in ("auc, no counts", "auc, counts", "auc", "entropy"):
         assert control > epsilon
 

@@ -1,8 +1,8 @@
 """From released numbers to an answer with its errors.
 
 A standard error has three parts: the two servers' noise, which is known; what binning does; and for the
-population the sampling of people. The last two come from coarse counts, as far as they are known, and sampling
-is never taken for more than it can be.
+population the sampling of people. The last two come from coarse counts, as far as they are known, and
+sampling is never taken for more than it can be.
 """
 
 from __future__ import annotations

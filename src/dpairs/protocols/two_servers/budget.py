@@ -1,8 +1,8 @@
 """How much noise each released number gets, so that all together keep the claim.
 
-Each server adds noise for the *whole* claim by itself: what the other one adds is then not needed for privacy,
-and its variance comes on top. Losses of discrete Laplace noise add up in epsilon, those of discrete Gaussian
-noise in rho (see `privacy.concentrated`). Shares are fractions, rounded down.
+Each server adds noise for the *whole* claim by itself: what the other one adds is then not needed for
+privacy, and its variance comes on top. Losses of discrete Laplace noise add up in epsilon, those of
+discrete Gaussian noise in rho (see `privacy.concentrated`). Shares are fractions, rounded down.
 """
 
 from __future__ import annotations

@@ -10,13 +10,16 @@ CURIOUS = (
     "your answer is split between two servers: neither learns it unless both work together, "
     "as long as each follows the protocol between them"
 )
-ANY = "your answer is split between two servers: neither learns it unless both work together, whatever one of them does"
+ANY = (
+    "your answer is split between two servers: neither learns it unless both work together, "
+    "whatever one of them does"
+)
 
 
 def two_servers_claim(
     statistic: Statistic, budget: Budget, epsilon: float, epsilon_asked: float, curious: bool, rounds: int
 ) -> PrivacyClaim:
-    """The claim of a release: of values against a curious server, of linear queries against any one server."""
+    """The claim of a release: of values against a curious server, of sums against any one server."""
     theorem = (
         "discrete Laplace noise of each server for the whole claim: exact ratio e^epsilon"
         if budget.noise == LAPLACE

@@ -1,8 +1,8 @@
 """A statistic's forms in whole numbers: what two servers compute on shared histograms.
 
 With the histogram h of one stratum, the sum of A over ordered pairs of different people is h'Ah - diag(A)'h;
-with two strata a and b it is a'Ab. Whole numbers, so that shares modulo a prime add up to them exactly and the
-noise can be discrete.
+with two strata a and b it is a'Ab. Whole numbers, so that shares modulo a prime add up to them exactly and
+the noise can be discrete.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from ...statistics.separable import Separable
 EXACT = (1, 2, 3, 4, 6, 12)
 """Denominators that make tables of signs, ties and levels whole."""
 STEPS = 2**20
-"""Steps across the range of a kernel without such a denominator: rounding moves a mean by half a step at most."""
+"""Steps across the range of a kernel without such a denominator: rounding moves a mean by half of one."""
 LIMB = 22
 """Bits of an element's limbs: |entry| 2^22 k stays below 2^63 for k up to 2^20."""
 Vector = NDArray[np.int64]

@@ -2,8 +2,8 @@
 
 Gilboa, "Two party RSA key generation", CRYPTO 1999, section 4.1: <u, v> is the sum over elements i and bits j
 of u_ij 2^j v_i, so one transfer for each bit of u yields it. The transfers are those of the extension in
-`garbled`: the sender has a block Q and a difference D, the receiver T = Q if its bit is 0 and Q xor D if it is
-1. Hashed with its number as a tweak and reduced modulo p, H(Q) masks what the sender has to add:
+`garbled`: the sender has a block Q and a difference D, the receiver T = Q if its bit is 0 and Q xor D if it
+is 1. Hashed with its number as a tweak and reduced modulo p, H(Q) masks what the sender has to add:
 
     sender -> receiver:   c = H(Q) - H(Q xor D) + 2^j v_i
     receiver:             H(T) + bit c        which is H(Q) + bit 2^j v_i

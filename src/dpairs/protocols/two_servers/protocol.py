@@ -320,6 +320,6 @@ def _share(split: Any) -> float:
     share = real("split", split)
     if not (share == 0 or 0.01 <= share <= 0.9):
         raise BadParameter(
-            f"split, the share of epsilon that coarse counts take, must be 0 or from 0.01 to 0.9, not {split!r}"
+            f"split, the coarse counts' share of epsilon, must be 0 or from 0.01 to 0.9, not {split!r}"
         )
     return share

@@ -1,8 +1,8 @@
 """The variance of sampling people, and what binning does, from coarse noisy counts.
 
 The released value contains neither: the variance is a cubic form of the histogram. Coarse counts give the
-influence function psi; by Hoeffding's decomposition the statistic's sampling variance is the sum over strata of
-Var(psi) / n, and a second-order term. Within a fine bin people are told apart no more: if they lie evenly
+influence function psi; by Hoeffding's decomposition the statistic's sampling variance is the sum over strata
+of Var(psi) / n, and a second-order term. Within a fine bin people are told apart no more: if they lie evenly
 there, that moves the statistic by a variance of E Var(psi within a bin) / n.
 """
 
@@ -110,8 +110,8 @@ class Rough:
     def sampling(self) -> float:
         """The variance over samples of people, in the unit of psi.
 
-        Noise in the counts spreads people out and makes it too large: by as much as the same noise, imagined once
-        more, makes it larger still. That is taken off, at most half of the whole.
+        Noise in the counts spreads people out and makes it too large: by as much as the same noise, imagined
+        once more, makes it larger still. That is taken off, at most half of the whole.
         """
         seen = self._sampling(self.masses)
         return max(2 * seen - float(np.mean(self._imagined)), seen / 2)
@@ -144,12 +144,12 @@ class Rough:
 
     @cached_property
     def doubt(self) -> float:
-        """The standard deviation of `sampling` under the noise of the counts, from the same imagined noise."""
+        """The standard deviation of `sampling` under the noise of the counts, from imagined noise."""
         return float(np.std(self._imagined, ddof=1))
 
     @cached_property
     def binning(self) -> float:
-        """The variance that people's places within fine bins cause, in the unit of psi; and `bias`, squared."""
+        """The variance that people's places within bins cause, in the unit of psi; and `bias`, squared."""
         return self._places + self.bias**2
 
     @cached_property
@@ -157,8 +157,8 @@ class Rough:
         """How far binning moves the value where people do not lie evenly, by extrapolation.
 
         Merging neighbouring bins moves the value by D at the coarse cells, and by D' once they are merged
-        already. A smooth density has D' = 4 D, a spike less: D' = 2^a D, and the fine bins leave what is left of
-        the geometric series. Unless both are well beyond the noise, a = 2 is taken.
+        already. A smooth density has D' = 4 D, a spike less: D' = 2^a D, and the fine bins leave what is left
+        of the geometric series. Unless both are well beyond the noise, a = 2 is taken.
         """
         if self.finer == 0 or self.place is not None:
             return 0.0

@@ -1,8 +1,8 @@
 """The second of two rounds: a verified sum of everybody's influence, in fixed point.
 
-With the pilot g and psi, the statistic's derivative there, theta(h) = theta(g) + <psi, h> - <psi, g> + a rest of
-second order in h - g. The sum of psi over all people gets noise of the size of one person; the rest is learnt
-by imagining the pilot's noise again.
+With the pilot g and psi, the statistic's derivative there, theta(h) = theta(g) + <psi, h> - <psi, g> + a rest
+of second order in h - g. The sum of psi over all people gets noise of the size of one person; the rest is
+learnt by imagining the pilot's noise again.
 """
 
 from __future__ import annotations
