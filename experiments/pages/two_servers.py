@@ -8,7 +8,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import matplotlib.pyplot as plt
 import numpy as np
+from matplotlib.patches import FancyBboxPatch
 from numpy.typing import NDArray
 
 import dpairs
@@ -16,10 +18,11 @@ from dpairs.mechanisms.central import discrete_laplace
 from dpairs.protocols.two_servers.forms import integer_forms, pairs
 from dpairs.randomness import SeededRandomness
 
-from ..exhibits import results, table
+from ..exhibits import picture, results, table
 from ..experiment import Experiment, Setting, Table
 from ..runs import Results, Row
 from ..sources import HOSPITAL, LEVELS, RATINGS, hospital, missing, ratings
+from ..style import BLACK, BLUE, GREEN, VERMILION
 
 OTHERS = 20
 """Runs of the ways that are shown for comparison."""
@@ -256,3 +259,43 @@ def intervals() -> Table:
         "runs",
     )
     return Table("The planner's own choice at epsilon 1", head, rows)
+
+
+@picture("two_servers_flow")
+def flow() -> Any:
+    """Who sends what to whom."""
+    figure, axes = plt.subplots(figsize=(9, 4.2))
+    boxes = {
+        "people": (0.02, 0.36, "people\n\na value in one\nof k cells"),
+        "first": (0.37, 0.62, "server 0\n\nadds up: $h_0$\nrandom numbers"),
+        "second": (0.37, 0.08, "server 1\n\nadds up: $h_1$\nrandom numbers"),
+        "analyst": (0.79, 0.36, "analyst\n\nestimate,\ninterval"),
+    }
+    for x, y, words in boxes.values():
+        box = FancyBboxPatch(
+            (x, y), 0.19, 0.28, boxstyle="round,pad=0.01", edgecolor=BLACK, facecolor="white"
+        )
+        axes.add_patch(box)
+        axes.text(x + 0.095, y + 0.14, words, ha="center", va="center", fontsize=10)
+    arrows = [
+        ((0.22, 0.55), (0.36, 0.74), "a share and proofs", BLUE, (0.20, 0.70)),
+        ((0.22, 0.45), (0.36, 0.24), "a seed", BLUE, (0.245, 0.27)),
+        ((0.57, 0.74), (0.78, 0.55), "its part of $h'Ah$\n+ its noise", GREEN, (0.68, 0.72)),
+        ((0.57, 0.24), (0.78, 0.45), "its part of $h'Ah$\n+ its noise", GREEN, (0.68, 0.20)),
+    ]
+    for start, end, words, colour, place in arrows:
+        axes.annotate("", end, start, arrowprops={"arrowstyle": "->", "color": colour, "lw": 1.8})
+        axes.text(*place, words, fontsize=9, color=colour, va="center")
+    between = {"arrowstyle": "<->", "color": VERMILION, "lw": 1.8}
+    axes.annotate("", (0.465, 0.38), (0.465, 0.60), arrowprops=between)
+    axes.text(
+        0.48,
+        0.49,
+        "verify; one inner product\n$h_0'(A h_1)$ by oblivious transfer",
+        fontsize=9,
+        color=VERMILION,
+        va="center",
+    )
+    axes.set(xlim=(0, 1), ylim=(0, 1))
+    axes.axis("off")
+    return figure

@@ -72,9 +72,13 @@ def test_values_and_intervals_stay_in_range():
 def test_noise_that_leaves_no_answer_is_said():
     data = {"value": np.arange(40) % 20}
     study = Study.create("collision_entropy", protocol="two_servers", epsilon=0.05, domain=Levels(range(20)))
-    with pytest.raises(NotEstimable):
-        for seed in range(20):
+    refused = 0
+    for seed in range(20):
+        try:
             dpairs.simulate(study, data, seed=seed)
+        except NotEstimable:
+            refused += 1
+    assert refused > 0
 
 
 def test_the_same_seed_gives_the_same_estimate_and_another_one_another():
