@@ -60,7 +60,9 @@ class Collector:
         return str(self.ask("POST", "/api/v1/studies", content)["id"])
 
     def study(self, name: str) -> dpairs.Study:
-        return dpairs.Study.from_json(json.dumps(self.ask("GET", f"/api/v1/studies/{name}")["study"]))
+        path = f"/api/v1/studies/{name}"
+        first = dpairs.Study.from_json(json.dumps(self.ask("GET", f"{path}/rounds/1")))
+        return dpairs.Study.from_json(json.dumps(self.ask("GET", path)["study"]), first=first)
 
     def tally(self, name: str) -> dpairs.Tally:
         text = json.dumps(self.ask("GET", f"/api/v1/studies/{name}/tally"))

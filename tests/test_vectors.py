@@ -49,7 +49,9 @@ class Player:
 
     def report(self, step: dict[str, Any]) -> None:
         bits = TapeRandomness(bytes.fromhex(step["tape"]))
-        person = Participant(self.study, int(step["index"]), step["stratum"], bits=bits)
+        person = Participant(
+            self.study, int(step["index"]), step["stratum"], max_delta=self.study.delta, bits=bits
+        )
         report = person.report(**self.values(step["values"]))
         assert report.symbol == step["symbol"]
         assert bytes(report).hex() == step["wire"]
@@ -74,7 +76,7 @@ class Player:
         made = self.study.next(self.tally)
         assert made.to_json() == step["study"]
         assert made.id == step["study_id"]
-        assert Study.from_json(step["study"]) == made
+        assert Study.from_json(step["study"], first=self.study) == made
         self.study = made
         self.wires, self.tally = [], Tally(self.study)
 

@@ -104,7 +104,7 @@ class Vector:
     def report(self, index: int, person: Person, tape: str, comment: str = "") -> bytes:
         stratum, values = person
         bits = TapeRandomness(bytes.fromhex(tape))
-        made = Participant(self.study, index, stratum, bits=bits).report(**values)
+        made = Participant(self.study, index, stratum, max_delta=self.study.delta, bits=bits).report(**values)
         self.tally.add(made)
         self.good(
             "report",

@@ -278,7 +278,7 @@ def flow() -> Any:
         axes.add_patch(box)
         axes.text(x + 0.095, y + 0.14, words, ha="center", va="center", fontsize=10)
     arrows = [
-        ((0.22, 0.55), (0.36, 0.74), "a share and proofs", BLUE, (0.20, 0.70)),
+        ((0.22, 0.55), (0.36, 0.74), "a share\nand proofs", BLUE, (0.215, 0.72)),
         ((0.22, 0.45), (0.36, 0.24), "a seed", BLUE, (0.245, 0.27)),
         ((0.57, 0.74), (0.78, 0.55), "its part of $h'Ah$\n+ its noise", GREEN, (0.68, 0.72)),
         ((0.57, 0.24), (0.78, 0.45), "its part of $h'Ah$\n+ its noise", GREEN, (0.68, 0.20)),

@@ -19,6 +19,13 @@ export function positive(name, value) {
   return number;
 }
 
+/** `value` as a double from 0 up to, and without, 1. @param {string} name @param {unknown} value */
+export function belowOne(name, value) {
+  const number = real(name, value);
+  if (number < 0 || number >= 1) throw new BadParameter(`${name} must be at least 0 and below 1, not ${repr(value)}`);
+  return number;
+}
+
 /**
  * `value` as a whole number in `low..high` (both allowed).
  *

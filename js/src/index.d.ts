@@ -98,7 +98,9 @@ export interface Statistic {
 export class Study {
   private constructor();
   /** Read a study; refuse one that was changed, cut short or is of another version. */
-  static fromJson(text: string | Uint8Array): Study;
+  static fromJson(text: string | Uint8Array, agreed?: { first?: Study | null }): Study;
+  /** Of a second round, the study that it was found to follow from. */
+  readonly first: Study | null;
   /** SHA-256 of the canonical form: the study's name everywhere. */
   readonly id: string;
   /** The id of the first round: one name for all rounds of a study. */
@@ -180,6 +182,8 @@ export class Participant {
       stratum?: string;
       /** A study that loses more is refused. */
       maxEpsilon?: number;
+      /** A study with a larger delta is refused; 0 if none is given. */
+      maxDelta?: number;
       /** For tests only. */
       bits?: Bits;
     },
@@ -195,6 +199,46 @@ export class Participant {
   probability(values: Values, symbol: number | bigint): Fraction;
   /** How likely other values would have given this symbol, cell by cell or on a grid of `limit` parts. */
   likelihoods(symbol: number | bigint, options?: { limit?: number }): Likelihood[];
+}
+
+/** What a person has spent over studies, in the Python package's format. */
+export class Ledger {
+  constructor(options?: { limit?: number; delta?: number });
+  static fromJson(words: string): Ledger;
+  readonly limit: number;
+  readonly delta: number;
+  /** The epsilon of all answers together. */
+  readonly total: number;
+  readonly size: number;
+  /** Refuse a study that was answered before, or that would exceed the limit. */
+  check(study: Study): void;
+  /** Write an answer down before it leaves; one of the same name is the same, sent again. */
+  spend(study: Study, name?: string): void;
+  toJson(): string;
+}
+
+/** A person's device: the study of the link, one answer, within the person's limit. */
+export class Device {
+  constructor(
+    store: { getItem(name: string): string | null; setItem(name: string, words: string): void },
+    locks?: { request(name: string, work: () => unknown): Promise<unknown> },
+  );
+  readonly ledger: Ledger;
+  /** Change the person's limit over all studies. */
+  allow(wanted: { limit: number; delta?: number }): Promise<void>;
+  /** The report in the study whose first round has this id; the same one every time. */
+  answer(
+    id: string,
+    given: {
+      first: string | Uint8Array;
+      now?: string | Uint8Array;
+      index: number | bigint;
+      stratum?: string;
+      values: Values;
+      maxEpsilon?: number;
+      maxDelta?: number;
+    },
+  ): Promise<Report>;
 }
 
 /** Add a statistic of one's own: the options it takes, and what a device has to know of it. */

@@ -19,7 +19,9 @@ export {
   TapeExhausted,
   WrongStudy,
 } from "./errors.js";
+export { Device } from "./device.js";
 export { Fraction } from "./fraction.js";
+export { Ledger } from "./ledger.js";
 export { Participant } from "./participant.js";
 export { PrivacyClaim } from "./privacy.js";
 export { registerProtocol } from "./protocols/index.js";

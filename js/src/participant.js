@@ -1,6 +1,6 @@
 /** A person's device: checks the study, randomizes the value once, and forgets it. */
 
-import { choice, given, positive } from "./checks.js";
+import { belowOne, choice, given, positive } from "./checks.js";
 import { AlreadyAnswered, BadParameter, BadValue, LimitExceeded } from "./errors.js";
 import { labelCode } from "./labels.js";
 import { alternatives } from "./likelihood.js";
@@ -21,13 +21,14 @@ export class Participant {
    * Check the study before anything is answered.
    *
    * `stratum` is the person's public class (not needed when the study has none). A study that loses more
-   * than `maxEpsilon` is refused. `bits` is for tests only.
+   * than `maxEpsilon`, or has a delta above `maxDelta`, is refused; so is a second round that was not read
+   * together with its first. `bits` is for tests only.
    *
    * @param {import("./study.js").Study} study
-   * @param {{ index: number | bigint, stratum?: string, maxEpsilon?: number,
+   * @param {{ index: number | bigint, stratum?: string, maxEpsilon?: number, maxDelta?: number,
    *           bits?: import("./randomness.js").Bits }} person
    */
-  constructor(study, { index, stratum, maxEpsilon, bits }) {
+  constructor(study, { index, stratum, maxEpsilon, maxDelta = 0, bits }) {
     if (stratum === undefined || stratum === null) {
       if (study.strata.length > 1) {
         throw new BadParameter(`say which stratum this person is of: ${study.strata.join(" or ")}`);
@@ -37,6 +38,18 @@ export class Participant {
     if (maxEpsilon !== undefined && maxEpsilon !== null && study.epsilon > positive("max_epsilon", maxEpsilon)) {
       const [loses, limit] = [short(study.epsilon), short(Number(maxEpsilon))];
       throw new LimitExceeded(`this study loses epsilon ${loses}, above this participant's limit of ${limit}`);
+    }
+    if (study.delta > belowOne("max_delta", maxDelta)) {
+      throw new LimitExceeded(
+        `this study breaks its promise with a chance of delta ${short(study.delta, 3)}, above this participant's ` +
+          `limit of ${short(Number(maxDelta))}: allow it by maxDelta`,
+      );
+    }
+    if (study.round > 1 && study.first === null) {
+      throw new BadParameter(
+        "this is a second round, and nothing shows what it follows from: read it with its first, " +
+          "Study.fromJson(text, { first })",
+      );
     }
     this.#study = study;
     this.#stratum = choice("stratum", stratum, [...study.strata]);

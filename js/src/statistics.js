@@ -159,6 +159,13 @@ export function statisticSpec(statistic) {
   return { name: statistic.name, ...statistic.options };
 }
 
+/** The JSON form without anything that only an analyst needs: what a second round carries. */
+export function described(statistic) {
+  if (statistic.name !== "kernel") return statisticSpec(statistic);
+  const { label, columns, range } = statistic.options;
+  return { name: "named_kernel", label, columns, range };
+}
+
 /** The domain of every private column. @param {Statistic} statistic */
 export function cellDomains(statistic, domains) {
   return statistic.privateColumns.includes("label") ? [...domains, LABELS] : domains;

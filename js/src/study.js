@@ -5,6 +5,7 @@ import { choice, equals, fields, given, positive, required } from "./checks.js";
 import { Coins } from "./coins.js";
 import { readDomain } from "./domains.js";
 import { BadFile, InvalidInput } from "./errors.js";
+import { checkFollows } from "./following.js";
 import { parse } from "./json.js";
 import { PrivacyClaim } from "./privacy.js";
 import { readProtocol } from "./protocols/index.js";
@@ -20,6 +21,8 @@ export const MAX_INDEX = 2n ** 53n - 1n;
 /** What is asked of whom, under which privacy. Made by `Study.fromJson`, which checks everything. */
 export class Study {
   #coins;
+  /** @type {Study | null} */
+  #first = null;
 
   /** @param {Map<string, any>} spec */
   constructor(spec) {
@@ -55,9 +58,12 @@ export class Study {
   /**
    * Read a study; refuse one that was changed, cut short or is of another version.
    *
-   * @param {string | Uint8Array} text @returns {Study}
+   * A second round that is read with its first is refused unless it follows from it; only such a one is
+   * answered by a `Participant`.
+   *
+   * @param {string | Uint8Array} text @param {{ first?: Study | null }} [agreed] @returns {Study}
    */
-  static fromJson(text) {
+  static fromJson(text, { first = null } = {}) {
     const spec = parse(text, "the study");
     if (spec.get("format") !== FORMAT) {
       throw new BadFile(`this is not a study: its format is ${repr(spec.get("format"))}, not ${repr(FORMAT)}`);
@@ -81,7 +87,16 @@ export class Study {
         "the study was changed: its id does not belong to its contents, so it is not the study that was agreed on",
       );
     }
+    if (first && first.id !== study.id) {
+      checkFollows(study, first);
+      study.#first = first;
+    }
     return study;
+  }
+
+  /** Of a second round, the study that it was found to follow from. @returns {Study | null} */
+  get first() {
+    return this.#first;
   }
 
   #content() {

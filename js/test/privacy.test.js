@@ -34,20 +34,23 @@ function exponentialBelow(epsilon) {
 
 function studies() {
   const second = (name) => load(name).operations.find((step) => step.operation === "next").study;
-  return [...ONES.map((name) => [name, load(name).study]), ...TWOS.map((name) => [`${name}, second`, second(name)])];
+  return [
+    ...ONES.map((name) => [name, load(name).study, null]),
+    ...TWOS.map((name) => [`${name}, second`, second(name), load(name).study]),
+  ];
 }
 
 function someone(study) {
   const stratum = study.strata[0];
   let index = 0;
   while (!study.asks(stratum, index)) index += 1;
-  return new Participant(study, { index, stratum });
+  return new Participant(study, { index, stratum, maxDelta: study.delta });
 }
 
 let tight = 0;
-for (const [name, text] of studies()) {
+for (const [name, text, first] of studies()) {
   test(name, () => {
-    const study = Study.fromJson(text);
+    const study = Study.fromJson(text, { first: first ? Study.fromJson(first) : null });
     const me = someone(study);
     const [top, unit] = exponentialBelow(study.privacy.epsilon);
     const [less, same] = exponentialBelow(study.privacy.epsilon * 0.99);

@@ -114,3 +114,49 @@ test("where the browser cannot, it says so", async (context) => {
   as({ getRandomValues, subtle: { importKey, sign } });
   await assert.rejects(seal(bytes(RFC.pkRm), new Uint8Array(1)), refused("DpairsError", /has no X25519/));
 });
+
+test("what the caller does with its bytes afterwards changes nothing", async () => {
+  const given = () => ({
+    recipient: bytes(RFC.pkRm),
+    text: Buffer.from(RFC.pt, "hex"),
+    options: { info: bytes(RFC.info), associated: bytes(RFC.aad), material: bytes("17".repeat(32)) },
+  });
+  const kept = given();
+  const expected = await seal(kept.recipient, kept.text, kept.options);
+  const { recipient, text, options } = given();
+  const promise = seal(recipient, text, options);
+  for (const part of [recipient, text, ...Object.values(options)]) part.fill(0);
+  assert.equal(hex(await promise), hex(expected));
+});
+
+test("bytes that threads share are sealed as others are", async () => {
+  const shared = (given) => {
+    const view = new Uint8Array(new SharedArrayBuffer(given.length));
+    view.set(given);
+    return view;
+  };
+  const [recipient, text, material] = [bytes(RFC.pkRm), bytes(RFC.pt), bytes("17".repeat(32))];
+  const sealed = await seal(shared(recipient), shared(text), { material: shared(material) });
+  assert.equal(hex(sealed), hex(await seal(recipient, text, { material })));
+});
+
+test("every point of small order is refused", async () => {
+  const [zeros, ones] = ["00".repeat(30), "ff".repeat(30)];
+  const points = [
+    `00${zeros}00`,
+    `01${zeros}00`,
+    "e0eb7a7c3b41b8ae1656e3faf19fc46ada098deb9c32b1fd866205165f49b800",
+    "5f9c95bca3508c24b1d0b1559c83ef5b04445cc4581c8e86d8224eddd09f1157",
+    `ec${ones}7f`,
+    `ed${ones}7f`,
+    `ee${ones}7f`,
+    `00${zeros}80`,
+    `01${zeros}80`,
+  ];
+  for (const point of points) {
+    await assert.rejects(seal(bytes(point), bytes(RFC.pt)), {
+      name: "BadParameter",
+      message: "recipient must not be a point of small order",
+    });
+  }
+});

@@ -126,3 +126,22 @@ test("a report has the bytes that Python counts", () => {
   assert.equal(size(prio3("one_hot", { cells: 256 }).shard(CONTEXT, 3)), 3816);
   assert.equal(size(prio3("histogram", { cells: 256 }).shard(CONTEXT, 3)), 5328);
 });
+
+test("reports of gigabytes are refused before they are made", () => {
+  const message = (elements) => `a report has at most 16777216 elements, its proofs included, not ${elements}`;
+  const million = 2 ** 20;
+  const proof = 2 * million + 3;
+  refuses(() => prio3("one_hot", { cells: 1, chunk: million, proofs: 9 }), "BadParameter", message(1 + 9 * proof));
+  const long = { cells: million, chunk: million, proofs: 255 };
+  refuses(() => prio3("one_hot", long), "BadParameter", message(million + 255 * proof));
+  prio3("histogram", { cells: million });
+});
+
+test("null is no object of parameters, and no randomness", () => {
+  for (const parameters of [null, 5, "cells"]) {
+    const make = () => prio3("count", /** @type {any} */ (parameters));
+    refuses(make, "BadParameter", "the parameters of count must be an object");
+  }
+  const { nonce } = prio3("count").shard(CONTEXT, 1, /** @type {any} */ (null));
+  assert.equal(nonce.length, 16);
+});

@@ -26,7 +26,7 @@ function valuesOf(study, given) {
 const OPERATIONS = {
   report(study, step) {
     const bits = new TapeForTests(bytes(step.tape));
-    const me = new Participant(study, { index: BigInt(step.index), stratum: step.stratum, bits });
+    const me = new Participant(study, { index: BigInt(step.index), stratum: step.stratum, maxDelta: study.delta, bits });
     const values = valuesOf(study, step.values);
     const report = me.report(values);
     assert.equal(BigInt(report.symbol), BigInt(step.symbol));
@@ -40,7 +40,7 @@ const OPERATIONS = {
     assert.deepEqual(asked.filter((index) => study.asks(step.stratum, index)), step.asked);
   },
   next(study, step) {
-    const second = Study.fromJson(step.study);
+    const second = Study.fromJson(step.study, { first: study });
     assert.equal(second.id, step.study_id);
     assert.equal(second.toJson(), step.study);
     assert.equal(second.firstId, study.id);

@@ -6,16 +6,18 @@ import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from statistics import NormalDist
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .errors import BadParameter
-from .formats.checks import choice, real
+from .formats.checks import choice, integer, real
 from .privacy import PrivacyClaim
 
 TARGETS = ("population", "sample")
+LIARS = 0.01
+"""The share of liars that tables and pages show."""
 
 
 class ConfidenceInterval(NamedTuple):
@@ -62,6 +64,45 @@ class Quantization:
 
 
 @dataclass(frozen=True)
+class Manipulation:
+    """How far ``people`` liars can move an answer: down to ``value - down``, up to ``value + up``.
+
+    The liars see everything and replace ``reports`` reports of their choice by what they like. ``exact``: an
+    attack reaches both ends. Otherwise ``down`` and ``up`` are bounds that no attack exceeds. ``multiplier``
+    is how many times further a false report moves the answer than a false value that is randomized as agreed
+    does on average: what privacy gives to liars.
+    """
+
+    people: int
+    reports: int
+    down: float
+    up: float
+    exact: bool
+    multiplier: float
+
+    @property
+    def change(self) -> float:
+        """The largest change either way."""
+        return max(self.down, self.up)
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain values; null where there is no bound."""
+        numbers = {name: _finite(getattr(self, name)) for name in ("down", "up", "change", "multiplier")}
+        return {"people": self.people, "reports": self.reports, "exact": self.exact, **numbers}
+
+
+class Attack(Protocol):
+    """What liars can do to one answer."""
+
+    @property
+    def participants(self) -> int:
+        """How many people answered in this round."""
+        ...
+
+    def __call__(self, people: int) -> Manipulation: ...
+
+
+@dataclass(frozen=True)
 class Estimate:
     """A statistic's value with its standard error and the privacy claim it was bought under.
 
@@ -84,6 +125,11 @@ class Estimate:
     explanation: Explanation | None = field(default=None, repr=False, compare=False)
     bounds: tuple[float, float] = (-math.inf, math.inf)
     """What the statistic can be, where the interval ends at the latest."""
+    attack: Attack | None = field(default=None, repr=False, compare=False)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """All but the tally behind it, which does not travel."""
+        return {**self.__dict__, "attack": None}
 
     @property
     def n(self) -> int:
@@ -110,6 +156,20 @@ class Estimate:
         low, high = self.bounds
         return ConfidenceInterval(max(self.value - reach, low), min(self.value + reach, high))
 
+    def manipulation(self, people: int | None = None, *, share: float | None = None) -> Manipulation:
+        """The most that so many liars, or such a share of the people of this round, can do to this answer."""
+        if self.attack is None:
+            raise BadParameter("this estimate was not made from a tally: nobody knows what liars could do")
+        there = self.attack.participants
+        if (people is None) == (share is None):
+            raise BadParameter("say how many liars there are: either people or share")
+        if share is not None:
+            part = real("share", share)
+            if not 0 <= part <= 1:
+                raise BadParameter(f"share must lie between 0 and 1, not {share!r}")
+            return self.attack(math.floor(part * there + 1e-9))
+        return self.attack(integer("people", people, 0, there))
+
     def explain(self) -> Explanation:
         """Where the estimate looked closely and where it did not (tree studies)."""
         if self.explanation is None:
@@ -118,6 +178,9 @@ class Estimate:
 
     def notes(self) -> list[str]:
         """What the interval covers and does not cover, in sentences."""
+        return self._notes(None if self.attack is None else self.manipulation(share=LIARS))
+
+    def _notes(self, liars: Manipulation | None) -> list[str]:
         said = ["The interval covers the privacy noise and the sampling of people."]
         estimate, bound = self.quantization.estimate, self.quantization.bound
         if estimate is None or estimate > 0:
@@ -130,11 +193,25 @@ class Estimate:
             cause = "binning" if self.explanation is None else "parts that were not looked into"
             said.append(f"Not covered: {cause} may shift the value, {size}{known}.")
         said.append("Not covered: people who answer falsely, and who chose to take part.")
+        if liars is not None:
+            said.append(self._liars(liars))
         return said
+
+    def _liars(self, found: Manipulation) -> str:
+        who = f"{LIARS:.0%} of dishonest participants ({found.people:,})"
+        times = ""
+        if math.isfinite(found.multiplier):
+            times = (
+                f"; at epsilon {self.privacy.epsilon:.3g} privacy multiplies a lie by {found.multiplier:.3g}"
+            )
+        if not math.isfinite(found.change):
+            return f"{who} can move this answer as far as they like, for all that is known{times}."
+        return f"{who} can move this answer by at most {found.change:.2g}{times}."
 
     def to_json(self) -> dict[str, Any]:
         """The estimate as plain values; a number that does not exist becomes null."""
         low, high = self.confidence_interval()
+        liars = None if self.attack is None else self.manipulation(share=LIARS)
         return {
             "statistic": self.statistic,
             "value": _finite(self.value),
@@ -149,7 +226,8 @@ class Estimate:
             "privacy": self.privacy.to_json(),
             "quantization": asdict(self.quantization),
             "details": {name: _finite(value) for name, value in self.details.items()},
-            "notes": self.notes(),
+            "manipulation": None if liars is None else liars.to_json(),
+            "notes": self._notes(liars),
         }
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .errors import AlreadyAnswered, BadParameter, BadValue, LimitExceeded
-from .formats.checks import choice, integer, positive
+from .formats.checks import below_one, choice, integer, positive
 from .randomness import Randomness, SystemRandomness
 from .release import shared
 from .report import MAX_INDEX, Report, check_asked
@@ -21,8 +21,9 @@ class Participant:
     """One person in one study.
 
     ``stratum`` is the person's public class (not needed when the study has none). A study that loses
-    more than ``max_epsilon`` is refused. Bits come from the operating system unless a tape is given,
-    which only tests and simulations do.
+    more than ``max_epsilon``, or has a delta above ``max_delta``, is refused; so is a second round that was
+    not read together with its first (``Study.from_json(text, first=study)``), since only the first says whom
+    it asks. Bits come from the operating system unless a tape is given, which only tests and simulations do.
 
     >>> from dpairs import Interval
     >>> study = Study.create("auc", epsilon=1.0, domain=Interval(0, 1), bins=16)
@@ -38,6 +39,7 @@ class Participant:
         stratum: str | None = None,
         *,
         max_epsilon: float | None = None,
+        max_delta: float = 0.0,
         bits: Randomness | None = None,
     ) -> None:
         """Check the study before anything is answered."""
@@ -45,10 +47,11 @@ class Participant:
             if len(study.strata) > 1:
                 raise BadParameter(f"say which stratum this person is of: {' or '.join(study.strata)}")
             stratum = study.strata[0]
-        if max_epsilon is not None and study.epsilon > positive("max_epsilon", max_epsilon):
-            raise LimitExceeded(
-                f"this study loses epsilon {study.epsilon:g}, "
-                f"above this participant's limit of {max_epsilon:g}"
+        check_limits(study, max_epsilon, max_delta)
+        if study.protocol.round > 1 and study.first is None:
+            raise BadParameter(
+                "this is a second round, and nothing shows what it follows from: read it with its first, "
+                "Study.from_json(text, first=study)"
             )
         self._study = study
         self._stratum = choice("stratum", stratum, study.strata)
@@ -85,6 +88,19 @@ class Participant:
         symbol = study.protocol.alone.randomize(study.coins, stratum, self._index, columns, self._bits)[0]
         self._answered = True
         return Report(self._study, self._stratum, self._index, int(symbol))
+
+
+def check_limits(study: Study, max_epsilon: float | None, max_delta: float) -> None:
+    """Refuse a study that asks for more epsilon or delta than a person allows."""
+    if max_epsilon is not None and study.epsilon > positive("max_epsilon", max_epsilon):
+        raise LimitExceeded(
+            f"this study loses epsilon {study.epsilon:g}, above this participant's limit of {max_epsilon:g}"
+        )
+    if study.delta > below_one("max_delta", max_delta):
+        raise LimitExceeded(
+            f"this study breaks its promise with a chance of delta {study.delta:.3g}, above this "
+            f"participant's limit of {max_delta:g}: allow it by max_delta"
+        )
 
 
 def _one(name: str, value: Any) -> NDArray[Any]:

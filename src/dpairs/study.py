@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import typing
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -20,6 +20,7 @@ from .formats.checks import choice, fields, integer, positive, required
 from .privacy import PrivacyClaim
 from .protocols import PROTOCOLS, Protocol
 from .protocols.counts import Counts
+from .protocols.rounds import BLOCK
 from .randomness import public_seed
 from .randomness.coins import Coins, windows
 from .statistics import Statistic, domains_of, option_names, statistic_from_json
@@ -58,6 +59,8 @@ class Study:
     epsilon: float
     delta: float
     seed: int
+    first: Study | None = field(default=None, repr=False)
+    """Of a second round, the study that it was found to follow from; in memory only, no part of the file."""
 
     @classmethod
     def create(
@@ -131,7 +134,38 @@ class Study:
             )
         counts = {stratum: tally.counts(stratum) for stratum in self.strata}
         way = self.protocol.next_round(self.id, self.coins, counts, self.epsilon)
-        return Study(way.statistic, self.domains, way, self.epsilon, way.delta, self.seed)
+        return Study(way.statistic, self.domains, way, self.epsilon, way.delta, self.seed, first=self)
+
+    def following(self, first: Study) -> Study:
+        """This second round, with its ``first``; refused if anything changed that somebody agreed to.
+
+        The same epsilon, delta, statistic, domains, strata and seed; the first round named by its whole id;
+        and asked are exactly those whom the first round does not ask. Public coins repeat in blocks of people
+        of which the same share is asked, so one block shows the share.
+        """
+        mine, before = self.protocol, first.protocol
+        terms = (
+            ("round", mine.round == before.round + 1 and mine.rounds == before.rounds),
+            ("first round", mine.first_study == first.id),
+            ("protocol", mine.name == before.name),
+            ("epsilon", self.epsilon == first.epsilon),
+            ("delta", self.delta == first.delta),
+            ("strata", self.strata == first.strata),
+            ("statistic", self.statistic.to_json() == first.statistic.described().to_json()),
+            (
+                "domains",
+                [each.to_json() for each in self.domains] == [each.to_json() for each in first.domains],
+            ),
+            ("seed", self.seed == first.seed),
+            ("share", all(_share_out(self, first, place) for place in range(len(first.strata)))),
+        )
+        changed = next((name for name, kept in terms if not kept), None)
+        if changed is not None:
+            raise WrongStudy(
+                f"study {self.id[:16]}... is no second round of {first.id[:16]}...: its {changed} is not "
+                "what was agreed to"
+            )
+        return replace(self, first=first)
 
     def analysis_to_json(self) -> str | None:
         """The analyst's file of a later round, which names this study; None where there is nothing to it."""
@@ -197,8 +231,12 @@ class Study:
         return canonical({**self._content, "id": self.id})
 
     @classmethod
-    def from_json(cls, text: str | bytes) -> Study:
-        """Read a study; refuse one that was changed, cut short or is of another version."""
+    def from_json(cls, text: str | bytes, *, first: Study | None = None) -> Study:
+        """Read a study; refuse one that was changed, cut short or is of another version.
+
+        A second round that is read with its ``first`` round is refused unless it follows from it; only such
+        a one is answered by a `Participant`.
+        """
         spec = parse(text, "the study")
         if spec.get("format") != FORMAT:
             raise BadFile(f"this is not a study: its format is {spec.get('format')!r}, not {FORMAT!r}")
@@ -220,7 +258,7 @@ class Study:
                 "the study was changed: its id does not belong to its contents, so it is not the study "
                 "that was agreed on"
             )
-        return study
+        return study if first is None or study == first else study.following(first)
 
     @classmethod
     def _from_spec(cls, spec: Mapping[str, Any]) -> Study:
@@ -251,8 +289,8 @@ class Study:
         files.write(path, self.to_json().encode() + b"\n", "the study")
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Study:
-        return cls.from_json(files.read(path, "the study"))
+    def load(cls, path: str | os.PathLike[str], *, first: Study | None = None) -> Study:
+        return cls.from_json(files.read(path, "the study"), first=first)
 
     def __eq__(self, other: object) -> bool:
         """Studies are equal when their ids are."""
@@ -260,3 +298,10 @@ class Study:
 
     def __hash__(self) -> int:
         return hash(self.id)
+
+
+def _share_out(second: Study, first: Study, stratum: int) -> bool:
+    """Whether of the first block of a stratum each person is asked in one of the two rounds."""
+    mine = second.protocol.asked(second.coins, stratum, 0, BLOCK)
+    before = first.protocol.asked(first.coins, stratum, 0, BLOCK)
+    return mine is not None and before is not None and bool((mine != before).all())

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .errors import BadFile, BadParameter, BadValue, WrongStudy
-from .estimate import Estimate
+from .estimate import Estimate, Manipulation
 from .formats import files
 from .formats.canonical import canonical, parse
 from .formats.checks import choice, fields, required
 from .formats.compact import compress, expand
+from .protocols.base import Protocol
 from .protocols.counts import Counts
 from .report import MAX_INDEX, Report, check_asked
 from .study import Study
@@ -27,6 +29,25 @@ _MAGIC = b"dpairs-tally\x00\x01"
 """How the compact form begins: its name, and its version."""
 COMPACT = ".tally"
 """The ending of a file in the compact form."""
+
+
+@dataclass(frozen=True)
+class _Attack:
+    """What liars can do to the estimate of a tally, computed when it is asked for."""
+
+    protocol: Protocol
+    counts: Mapping[str, Counts]
+    estimator: str
+    reports: int
+
+    @property
+    def participants(self) -> int:
+        return self.protocol.participants(self.reports)
+
+    def __call__(self, people: int) -> Manipulation:
+        if sum(each.people for each in self.counts.values()) != self.reports:
+            raise BadParameter("the tally has changed since it was estimated: estimate it again")
+        return self.protocol.manipulation(self.counts, self.estimator, people)
 
 
 class Tally:
@@ -154,6 +175,7 @@ class Tally:
             details=answer.details,
             explanation=answer.explanation,
             bounds=answer.bounds,
+            attack=_Attack(protocol, self._counts, chosen, self.n),
         )
 
     def to_json(self) -> str:

@@ -162,8 +162,11 @@ def test_reports_tally_estimate(study, folder, capsys):
     whole = dpairs.Tally.load(folder / "b.json", dpairs.Study.load(study))
     assert estimate["value"] == whole.estimate().value
     assert estimate["n"] == 12
+    assert estimate["manipulation"]["people"] == 0, "1% of 12 people"
     assert run(["estimate", "study.json", "b.json", "--level", "0.9"]) == 0
-    assert "90% interval" in said(capsys)[0]
+    shown = said(capsys)[0]
+    assert "90% interval" in shown
+    assert "1% of liars move it" in shown
 
 
 def test_report_on_the_wire(study, capsys):
@@ -243,9 +246,12 @@ def test_two_rounds_from_file_to_estimate(folder, capsys):
         for stratum in ("positive", "negative"):
             arguments = ["--index", str(index), "--stratum", stratum, "--score", str(index % 5 + 1)]
             if first.asks(stratum, index):
-                refused(capsys, ["report", "second.json", *arguments], "another round", str(index))
+                refused(capsys, ["report", "second.json", *arguments], "--first FILE")
+                agreed = ["report", "second.json", "--first", "first.json", *arguments]
+                refused(capsys, agreed, "another round", str(index))
             else:
-                assert run(["report", "second.json", *arguments, "--append", "second.jsonl"]) == 0
+                agreed = ["report", "second.json", "--first", "first.json", *arguments]
+                assert run([*agreed, "--append", "second.jsonl"]) == 0
     late = {**stranger, "study": second.id, "index": ask(first, 24)[0], "symbol": 0}
     with (folder / "second.jsonl").open("a") as file:
         file.write(json.dumps(late) + "\n" + lines[0] + "\n")
@@ -578,6 +584,7 @@ def test_plan_prints_a_table_and_one_sentence(folder, capsys):
     )
     said = capsys.readouterr().out
     assert "has the smallest predicted standard error" in said.replace("\n", " ")
+    assert "1% of liars move it" in said
     assert dpairs.Study.load("best.json").protocol.name == "projection"
     asked = [
         "plan",
@@ -594,8 +601,12 @@ def test_plan_prints_a_table_and_one_sentence(folder, capsys):
     assert run(asked) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["solved_for"] == "epsilon"
-    assert set(found["shuffled_epsilon"]) <= {"histogram", "tree", "projection"}
+    assert set(found["shuffled_epsilon"]) == {option["protocol"] for option in found["options"]}
+    for name in ("tree", "pairwise"):
+        (local,) = (option["epsilon"] for option in found["options"] if option["protocol"] == name)
+        assert found["shuffled_epsilon"][name] == local, "public coins set people apart"
     for option in found["options"]:
+        assert (option["liars_change"] is None) == (option["protocol"] == "tree")
         parts = [option[name] for name in ("privacy", "sampling", "second_order", "quantization")]
         assert option["standard_error"] == pytest.approx(np.sqrt(np.sum(np.square(parts))))
         assert option["standard_error"] <= 0.02 * 1.002

@@ -55,9 +55,9 @@ def crash_at(monkeypatch: pytest.MonkeyPatch, moment: int) -> list[str]:
         step(f"after {method} {path[-12:]}")
         return answer
 
-    def writing(path: Any, content: bytes, what: str) -> None:
+    def writing(path: Any, content: bytes, what: str, **more: Any) -> None:
         step(f"before writing {what}")
-        write(path, content, what)
+        write(path, content, what, **more)
         step(f"after writing {what}")
 
     monkeypatch.setattr(Transport, "bytes", asking)
@@ -125,7 +125,8 @@ def test_a_pair_whose_devices_crash_at_any_step_computes_once(here, tmp_path):
                 join(link, {"x": 1, "y": 2}, device=device, transport=here.transport())
         found = [join(link, {"x": 1, "y": 2}, device=each, transport=here.transport()) for each in devices]
         assert [list((each.pairs or {}).values()) for each in found] == [["done"], ["done"]]
-        assert found[0].safety == found[1].safety
+        (mine,), (theirs,) = ((each.fingerprints or {}).values() for each in found)
+        assert mine == theirs[::-1]
         assert here.analyst().tally(study).n == 1
         if not reached:
             break
@@ -291,12 +292,12 @@ def test_two_processes_for_one_person_do_not_act_at_once(here, tmp_path):
     with device.study(study.id):
         with pytest.raises(Conflict, match="another process"):
             join(link, VALUE, device=device, transport=here.transport())
-        done = dpairs("join", link, "--value", "2", "--home", str(device.home))
+        done = dpairs("join", link, "--value", "2", "--home", str(device.home), "--yes")
         assert done.returncode == 2
         assert "another process takes part" in done.stderr
         assert done.stderr.strip().count("\n") == 0
     assert contents(here.database)["people"] == []
-    command = ["join", link, "--value", "2", "--home", str(device.home)]
+    command = ["join", link, "--value", "2", "--home", str(device.home), "--yes"]
     found: list[subprocess.CompletedProcess[str]] = []
     threads = [threading.Thread(target=lambda: found.append(dpairs(*command))) for _ in range(3)]
     for each in threads:
@@ -353,8 +354,8 @@ def test_a_folder_that_cannot_be_used_is_refused_in_one_sentence(tmp_path):
     with pytest.raises(BadFile, match="cannot be used"):
         Device(file)
     device = Device(tmp_path / "device")
-    (device.home / f"{'0' * 32}.lock").mkdir()
-    with pytest.raises(BadFile, match="cannot be used"), device.study("0" * 64):
+    (device.home / f"{'0' * 64}.json.lock").mkdir()
+    with pytest.raises(BadFile, match="cannot be locked"), device.study("0" * 64):
         pass
 
 

@@ -132,7 +132,7 @@ def test_a_gateway_writes_the_reports_that_it_would_send(running, tmp_path):
     analyst = running.analyst()
     link = Link.parse(analyst.begin(study, "By a gateway"))
     rng = np.random.default_rng(5)
-    data = {"score": rng.random(300), "label": rng.integers(0, 2, 300)}
+    data = {"id": np.arange(300), "score": rng.random(300), "label": rng.integers(0, 2, 300)}
     sizes = {"positive": int(data["label"].sum()), "negative": int(300 - data["label"].sum())}
     gateway = Gateway(
         link, analyst.gateway(study.id, sizes), device=Device(tmp_path / "g"), transport=running.transport()
@@ -211,7 +211,7 @@ def test_a_gateway_s_batches_count_once_in_both_rounds(running, tmp_path):
     analyst = running.analyst()
     link = Link.parse(analyst.begin(study, "By a gateway"))
     rng = np.random.default_rng(5)
-    data = {"score": rng.random(300), "label": rng.integers(0, 2, 300)}
+    data = {"id": np.arange(300), "score": rng.random(300), "label": rng.integers(0, 2, 300)}
     sizes = {"positive": int(data["label"].sum()), "negative": int(300 - data["label"].sum())}
     gateway = Gateway(
         link, analyst.gateway(study.id, sizes), device=Device(tmp_path / "g"), transport=running.transport()

@@ -83,7 +83,8 @@ def test_a_pair_takes_its_turns_without_ever_meeting(two):
     assert two.analyst.tally(two.study.id).n == 1
     assert two.go(two.garbler).state == "done"
     assert list(two.go(two.garbler).pairs.values()) == ["done"]
-    assert two.go(two.garbler).safety == two.go(two.evaluator).safety
+    mine, theirs = (two.go(who).fingerprints[two.number] for who in (two.garbler, two.evaluator))
+    assert mine == theirs[::-1]
 
 
 def test_messages_of_somebody_else_or_of_another_kind_are_refused(running, tmp_path):
@@ -146,14 +147,48 @@ def test_garbage_for_the_collector_ends_the_pair_and_counts_nothing(two):
     call = Caller(two.running.base)
     assert call("PUT", two.path("table"), body=b"x", token=two.secret(two.garbler)).status == 200
     answer = call("PUT", two.path("labels"), body=b"x", token=two.secret(two.evaluator))
-    assert answer.json == {"state": "refused"}
+    assert answer.json == {"state": "done"}
     assert contents(two.running.database)["messages"] == []
     assert two.analyst.progress(two.study.id)["pairs"]["refused"] == 1
     assert two.analyst.tally(two.study.id).n == 0
     with unchanged(two.running.database):
         answer = call("PUT", two.path("offer"), body=b"x", token=two.secret(two.garbler))
-        assert answer.error == (409, "Closed")
-    assert list(two.go(two.garbler).pairs.values()) == ["refused"]
+        assert answer.json == {"state": "done"}
+    assert list(two.go(two.garbler).pairs.values()) == ["done"]
+
+
+def all_that_the_garbler_sees(two, spoil: bool) -> list[object]:
+    """Both take their turns; a spoiled pair's evaluator got labels that the circuit cannot give."""
+    call, token = Caller(two.running.base), two.secret(two.garbler)
+    for who in (two.garbler, two.evaluator, two.garbler):
+        two.go(who)
+    if spoil:
+        sizes = message_sizes(two.study.protocol.function)
+        call("PUT", two.path("labels"), body=bytes(sizes[Kind.LABELS]), token=two.secret(two.evaluator))
+    else:
+        two.go(two.evaluator)
+    seen: list[object] = [
+        call("PUT", two.path(kind), body=b"x", token=token).json for kind in ("offer", "table")
+    ]
+    seen.append(call("GET", two.path("choice"), token=token).error)
+    mine = call("GET", f"{STUDIES}/{two.study.id}/pairs", token=token).json["pairs"]
+    seen += [each["state"] for each in mine]
+    return [*seen, list(two.go(two.garbler).pairs.values())]
+
+
+def test_a_garbler_does_not_learn_whether_its_pair_was_refused(running, tmp_path):
+    """Selective failure: a garbler who makes a pair fail for some values sees nothing that tells."""
+    two = Two(running, tmp_path, people=4)
+    index = {two.data(who)["index"]: who for who in range(4)}
+    seen, counted = [], []
+    for place, spoil in enumerate((False, True)):
+        two.number = int(two.pairs.numbers[place])
+        two.garbler = index[int(two.pairs.garblers[place])]
+        two.evaluator = index[int(two.pairs.evaluators[place])]
+        seen.append(all_that_the_garbler_sees(two, spoil))
+        counted.append(two.analyst.tally(two.study.id).n)
+    assert seen[0] == seen[1]
+    assert counted == [1, 1], "the control: the first was counted, and the second was not"
 
 
 def test_pairs_before_they_are_formed_and_after_the_end(running, tmp_path):
@@ -333,15 +368,18 @@ class Between(Transport):
         return answer
 
 
-def test_somebody_between_the_two_shows_in_the_safety_number(two):
+def test_somebody_between_the_two_shows_in_the_fingerprints(two):
     between = Between(two.running.base, two)
     for who in (two.garbler, two.evaluator, two.garbler):
         two.go(who, between)
     garbler, evaluator = two.go(two.garbler, between), two.go(two.evaluator, between)
     assert {garbler.state, evaluator.state} == {"done"}
-    assert len(between.read) >= 3  # it read them all: the limit of the model, which only the number shows
-    assert garbler.safety[two.number] != evaluator.safety[two.number]
-    assert re.fullmatch("([0-9]{5} ){5}[0-9]{5}", garbler.safety[two.number])
+    assert len(between.read) >= 3  # it read them all: the limit of the model, which only fingerprints show
+    mine, partner = garbler.fingerprints[two.number]
+    theirs, other = evaluator.fingerprints[two.number]
+    assert partner != theirs
+    assert mine != other
+    assert re.fullmatch("([0-9]{5} ){7}[0-9]{5}", mine)
 
 
 def test_a_message_sealed_for_a_false_key_opens_nowhere(two):

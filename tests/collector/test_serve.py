@@ -7,6 +7,7 @@ import os
 import signal
 import socket
 import threading
+from pathlib import Path
 
 import pytest
 
@@ -144,7 +145,7 @@ def test_join_says_what_left_the_device(here, tmp_path):
     study = tree()
     link = here.analyst().begin(study, "<b>Scores</b> & [red]more[/red]\x1b[2J")
     home = str(tmp_path / "home")
-    command = ["join", link, "--stratum", "positive", "--score", "0.73", "--home", home]
+    command = ["join", link, "--stratum", "positive", "--score", "0.73", "--home", home, "--yes"]
     done = dpairs(*command, environment={"COLUMNS": "200", "TERM": "dumb"})
     assert done.returncode == 0, done.stderr
     for words in ("what left this device", "counted", "epsilon", "0 of positive", "[red]more[/red]"):
@@ -162,23 +163,32 @@ def test_join_says_what_left_the_device(here, tmp_path):
 def test_join_with_a_code_from_the_link(here, tmp_path):
     study, analyst = histogram(), here.analyst()
     link = analyst.begin(study, "Invited", enrolment="invited")
-    refused("join", link, "--value", "1", "--home", str(tmp_path / "a"), words="a code is needed")
+    refused("join", link, "--value", "1", "--home", str(tmp_path / "a"), "--yes", words="a code is needed")
     (code,) = analyst.invite(study.id, 1)
-    home = ["--home", str(tmp_path / "b"), "--json"]
+    home = ["--home", str(tmp_path / "b"), "--json", "--yes"]
     done = dpairs("join", f"{link}#code={code}", "--value", "1", *home)
     assert json.loads(done.stdout)["state"] == "counted"
     refused(
-        "join", link, "--value", "1", "--code", code, "--home", str(tmp_path / "c"), words="was used before"
+        "join",
+        link,
+        "--value",
+        "1",
+        "--code",
+        code,
+        "--home",
+        str(tmp_path / "c"),
+        "--yes",
+        words="was used before",
     )
 
 
-def test_join_in_a_pair_shows_the_safety_number(here, tmp_path):
+def test_join_in_a_pair_shows_both_fingerprints(here, tmp_path):
     study, analyst = pairwise(), here.analyst()
     link = analyst.begin(study, "Pairs")
     homes = [str(tmp_path / name) for name in "ab"]
 
     def go(home: str, *more: str) -> dict:
-        done = dpairs("join", link, "--x", "1", "--y", "2", "--home", home, "--json", *more)
+        done = dpairs("join", link, "--x", "1", "--y", "2", "--home", home, "--json", "--yes", *more)
         assert done.returncode == 0, done.stderr
         return json.loads(done.stdout)
 
@@ -194,11 +204,14 @@ def test_join_in_a_pair_shows_the_safety_number(here, tmp_path):
     for each in both:
         each.join()
     assert {each["state"] for each in found.values()} == {"done"}
-    first, second = (each["safety_numbers"] for each in found.values())
-    assert first == second
+    first, second = (next(iter(each["fingerprints"].values())) for each in found.values())
+    assert (first["mine"], first["partner"]) == (second["partner"], second["mine"])
     assert analyst.tally(study.id).n == 1
-    table = dpairs("join", link, "--x", "1", "--y", "2", "--home", homes[0], environment={"COLUMNS": "200"})
-    assert next(iter(first.values())) in table.stdout
+    table = dpairs(
+        "join", link, "--x", "1", "--y", "2", "--home", homes[0], "--yes", environment={"COLUMNS": "200"}
+    )
+    own = json.loads((Path(homes[0]) / f"{study.id}.json").read_text())["pairs"]
+    assert all(each in table.stdout for each in next(iter(own.values()))["keys"])
 
 
 @pytest.mark.parametrize(
@@ -217,8 +230,8 @@ def test_join_to_nowhere_is_one_sentence(tmp_path, arguments, words):
 
 def test_join_refuses_what_the_person_does_not_allow(here, tmp_path):
     link = here.analyst().begin(histogram(), "Two epsilon")
-    home = ["--home", str(tmp_path / "home")]
-    refused("join", link, "--value", "1", "--max-epsilon", "1", *home, words="above this person's limit")
+    home = ["--home", str(tmp_path / "home"), "--yes"]
+    refused("join", link, "--value", "1", "--max-epsilon", "1", *home, words="above this participant's limit")
     refused("join", link, "--value", "9", *home, words="value")
     refused("join", link, "--score", "1", *home, words="value")
     assert stored_symbols(here.database) == {}

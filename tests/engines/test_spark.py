@@ -39,7 +39,6 @@ pytestmark = pytest.mark.filterwarnings(
 @pytest.fixture(scope="module")
 def spark():
     made = on_spark.session("local[2,4]")
-    made.conf.set("spark.sql.shuffle.partitions", 4)  # by default 200, for files of any size
     yield made
     made.stop()
 
@@ -59,7 +58,7 @@ def fails_once(marker, batches):
 
 @pytest.mark.parametrize("cells", [False, True])
 def test_spark_counts_what_duckdb_counts(tmp_path, spark, cells):
-    tally, reasons = messy(tmp_path / "r", PEOPLE // 10, cells)
+    tally, reasons = messy(tmp_path / "r", PEOPLE, cells)
     patterns = [f"{tmp_path}/r/**/*.parquet"]
     found = on_spark.tally_with_spark(TREE, patterns, spark)
     assert found.reasons == reasons

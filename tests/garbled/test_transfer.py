@@ -9,8 +9,18 @@ import rbcl
 
 from dpairs import BadMessage
 from dpairs.garbled.blocks import COLOUR, from_bytes
-from dpairs.garbled.extension import BREAK_EVEN, ExtensionReceiver, ExtensionSender, receiver, sender, sizes
+from dpairs.garbled.extension import (
+    BASE,
+    BREAK_EVEN,
+    COLUMNS,
+    ExtensionReceiver,
+    ExtensionSender,
+    receiver,
+    sender,
+    sizes,
+)
 from dpairs.garbled.transfer import (
+    MASKED,
     POINT,
     DirectReceiver,
     DirectSender,
@@ -126,9 +136,10 @@ def test_the_garbler_sees_the_same_distribution_of_the_extension_for_any_bits():
         ExtensionReceiver(CONTEXT, choices, garbler.offer, SeededRandomness(2)).reply
         for choices in (np.zeros(64, dtype=np.uint8), bits(64))
     ]
-    start = len(replies[0]) - 128 * 8
-    assert replies[0][:start] == replies[1][:start], "the rest does not depend on the bits"
-    columns = [np.frombuffer(reply[start:], dtype=np.uint8).reshape(128, 8) for reply in replies]
+    start = POINT + MASKED * BASE
+    end = start + COLUMNS * 8
+    assert replies[0][:start] == replies[1][:start], "what comes before does not depend on the bits"
+    columns = [np.frombuffer(reply[start:end], dtype=np.uint8).reshape(128, 8) for reply in replies]
     np.testing.assert_array_equal(
         columns[0] ^ columns[1], np.tile(np.packbits(bits(64), bitorder="little"), (128, 1))
     )

@@ -29,7 +29,7 @@ function attempt(act) {
 
 function answer(study, { index, stratum, values, tape, maxEpsilon }, pick) {
   const bits = new TapeForTests(bytes(tape));
-  const me = new Participant(study, { index: pick(forms(index)), stratum, maxEpsilon, bits });
+  const me = new Participant(study, { index: pick(forms(index)), stratum, maxEpsilon, maxDelta: study.delta, bits });
   const mine = Object.fromEntries(Object.entries(values).map(([name, value]) => [name, pick(forms(value))]));
   const report = me.report(mine);
   const wire = report.toBytes();
@@ -45,8 +45,8 @@ function answer(study, { index, stratum, values, tape, maxEpsilon }, pick) {
   };
 }
 
-function answerStudy({ text, people }) {
-  const study = Study.fromJson(text);
+function answerStudy({ text, first, people }) {
+  const study = Study.fromJson(text, { first: first ? Study.fromJson(first) : null });
   return {
     id: study.id,
     firstId: study.firstId,

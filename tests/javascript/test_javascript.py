@@ -304,7 +304,7 @@ def second_round(rng: random.Random) -> Study:
         mechanism,
         influences,
     )
-    return Study(which, first.domains, protocol, first.epsilon, 0.0, first.seed)
+    return Study(which, first.domains, protocol, first.epsilon, 0.0, first.seed).following(first)
 
 
 MAKERS = {"histogram": histogram, "tree": tree, "first": first_round, "second": second_round}
@@ -420,7 +420,8 @@ def tagged(value: Any) -> list[str]:
 def answered(study: Study, given: dict[str, Any]) -> dict[str, Any]:
     try:
         bits = TapeRandomness(given["tape"])
-        me = Participant(study, given["index"], given["stratum"], max_epsilon=given["limit"], bits=bits)
+        limits = {"max_epsilon": given["limit"], "max_delta": study.delta}
+        me = Participant(study, given["index"], given["stratum"], **limits, bits=bits)
         report = me.report(**given["values"])
     except dpairs.DpairsError as error:
         return {"error": type(error).__name__, "message": str(error)}
@@ -609,6 +610,7 @@ def said(
         "studies": [
             {
                 "text": study.to_json(),
+                "first": None if study.first is None else study.first.to_json(),
                 "people": [
                     {
                         "index": tagged(given["index"]),

@@ -3,13 +3,15 @@
 import math
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 
 import dpairs
 from dpairs import Interval, Ledger, Study
 from dpairs.errors import AlreadyAnswered, BadFile, BadParameter, LimitExceeded
-from dpairs.privacy.ledger import composed
+from dpairs.privacy.composition import delta_of, filtered_epsilon
+from dpairs.privacy.ledger import Answer
 
 
 def study(seed: int, epsilon: float = 0.5) -> Study:
@@ -24,7 +26,7 @@ def test_losses_add_up_until_the_limit():
     with pytest.raises(LimitExceeded, match="above the limit"):
         book.spend(study(3))
     assert book.total == pytest.approx(1.0)
-    book.spend(study(4, epsilon=0.2))
+    book.spend(study(4, epsilon=0.19))
 
 
 def test_a_study_counts_once():
@@ -34,23 +36,82 @@ def test_a_study_counts_once():
         book.check(study(1))
 
 
-def test_both_rounds_are_one_study():
+def test_each_round_s_answer_is_an_entry():
     first = Study.create("variance", protocol="projection", epsilon=1.0, domain=Interval(0, 1), seed=1)
     second = dpairs.simulate_tally(first, {"value": [i / 99 for i in range(100)]}, seed=1).study
     assert second.first_id == first.id != second.id
-    book = Ledger(limit=5)
+    book = Ledger(limit=1.5)
     book.spend(first)
-    with pytest.raises(AlreadyAnswered):
-        book.spend(second)
+    for _ in range(2):  # a name that was paid for makes nothing free
+        with pytest.raises(LimitExceeded):
+            book.spend(second)
+    book = Ledger(limit=5)
+    for each in (first, second):
+        book.spend(each)
+    assert book.total == pytest.approx(first.privacy.epsilon + second.privacy.epsilon)
+
+
+def test_the_same_answer_again_costs_nothing_and_another_one_is_refused():
+    book = Ledger(limit=1.0)
+    for _ in range(2):
+        book.spend(study(1), "name of this answer")
+    assert book.total == pytest.approx(0.5)
+    for name in ("", "another"):
+        with pytest.raises(AlreadyAnswered):
+            book.spend(study(1), name)
 
 
 def test_many_small_losses_compose_to_less_at_a_delta():
-    losses = [0.1] * 200
-    advanced = composed(losses, 1e-6)
-    expected = 200 * 0.1 * math.tanh(0.05) + math.sqrt(2 * math.log(1e6) * 200 * 0.01)
-    assert advanced == pytest.approx(expected)
-    assert advanced < composed(losses, 0.0) == pytest.approx(20.0)
-    assert composed([1.0], 1e-6) == 1.0
+    losses = [(0.1, 0.0)] * 200
+    advanced = float(filtered_epsilon(losses, 1e-6))
+    assert advanced == pytest.approx(math.sqrt(2 * math.log(1e6) * 200 * 0.01) + 200 * 0.01 / 2)
+    assert advanced < float(filtered_epsilon(losses, 0.0)) == pytest.approx(20.0)
+    assert filtered_epsilon([(1.0, 0.0)], 1e-6) == 1
+
+
+@pytest.mark.parametrize("loss", [0.01, 0.1, 0.5, 1.0, 3.0])
+@pytest.mark.parametrize("times", [1, 2, 10, 100, 1000])
+def test_the_filter_s_bound_holds_for_randomized_responses(loss, times):
+    """The worst mechanisms of equal losses, exactly (Kairouz, Oh, Viswanath): delta is within the slack."""
+    for slack in (1e-9, 1e-3):
+        bound = float(filtered_epsilon([(loss, 0.0)] * times, slack))
+        assert delta_of(loss, times, bound) <= slack
+        # The negative control: half of it is no bound wherever it is not trivial.
+        if times >= 100:
+            assert delta_of(loss, times, bound / 4) > slack
+
+
+def test_sums_are_exact():
+    """Ten tenths in doubles are less than one; ten doubles of 0.1 are more, and that decides."""
+    book = Ledger(limit=1.0, spent={str(number): Answer(0.1) for number in range(9)})
+    assert sum([0.1] * 10) < 1.0
+    assert book.room < 0.1
+
+
+DELTA = Study.create(
+    "auc",
+    protocol="tree",
+    splitting="budget-advanced",
+    epsilon=0.5,
+    delta=1e-6,
+    domain=Interval(0, 1),
+    bins=16,
+    seed=1,
+)
+
+
+def test_a_delta_is_spent_too():
+    with pytest.raises(LimitExceeded, match="delta"):
+        Ledger(limit=100.0).check(DELTA)
+    with pytest.raises(LimitExceeded, match="delta"):
+        Ledger(limit=100.0, delta=1.9e-6).check(DELTA)
+    book = Ledger(limit=100.0, delta=2e-6)
+    book.spend(DELTA)
+    assert book.total_delta == 1e-6
+    again = Ledger.from_json(book.to_json())
+    assert again == book
+    with pytest.raises(LimitExceeded, match="delta"):
+        again.spend(replace(DELTA, seed=2))
 
 
 def test_a_ledger_is_a_file(tmp_path):
@@ -76,10 +137,10 @@ def test_room_is_what_one_more_study_may_lose():
     basic = Ledger(limit=1.2)
     basic.spend(study(1))
     assert basic.room == pytest.approx(0.7) == basic.left
-    advanced = Ledger(limit=5.0, delta=1e-6, spent={str(number): 0.05 for number in range(200)})
+    advanced = Ledger(limit=5.0, delta=1e-6, spent={str(n): Answer(0.05) for n in range(200)})
     assert advanced.total < 5.0 < 200 * 0.05
-    losses = list(advanced.spent.values())
-    assert composed([*losses, advanced.room], 1e-6) == pytest.approx(5.0)
+    with_it = [*advanced.losses, (advanced.room, 0.0)]
+    assert float(filtered_epsilon(with_it, 5e-7)) == pytest.approx(5.0)
 
 
 SPEND = """
@@ -151,6 +212,10 @@ def test_a_damaged_ledger_answers_nothing(tmp_path):
         whole[:-10],
         whole.replace(b'"limit":2', b'"limit":-2'),
         whole.replace(b'"spent":{', b'"spent":['),
+        whole.replace(b'"spent":{', b'"spent":{"a":0.5'),
+        whole.replace(b'"spent":{', b'"spent":{"a":{"delta":1,"epsilon":0.5,"name":""}'),
+        whole.replace(b'"spent":{', b'"spent":{"a":{"delta":0,"epsilon":-0.5,"name":""}'),
+        whole.replace(b'"version":2', b'"version":1'),
     ):
         book.write_bytes(broken)
         with pytest.raises((BadFile, BadParameter)):

@@ -51,7 +51,7 @@ def test_more_people_hide_better_and_the_closed_form_is_looser():
     assert clones_bound(5.0, 100, 1e-6) == math.inf
 
 
-@pytest.mark.parametrize("wrong", [(0.0, 100, 1e-6), (1.0, 1, 1e-6), (1.0, 100, 0.0), (1.0, 100, 1.5)])
+@pytest.mark.parametrize("wrong", [(0.0, 100, 1e-6), (1.0, 0, 1e-6), (1.0, 100, 0.0), (1.0, 100, 1.5)])
 def test_wrong_questions_are_refused(wrong):
     with pytest.raises(BadParameter):
         shuffled_epsilon(*wrong)

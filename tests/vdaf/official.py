@@ -9,7 +9,8 @@ from typing import Any
 
 from dpairs.errors import BadValue
 from dpairs.vdaf import instances
-from dpairs.vdaf.circuits import EachElement, whole
+from dpairs.vdaf.arguments import whole
+from dpairs.vdaf.circuits import EachElement
 from dpairs.vdaf.fields import FIELD64, Vector
 from dpairs.vdaf.gadgets import PolynomialOf
 from dpairs.vdaf.prio3 import Prio3

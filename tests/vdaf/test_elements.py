@@ -93,6 +93,23 @@ def test_words_that_are_not_below_the_modulus_are_left_out(bits):
     assert (pairs[0, :, 1] < modulus).all()
 
 
+@pytest.mark.parametrize("size", [8, 16])
+@pytest.mark.parametrize("length", [1, 21, 22, 43, 200])
+def test_both_paths_leave_out_the_same_words(size, length):
+    """With moduli that leave out up to half of all, across the ends of blocks."""
+    top, words = 2 ** (8 * size - 1), size // 8
+    seeds = np.frombuffer(tape("seeds", 32 * 8), dtype=np.uint8).reshape(8, 32)
+    messages = keccak.pack([prefix(b"a tag"), seeds, b"binder"], 8)
+    for modulus in (top + 1, top + top // 2 + 7, 2 * top - top // 16 + 9):
+        field = Field("leaves out", modulus, size, 1, 1)
+        out = np.zeros((8, length, words), dtype=np.uint64)
+        parts = [modulus >> 64 * i & 2**64 - 1 for i in range(words)]
+        keccak.elements(messages, np.array(parts, dtype=np.uint64), out)
+        for seed, vector in zip(seeds, out, strict=True):
+            alone = expand(field, seed.tobytes(), b"a tag", b"binder", length)
+            assert vector.tobytes() == field.encode(alone)
+
+
 @pytest.mark.parametrize("vdaf", [instances.count(), instances.histogram(3), instances.one_hot(3)], ids=repr)
 def test_a_random_point_that_is_a_root_of_unity_is_refused(vdaf):
     """It would show a wire's value. Hashes do not hit one, so the points are chosen here."""

@@ -69,3 +69,45 @@ def test_keys_that_cannot_be_used():
         hpke.derive_key(bytes(31))
     with pytest.raises(BadParameter):
         hpke.public_key(bytes(31))
+
+
+@pytest.mark.parametrize("wrong", [None, "x" * 32, [1] * 32, bytearray(32), 5], ids=type)
+def test_what_is_not_bytes(wrong):
+    secret = bytes(range(32))
+    public = hpke.public_key(secret)
+    for make in (
+        lambda: hpke.derive_key(wrong),
+        lambda: hpke.public_key(wrong),
+        lambda: hpke.seal(wrong, b"", b"", b"", bytes(32)),
+        lambda: hpke.seal(public, wrong, b"", b"", bytes(32)),
+        lambda: hpke.seal(public, b"", wrong, b"", bytes(32)),
+        lambda: hpke.seal(public, b"", b"", wrong, bytes(32)),
+        lambda: hpke.seal(public, b"", b"", b"", wrong),
+        lambda: hpke.open_sealed(wrong, b"", b"", public + bytes(16)),
+        lambda: hpke.open_sealed(secret, wrong, b"", public + bytes(16)),
+        lambda: hpke.open_sealed(secret, b"", wrong, public + bytes(16)),
+        lambda: hpke.open_sealed(secret, b"", b"", wrong),
+    ):
+        with pytest.raises((BadMessage, BadParameter), match="bytes"):
+            make()
+
+
+@pytest.mark.parametrize(
+    "point",
+    [
+        bytes(32),
+        bytes([1]) + bytes(31),
+        bytes.fromhex("e0eb7a7c3b41b8ae1656e3faf19fc46ada098deb9c32b1fd866205165f49b800"),
+        bytes.fromhex("5f9c95bca3508c24b1d0b1559c83ef5b04445cc4581c8e86d8224eddd09f1157"),
+        *(bytes([low]) + b"\xff" * 30 + b"\x7f" for low in (0xEC, 0xED, 0xEE)),
+        bytes(31) + b"\x80",
+        bytes([1]) + bytes(30) + b"\x80",
+    ],
+    ids=bytes.hex,
+)
+def test_every_point_of_small_order(point):
+    """All of them, with both encodings of the two smallest (RFC 7748, section 6.1)."""
+    with pytest.raises(BadMessage, match="small order"):
+        hpke.seal(point, b"", b"", b"", bytes(32))
+    with pytest.raises(BadMessage, match="small order"):
+        hpke.open_sealed(bytes(range(32)), b"", b"", point + bytes(16))

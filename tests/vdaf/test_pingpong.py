@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dpairs.errors import BadMessage, BadParameter
+from dpairs.errors import BadMessage, BadParameter, OutOfOrder
 from dpairs.vdaf import instances, pingpong
 from dpairs.vdaf.batch import pingpong as together
 from dpairs.vdaf.batch.server import Server
@@ -120,3 +120,9 @@ def test_nothing_secret_is_shown():
         assert "b'" not in text
         assert "uint" not in text
         assert "array([[" not in text
+
+
+def test_a_leader_that_does_not_wait_reads_no_answer():
+    for state in (pingpong.Rejected("why"), pingpong.Finished(b"share"), None):
+        with pytest.raises(OutOfOrder):
+            pingpong.leader_continued(instances.count(), state, b"\2\0\0\0\0")  # type: ignore[arg-type]

@@ -82,11 +82,17 @@ async function sharedSecret({ secret, encapsulated }, recipient) {
  *   32 private random bytes for this message alone, drawn here unless given
  * @returns {Promise<Uint8Array>} the encapsulated key and the ciphertext, 48 bytes longer than the text
  */
-export async function seal(recipient, text, options = {}) {
-  const { info = EMPTY, associated = EMPTY, material = randomBytes(KEY_SIZE) } = options;
+export async function seal(recipient, text, options) {
+  const { info = EMPTY, associated = EMPTY, material = randomBytes(KEY_SIZE) } = options ?? {};
   for (const [name, value] of Object.entries({ recipient, text, info, associated, material })) {
     if (!(value instanceof Uint8Array)) throw new BadParameter(`${name} must be a Uint8Array`);
   }
+  // Copies, taken at once: a caller may erase its own while this waits.
+  const [key, copy, purpose, tied, random] = [recipient, text, info, associated, material].map((given) => new Uint8Array(given));
+  return sealCopies(key, copy, purpose, tied, random);
+}
+
+async function sealCopies(recipient, text, info, associated, material) {
   for (const [name, { length }] of Object.entries({ recipient, material })) {
     if (length !== KEY_SIZE) throw new BadParameter(`${name} must have ${KEY_SIZE} bytes, not ${length}`);
   }

@@ -9,6 +9,8 @@ import { SEED_SIZE, concat } from "./xof.js";
 /** @typedef {import("./circuits.js").Circuit} Circuit */
 
 export const NONCE_SIZE = 16;
+/** Elements of a report at most: its measurement and all its proofs. */
+const LARGEST = 2 ** 24;
 
 function requireBytes(name, value, least, most) {
   if (value instanceof Uint8Array && value.length >= least && value.length <= most) return;
@@ -37,6 +39,10 @@ export class Prio3 {
    * @param {{ shares: number, proofs: number }} sizes
    */
   constructor(name, id, circuit, { shares, proofs }) {
+    const elements = circuit.measurementLength + proofs * proofLength(circuit);
+    if (elements > LARGEST) {
+      throw new BadParameter(`a report has at most ${LARGEST} elements, its proofs included, not ${elements}`);
+    }
     this.name = name;
     this.shares = shares;
     this.proofs = proofs;
@@ -56,7 +62,8 @@ export class Prio3 {
    *   one server got knows the measurement
    * @returns {{ nonce: Uint8Array, publicShare: Uint8Array, inputShares: Uint8Array[] }}
    */
-  shard(context, measurement, { nonce = randomBytes(NONCE_SIZE), rand = randomBytes(this.randSize) } = {}) {
+  shard(context, measurement, random) {
+    const { nonce = randomBytes(NONCE_SIZE), rand = randomBytes(this.randSize) } = random ?? {};
     requireBytes("context", context, 0, LONGEST_CONTEXT);
     requireBytes("nonce", nonce, NONCE_SIZE, NONCE_SIZE);
     requireBytes("rand", rand, this.randSize, this.randSize);

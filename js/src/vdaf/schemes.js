@@ -69,6 +69,9 @@ function read(field, parameters, needs, defaults) {
  */
 export function prio3(name, parameters = {}) {
   choice("the scheme", name, Object.keys(SCHEMES));
+  if (typeof parameters !== "object" || parameters === null) {
+    throw new BadParameter(`the parameters of ${name} must be an object`);
+  }
   const { id, field, needs, bits, severalProofs, circuit } = SCHEMES[name];
   const defaults = { shares: 2, ...(severalProofs && { proofs: FEWEST_PROOFS }) };
   const known = [...needs, ...Object.keys(defaults), ...(bits ? ["chunk"] : [])];

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import importlib
+import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.markup import escape
 
 from ..errors import BadParameter
+from ..study import Study
 from .report import private_values
-from .show import output, print_json, print_table
+from .show import errors, output, print_json, print_table
+
+if TYPE_CHECKING:
+    from ..client import Joined, Offer
 
 
 def join(
@@ -26,22 +32,43 @@ def join(
     y: Annotated[str | None, typer.Option("--y", help="The private y.")] = None,
     value: Annotated[str | None, typer.Option(help="The private value.")] = None,
     max_epsilon: Annotated[float | None, typer.Option(help="Refuse a study that loses more.")] = None,
+    max_delta: Annotated[
+        float, typer.Option(help="Refuse a study that breaks its promise with a larger chance.")
+    ] = 0.0,
     limit: Annotated[
-        float | None, typer.Option(help="This person's limit over all studies, kept in the ledger.")
+        float | None,
+        typer.Option(help="This person's epsilon over all studies, from now on; 5 until it is changed."),
+    ] = None,
+    limit_delta: Annotated[
+        float | None,
+        typer.Option(help="This person's delta over all studies, from now on; 0 until it is changed."),
+    ] = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Agree without being asked: for scripts.")] = False,
+    confirm: Annotated[
+        bool,
+        typer.Option("--confirm", help="Ask before each pair whether the partner's fingerprint is right."),
+    ] = False,
+    fingerprint: Annotated[
+        list[str] | None,
+        typer.Option(help="Begin only with a partner whose key has this fingerprint; may be given again."),
     ] = None,
     wait: Annotated[float, typer.Option(help="Seconds to wait for a partner.", min=0)] = 0.0,
     patience: Annotated[
         float, typer.Option(help="Seconds to try while the collector cannot be reached.", min=0)
     ] = 60.0,
     home: Annotated[
-        Path | None, typer.Option(help="This person's folder; by default ~/.dpairs.", envvar="DPAIRS_HOME")
+        Path | None,
+        typer.Option(
+            help="This person's folder; by default where the system keeps data.", envvar="DPAIRS_HOME"
+        ),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print what happened as JSON.")] = False,
 ) -> None:
     """Take part in a study: enrol, randomize on this device, send one report, or compute with a partner.
 
-    Run it again with the same folder to go on: after a crash, in the next round, or for a pair. A value that
-    is not given as an option is asked for without being shown.
+    What the study may lose is worked out here, from the study that the link names, and shown before anything
+    is answered. Run it again with the same folder to go on: after a crash, in the next round, or for a pair.
+    A value that is not given as an option is asked for without being shown.
     """
     try:
         importlib.import_module("dpairs.client")
@@ -49,57 +76,115 @@ def join(
         raise BadParameter(
             f"taking part needs {error.name}, which is not here: install the extra 'client' of dpairs"
         ) from None
-    from ..client import Device, Link, Transport
+    from ..client import Device, Link, Transport, get_offer
     from ..client import join as take_part
-    from ..client.reporter import API, read_study
-    from ..client.transport import part
 
     where = Link.parse(link)
-    line = Transport(where.base, patience=patience)
-    public = line.json("GET", f"{API}/{where.study}")
-    study = read_study(where.study, part(public, "study", dict))
-    title, promise = part(public, "title", str), part(public, "promise", str)
+    offered = get_offer(where, Transport(where.base, patience=patience))
+    if not yes:
+        agree(offered)
     given = {"score": score, "label": label, "x": x, "y": y, "value": value}
+    wanted = None if fingerprint is None else [_digits(each) for each in fingerprint]
     found = take_part(
-        where,
-        private_values(study, given),
+        offered,
+        private_values(offered.study, given),
         stratum=stratum,
         code=code,
         device=Device(home),
         limit=limit,
+        limit_delta=limit_delta,
         max_epsilon=max_epsilon,
-        transport=line,
+        max_delta=max_delta,
         wait=wait,
+        confirm=_confirmation(confirm, wanted),
     )
     if as_json:
-        print_json(
-            {
-                "state": found.state,
-                "message": found.message,
-                "index": found.index,
-                "stratum": found.stratum,
-                "report": None if found.report is None else found.report.to_json(),
-                "pairs": found.pairs,
-                "safety_numbers": found.safety,
-            }
-        )
-        return
-    rows = [("study", _shown(title)), ("participant", f"{found.index} of {found.stratum}")]
-    rows.append(("promise", _shown(promise)))
+        print_json(_described(found, offered.study))
+    else:
+        _print(found, offered)
+
+
+def agree(offered: Offer) -> None:
+    """Show what this device found out about the study, and go on only if the person says so."""
+    study, ask = offered.study, errors.print
+    ask(f"The collector calls this study: {_shown(offered.title)}", highlight=False)
+    for name, words in claim_rows(study):
+        ask(f"  {name}: {words}", highlight=False, soft_wrap=True)
+    if not sys.stdin.isatty():
+        raise BadParameter("nobody is here to agree to this: a script says --yes")
+    if not typer.confirm("Take part?", err=True):
+        raise BadParameter("nothing was answered, because this person did not agree")
+
+
+def claim_rows(study: Study) -> list[tuple[str, str]]:
+    """The promise as this program derives it from the study: nothing here is the collector's word."""
+    claim = study.privacy
+    rows = [
+        ("asks for", " and ".join(study.statistic.private_columns)),
+        ("loses at most", f"epsilon {claim.epsilon:.6g}, delta {claim.delta:.3g}"),
+        ("protects", claim.neighbours),
+        ("rests on", f"{claim.trust}; {claim.theorem}"),
+    ]
+    return rows + [("does not promise", words) for words in claim.not_promised]
+
+
+def _confirmation(confirm: bool, wanted: list[str] | None) -> Callable[[int, str, str], bool]:
+    """What is asked before a pair begins: both fingerprints are shown in any case."""
+
+    def ask(number: int, mine: str, partner: str) -> bool:
+        for whose, words in (("your fingerprint is", mine), ("your partner's must be", partner)):
+            errors.print(f"pair {number}: {whose} {words}", highlight=False, soft_wrap=True)
+        if wanted is not None:
+            return _digits(partner) in wanted
+        if not confirm:
+            return True
+        if not sys.stdin.isatty():
+            return False
+        return typer.confirm("Does your partner's device show this as its own?", err=True)
+
+    return ask
+
+
+def _digits(words: str) -> str:
+    return "".join(words.split())
+
+
+def _described(found: Joined, study: Study) -> dict[str, object]:
+    return {
+        "state": found.state,
+        "message": found.message,
+        "index": found.index,
+        "stratum": found.stratum,
+        "privacy": study.privacy.to_json(),
+        "report": None if found.report is None else found.report.to_json(),
+        "pairs": found.pairs,
+        "fingerprints": None
+        if found.fingerprints is None
+        else {
+            number: {"mine": mine, "partner": partner}
+            for number, (mine, partner) in found.fingerprints.items()
+        },
+    }
+
+
+def _print(found: Joined, offered: Offer) -> None:
+    rows = [("called", _shown(offered.title)), ("participant", f"{found.index} of {found.stratum}")]
+    rows += claim_rows(offered.study)[:2]
     if found.report is not None:
         rows.append(("what left this device", f"symbol {found.report.symbol}"))
     for number, state in (found.pairs or {}).items():
-        rows.append((f"pair {number}", state))
-        rows.append(("safety number", (found.safety or {}).get(number, "")))
-    rows.append(("state", f"{found.state}: {found.message}"))
+        rows.append((f"pair {number}", _shown(state)))
+        mine, partner = (found.fingerprints or {}).get(number, ("", ""))
+        rows += [("your fingerprint", mine), ("your partner's", partner)]
+    rows.append(("state", _shown(f"{found.state}: {found.message}")))
     print_table(("your part", "in this study"), rows)
     if found.pairs:
         output.print(
-            "Your partner sees the same safety number, unless somebody changed the keys on their way.",
+            "Your partner's device shows the same two the other way round, unless somebody sits between you.",
             style="dim",
         )
 
 
 def _shown(words: str) -> str:
     """A collector's words as they are: neither rich's markup nor a terminal's commands."""
-    return escape("".join(letter if letter.isprintable() else " " for letter in words))
+    return escape("".join(letter if letter.isprintable() else " " for letter in words[:300]))

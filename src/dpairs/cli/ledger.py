@@ -9,7 +9,7 @@ import typer
 
 from ..errors import BadFile
 from ..formats import files
-from ..privacy.ledger import Ledger, composed
+from ..privacy.ledger import Ledger
 from ..study import Study
 from .show import output, print_json, print_table
 
@@ -23,7 +23,10 @@ def create(
     file: File,
     limit: Annotated[float, typer.Option(help="The most that all studies together may lose.")],
     delta: Annotated[
-        float, typer.Option(help="Count by advanced composition at this delta, where that is less.")
+        float,
+        typer.Option(
+            help="The chance that may go wrong: half for studies' deltas, half for a privacy filter."
+        ),
     ] = 0.0,
 ) -> None:
     """Begin a ledger; a file that is there already is left alone."""
@@ -42,12 +45,14 @@ def show(file: File, as_json: AsJson = False) -> None:
     if as_json:
         print_json(_described(book))
         return
-    rows: list[tuple[str, Any]] = [(name[:16] + "...", loss) for name, loss in book.spent.items()]
+    rows: list[tuple[str, float, float]] = [
+        (name[:16] + "...", each.epsilon, each.delta) for name, each in book.spent.items()
+    ]
     if rows:
-        print_table(("study", "epsilon"), rows)
-    how = f"advanced composition at delta {book.delta:g}" if book.delta else "basic composition"
+        print_table(("answer to", "epsilon", "delta"), rows)
+    how = f"a privacy filter at delta {book.delta:g}" if book.delta else "their sum"
     output.print(
-        f"{len(rows)} studies, {book.total:.4g} of {book.limit:.4g} spent by {how}; a study of up to "
+        f"{len(rows)} answers, {book.total:.4g} of {book.limit:.4g} spent by {how}; a study of up to "
         f"{book.room:.4g} may still be answered",
         highlight=False,
     )
@@ -55,12 +60,17 @@ def show(file: File, as_json: AsJson = False) -> None:
 
 @app.command()
 def limit(
-    file: File, number: Annotated[float, typer.Argument(metavar="LIMIT", help="The new limit.")]
+    file: File,
+    number: Annotated[float, typer.Argument(metavar="LIMIT", help="The new limit.")],
+    delta: Annotated[float | None, typer.Option(help="The new delta; as before if none is given.")] = None,
 ) -> None:
-    """Change the limit; below what is spent, it refuses every further study."""
+    """Change the limit; below what is spent, it refuses every further study.
+
+    Whoever raises it allows all that was answered, and all that will be, to reveal so much more together.
+    """
     with files.locked(file, "the ledger"):
         old = Ledger.load(file)
-        book = Ledger(number, old.delta, old.spent)
+        book = Ledger(number, old.delta if delta is None else delta, old.spent)
         book.save(file)
     output.print(f"the limit is {book.limit:g} now; {book.total:.4g} is spent", highlight=False)
 
@@ -77,7 +87,9 @@ def _described(book: Ledger) -> dict[str, Any]:
         "limit": book.limit,
         "delta": book.delta,
         "total": book.total,
-        "total_basic": composed(list(book.spent.values()), 0.0),
+        "total_delta": book.total_delta,
         "room": book.room,
-        "studies": book.spent,
+        "studies": {
+            name: {"epsilon": each.epsilon, "delta": each.delta} for name, each in book.spent.items()
+        },
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ import typer
 from ..data.domains import Domain
 from ..data.tables import whole
 from ..errors import BadParameter
+from ..estimate import LIARS
 from ..formats.checks import integer
 from ..planning import Option, Plan
 from ..planning import plan as make_plan
@@ -118,7 +120,6 @@ def plan(
         else {
             each.protocol: shuffled_epsilon(each.study.epsilon, each.crowd, shuffled)
             for each in found.options
-            if each.protocol != "pairwise"
         }
     )
     if as_json:
@@ -156,6 +157,7 @@ def _print(found: Plan, central: dict[str, float], delta: float | None, checked:
         ("  from sampling", lambda each: f"{each.prediction.sampling:.2g}"),
         ("  second order", lambda each: f"{each.prediction.second_order:.2g}"),
         ("  from bins", lambda each: f"{each.prediction.quantization:.2g}"),
+        (f"{LIARS:.0%} of liars move it", _moved_by),
         ("bits sent", lambda each: str(each.bits)),
         ("rounds", lambda each: str(each.rounds)),
         ("trusts", lambda each: each.trust),
@@ -164,7 +166,7 @@ def _print(found: Plan, central: dict[str, float], delta: float | None, checked:
         facts.insert(4, ("  simulated", lambda each: f"{checked[each.protocol]:.3g}"))
     if central:
         facts.append(
-            ("shuffled", lambda each: f"{central[each.protocol]:.3g}" if each.protocol in central else "-")
+            ("shuffled", lambda each: f"{central[each.protocol]:.3g}" if each.crowd > 1 else "no gain")
         )
     rows = [(name, *[fact(each) for each in found.options]) for name, fact in facts]
     title = f"{found.statistic.name}, people like: {found.shape}"
@@ -178,7 +180,8 @@ def _print(found: Plan, central: dict[str, float], delta: float | None, checked:
     if central and delta is not None:
         output.print(
             f"shuffled: the epsilon towards an analyst who sees only shuffled reports, at delta {delta:g}, "
-            "if the shuffler is trusted; towards everybody else epsilon holds.",
+            "if the shuffler is trusted; towards everybody else epsilon holds. Reports hide only among those "
+            "with the same public coins: where these set a person apart there is no gain.",
             style="dim",
             highlight=False,
         )
@@ -193,6 +196,10 @@ def _print_trust(found: Plan) -> None:
     }[found.solved]
     kinds = [f"{trust}: {what(option)} ({option.protocol})" for trust, option in found.by_trust.items()]
     output.print("By whom people trust: " + "; ".join(kinds) + ".", highlight=False)
+
+
+def _moved_by(option: Option) -> str:
+    return f"{option.liars_change:.2g}" if math.isfinite(option.liars_change) else "no bound"
 
 
 def _checked(found: Plan, runs: int) -> dict[str, float]:

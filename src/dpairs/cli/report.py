@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from ..data.domains import Domain
-from ..errors import BadFile, BadValue
+from ..errors import BadFile, BadParameter, BadValue
 from ..formats.canonical import canonical
 from ..participant import Participant
 from ..privacy.ledger import Ledger
@@ -30,7 +30,13 @@ def report(
     x: Annotated[str | None, typer.Option("--x", help="The private x.")] = None,
     y: Annotated[str | None, typer.Option("--y", help="The private y.")] = None,
     value: Annotated[str | None, typer.Option(help="The private value.")] = None,
+    first: Annotated[
+        Path | None, typer.Option(help="Of a second round, the study file of the first that was agreed to.")
+    ] = None,
     max_epsilon: Annotated[float | None, typer.Option(help="Refuse studies that lose more.")] = None,
+    max_delta: Annotated[
+        float, typer.Option(help="Refuse studies that break their promise with a larger chance.")
+    ] = 0.0,
     ledger: Annotated[
         Path | None,
         typer.Option(help="This person's ledger: refuse what exceeds its limit, and write it down."),
@@ -46,8 +52,10 @@ def report(
     A value that is not given as an option is asked for without being shown, which also keeps it out of
     the shell's history.
     """
-    study = Study.load(study_file)
-    me = Participant(study, index, stratum, max_epsilon=max_epsilon)
+    study = Study.load(study_file, first=None if first is None else Study.load(first))
+    if study.protocol.round > 1 and study.first is None:
+        raise BadParameter("this is a second round: give the first one, that was agreed to, by --first FILE")
+    me = Participant(study, index, stratum, max_epsilon=max_epsilon, max_delta=max_delta)
     if ledger is not None:
         Ledger.load(ledger).check(study)
     values = private_values(study, {"score": score, "label": label, "x": x, "y": y, "value": value})

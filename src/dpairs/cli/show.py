@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -11,7 +12,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from ..estimate import Estimate
+from ..estimate import LIARS, Estimate
 
 output = Console()
 errors = Console(stderr=True)
@@ -48,6 +49,12 @@ def print_estimate(estimate: Estimate, level: float) -> None:
         ("people", ", ".join(f"{count:,} {stratum}" for stratum, count in estimate.strata.items())),
         ("privacy", str(estimate.privacy)),
     ]
+    if estimate.attack is not None:
+        found = estimate.manipulation(share=LIARS)
+        moved = f"at most {found.change:.2g}" if math.isfinite(found.change) else "no bound is known"
+        if math.isfinite(found.multiplier):
+            moved += f"; a lie counts {found.multiplier:.3g} times"
+        rows.append((f"{LIARS:.0%} of liars move it", moved))
     rows += [(name.replace("_", " "), number(value)) for name, value in estimate.details.items()]
     table = Table(title=estimate.statistic, title_justify="left", show_header=False)
     table.add_column(style="bold")

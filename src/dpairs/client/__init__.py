@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any
 from .analyst import Analyst
 from .device import Device
 from .link import Link
+from .offer import Offer, get_offer
 from .reporter import Joined, join
 from .transport import Transport
 
 if TYPE_CHECKING:
     from .gateway import Gateway
 
-__all__ = ["Analyst", "Device", "Gateway", "Joined", "Link", "Transport", "join"]
+__all__ = ["Analyst", "Device", "Gateway", "Joined", "Link", "Offer", "Transport", "get_offer", "join"]
 
 
 def __getattr__(name: str) -> Any:

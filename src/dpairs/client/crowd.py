@@ -9,9 +9,12 @@ from typing import Any
 
 from .device import Membership
 from .link import Link
-from .reporter import API, Joined, Offer, go_on, read_study
+from .offer import Offer, get_offer
+from .reporter import Joined, go_on
 from .transport import Transport
 
+PAIRING = "pairing"
+"""The collector's state in which pairs go on without another step of the analyst's."""
 PAUSE = 0.2
 """Seconds between looks at a study whose next step is awaited."""
 
@@ -34,20 +37,19 @@ def take_part(
     members = [Membership(None, where.study) for _ in people]
     found: dict[int, Joined] = {}
     waiting = list(range(len(people)))
-    step = ""
+    seen: Offer | None = None
     with ThreadPoolExecutor(threads) as pool:
         while waiting:
-            public = line.json("GET", f"{API}/{where.study}")
-            if step == public["step"] and not step.startswith("pair"):
+            offered = get_offer(where, line)
+            if seen == offered and offered.state != PAIRING:
                 time.sleep(PAUSE)
                 continue
-            step = public["step"]
-            offered = Offer(where, line, public["state"], read_study(where.study, public["study"]))
+            seen = offered
 
             def go(number: int, offered: Offer = offered) -> Joined:
                 # Made-up people keep no ledger.
                 return go_on(
-                    offered, members[number], people[number], strata[number], None, lambda study: None
+                    offered, members[number], people[number], strata[number], None, lambda study, answer: None
                 )
 
             for number, joined in zip(waiting, pool.map(go, waiting), strict=True):

@@ -13,10 +13,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from ..errors import BadFile, Conflict
+from platformdirs import user_data_path
+
+from ..errors import BadFile
 from ..formats import files
 from ..formats.canonical import canonical, parse
-from ..privacy.ledger import Ledger
+from ..privacy.ledger import LIMIT, Ledger
 from ..randomness import secret_bytes
 from ..study import Study
 
@@ -25,14 +27,14 @@ HOME = "DPAIRS_HOME"
 LEDGER = "ledger.json"
 """The person's ledger: `dpairs ledger show` reads it."""
 KINDS = {"request": str, "keys": dict, "index": int, "stratum": str, "secret": str, "counted": bool}
-KINDS |= {"report": dict, "coded": list, "pairs": dict}
+KINDS |= {"answer": str, "report": dict, "coded": list, "people": dict, "pairs": dict}
 """What a device may have written down about its part in a study."""
 
 
 def default_home() -> Path:
-    """Where a person's files are, unless said otherwise."""
+    """Where a person's files are, unless said otherwise: where the system keeps a program's data."""
     given = os.environ.get(HOME)
-    return Path(given) if given else Path.home() / ".dpairs"
+    return Path(given) if given else user_data_path("dpairs", appauthor=False)
 
 
 class Device:
@@ -51,48 +53,44 @@ class Device:
     @contextlib.contextmanager
     def study(self, study: str) -> Iterator[Membership]:
         """What the device knows of its part in a study, for one process at a time."""
-        with self._locked(f"{study[:32]}.lock", "another process takes part in this study for this person"):
-            yield Membership(self.home / f"{study}.json", study)
+        path = self.home / f"{study}.json"
+        busy = "another process takes part in this study for this person"
+        with files.locked(path, "the device's file", busy=busy):
+            yield Membership(path, study)
 
-    def check(self, study: Study, limit: float | None) -> None:
+    def forget(self, study: str) -> None:
+        """Delete all that the device knows of a study, its keys included; the ledger keeps what was spent.
+
+        Whoever takes part in the study again afterwards gives a second answer.
+        """
+        busy = "a process takes part in this study"
+        with files.locked(self.home / f"{study}.json", "the device's file", busy=busy):
+            for path in self.home.glob(f"{study}.*"):
+                if path.suffix != ".lock":
+                    path.unlink(missing_ok=True)
+            files.flush_folder(self.home)
+
+    def check(self, study: Study, limit: float | None = None, delta: float | None = None) -> None:
         """Refuse a study that exceeds the person's limit, before anybody is asked for anything."""
-        ledger = self._ledger(limit)
-        if ledger is not None and study.first_id not in ledger.spent:
-            ledger.check(study)
+        self._ledger(limit, delta).check(study)
 
-    def spend(self, study: Study, limit: float | None) -> None:
-        """Write a study into the person's ledger, once; refuse one that exceeds the person's limit."""
+    def spend(
+        self, study: Study, answer: str, limit: float | None = None, delta: float | None = None
+    ) -> None:
+        """Write an answer into the person's ledger, once; refuse one that exceeds the person's limit."""
         path = self.home / LEDGER
         with files.locked(path, "the ledger"):
-            ledger = self._ledger(limit)
-            if ledger is not None:
-                if study.first_id not in ledger.spent:
-                    ledger.spend(study)
-                ledger.save(path)
+            ledger = self._ledger(limit, delta)
+            ledger.spend(study, answer)
+            ledger.save(path)
 
-    def _ledger(self, limit: float | None) -> Ledger | None:
+    def _ledger(self, limit: float | None, delta: float | None) -> Ledger:
+        """The person's ledger, with another limit if one is given; begun with the default one."""
         path = self.home / LEDGER
-        if not path.exists():
-            return None if limit is None else Ledger(limit)
-        ledger = Ledger.load(path)
-        return ledger if limit is None else Ledger(limit, ledger.delta, ledger.spent)
-
-    @contextlib.contextmanager
-    def _locked(self, name: str, busy: str) -> Iterator[None]:
-        try:
-            file = (self.home / name).open("ab")
-        except OSError as error:
-            raise BadFile(f"the folder {self.home} cannot be used: {error.strerror or error}") from None
-        with file:
-            try:
-                import fcntl
-
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except ImportError:  # elsewhere a person has to start one process at a time
-                pass
-            except BlockingIOError:
-                raise Conflict(f"{busy}; wait until it is done") from None
-            yield
+        ledger = Ledger.load(path) if path.exists() else Ledger(LIMIT)
+        return Ledger(
+            ledger.limit if limit is None else limit, ledger.delta if delta is None else delta, ledger.spent
+        )
 
 
 class Membership:
@@ -112,13 +110,26 @@ class Membership:
     def __repr__(self) -> str:
         return f"Membership({self.data['study'][:16]!r})"
 
+    def _random(self, name: str) -> str:
+        if name not in self.data:
+            self.data[name] = secret_bytes(16).hex()
+            self.save()
+        return str(self.data[name])
+
     @property
     def request(self) -> str:
         """The random name of this device's enrolment; made once, and written down before it is used."""
-        if "request" not in self.data:
-            self.data["request"] = secret_bytes(16).hex()
-            self.save()
-        return str(self.data["request"])
+        return self._random("request")
+
+    @property
+    def answer(self) -> str:
+        """The random name of this device's answer, for the ledger; made once."""
+        return self._random("answer")
+
+    @property
+    def began(self) -> bool:
+        """Whether anything was made of the person's value: a report, or what goes into a circuit."""
+        return "report" in self.data or "pairs" in self.data
 
     def key(self, name: str) -> bytes:
         """A secret key of that name; made once."""
@@ -128,12 +139,12 @@ class Membership:
             self.save()
         return bytes.fromhex(keys[name])
 
+    def erase(self, *names: str) -> None:
+        """Forget keys of these names, without saving."""
+        for name in names:
+            self.data.get("keys", {}).pop(name, None)
+
     def save(self) -> None:
         """Write everything down, for the owner only."""
-        if self._path is None:
-            return
-        previous = os.umask(0o077)
-        try:
-            files.write(self._path, canonical(self.data).encode() + b"\n", "the device's file")
-        finally:
-            os.umask(previous)
+        if self._path is not None:
+            files.write(self._path, canonical(self.data).encode() + b"\n", "the device's file", private=True)

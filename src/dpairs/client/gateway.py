@@ -1,15 +1,15 @@
 """A gateway reports for many people whose data it holds anyway: a hospital, an app's own server.
 
-The people's noise follows from a key that is written down first, so a gateway that was stopped sends the very
-same reports again, which are counted once.
+Its table has a column of ids that stay. An answer is made once for each of them and written down before it
+leaves (see `roster`), so a gateway that was stopped, or whose table has grown, sends the very same reports
+again, which are counted once.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from typing import Any
 
@@ -17,16 +17,15 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ..data.tables import tables
+from ..data.tables import Table, tables
 from ..engines.files import STUDY, ReportWriter
-from ..errors import BadParameter, BadValue
-from ..randomness import SecretStream
-from ..simulate import randomize_asked
+from ..errors import BadValue
 from ..study import Study
 from .device import Device
 from .link import Link
-from .reporter import API, read_study
-from .transport import Transport, part
+from .offer import API, get_offer
+from .roster import Roster
+from .transport import Transport
 
 ARROW = "application/vnd.apache.arrow.stream"
 BATCH = 2**18
@@ -34,7 +33,11 @@ BATCH = 2**18
 
 
 class Gateway:
-    """The part of many people in one study: ``people`` is what the analyst's gateway request returned."""
+    """The part of many people in one study.
+
+    ``people`` is what the analyst's gateway request returned; ``ids`` is the column of the table that names
+    each person, the same way every time.
+    """
 
     def __init__(
         self,
@@ -43,7 +46,9 @@ class Gateway:
         *,
         device: Device | None = None,
         transport: Transport | None = None,
+        ids: str = "id",
     ) -> None:
+        self._ids = ids
         self._where = Link.parse(link) if isinstance(link, str) else link
         self._people = people
         self._device = device or Device()
@@ -55,7 +60,8 @@ class Gateway:
     def report(self, data: Any) -> dict[str, int]:
         """Randomize everybody who is asked in the current round, and send; what came of the reports.
 
-        ``data`` is a table of all the gateway's people, in the same order every time.
+        ``data`` is a table of the gateway's people, in any order; there may be more of them every time.
+        Somebody whose values changed after the answer was made is refused by name, and then nothing is sent.
         """
         outcome = {"counted": 0, "again": 0, "different": 0}
         with closing(self._randomized(data)) as parts:
@@ -81,22 +87,44 @@ class Gateway:
                 written[stratum] = len(indices)
         return written
 
+    def forget(self) -> None:
+        """Delete all that is kept of this study: answers, digests, and the key that they are made with."""
+        self._device.forget(self._where.study)
+
     def _randomized(
         self, data: Any
     ) -> Generator[tuple[Study, str, NDArray[np.int64], NDArray[Any]], None, None]:
         """The study as it stands, and of each stratum the indices and symbols of those who are asked."""
         with self._device.study(self._where.study) as me:
-            public = self._line.json("GET", f"{API}/{self._where.study}")
-            study = read_study(self._where.study, part(public, "study", dict))
-            (table,) = tables(data, study.statistic.columns)
-            for stratum, columns in study.statistic.split(table):
-                given = self._people.get(stratum)
-                people, room = len(columns[0]), 0 if given is None else given["count"]
-                if given is None or people > room:
-                    raise BadParameter(f"this gateway has {room} indices of {stratum!r}, not {people}")
-                key = hashlib.sha256(me.key(f"gateway {study.id}") + stratum.encode()).digest()
-                found = randomized(study, stratum, given["first"], columns, SecretStream(key))
-                yield study, stratum, *found
+            study = get_offer(self._where, self._line).study
+            if study.strata != study.statistic.strata:
+                raise BadValue("people compute in pairs themselves: no gateway can do it for them")
+            (table,) = tables(data, (*study.statistic.columns, self._ids))
+            names = _names(table.pop(self._ids), self._ids)
+            for column, domain in zip(study.statistic.domain_columns, study.domains, strict=True):
+                domain.check(table[column], column)
+            places = _places(study, table)
+            room = {stratum: (each["first"], each["count"]) for stratum, each in self._people.items()}
+            path = self._device.home / f"{self._where.study}.roster"
+            with Roster.open(path, me.key("gateway")) as roster:
+                everybody = [(place, stratum) for stratum, those in places.items() for place in those]
+                bound = roster.bind(
+                    [names[place] for place, _ in everybody], [stratum for _, stratum in everybody], room
+                )
+                index = {place: number for (place, _), number in zip(everybody, bound, strict=True)}
+                for stratum, columns in study.statistic.split(table):
+                    those = places[stratum]
+                    symbols = roster.answers(
+                        study,
+                        stratum,
+                        [names[place] for place in those],
+                        [index[place] for place in those],
+                        [column.tolist() for column in columns],
+                    )
+                    order = sorted(symbols)
+                    kind = np.int64 if study.protocol.symbols <= 2**63 else np.uint64
+                    made = np.array([symbols[number] for number in order], dtype=kind)
+                    yield study, stratum, np.array(order, dtype=np.int64), made
 
     def send(
         self, study: Study, stratum: str, indices: NDArray[Any], symbols: NDArray[Any]
@@ -109,15 +137,27 @@ class Gateway:
         return result
 
 
-def randomized(
-    study: Study, stratum: str, first: int, columns: Any, bits: SecretStream
-) -> tuple[NDArray[np.int64], NDArray[Any]]:
-    """The indices and symbols of consecutive people, of those who are asked in this round."""
-    if study.strata != study.statistic.strata:
-        raise BadValue("people compute in pairs themselves: no gateway can do it for them")
-    values = tuple(map(np.asarray, columns))
-    asked, symbols = randomize_asked(study, study.strata.index(stratum), first, values, bits)
-    return first + (np.arange(len(values[0])) if asked is None else np.flatnonzero(asked)), symbols
+def _names(column: NDArray[Any], ids: str) -> list[str]:
+    """Everybody's id as a text, one for each person."""
+    names: list[str] = []
+    for value in column.tolist():
+        if isinstance(value, bool) or not isinstance(value, (str, int)) or value == "":
+            raise BadValue(f"column {ids!r} must name everybody by a text or a whole number, not {value!r}")
+        names.append(str(value))
+    if len(set(names)) < len(names):
+        twice = next(name for place, name in enumerate(names) if name in names[:place])
+        raise BadValue(f"column {ids!r} names {twice!r} twice")
+    return names
+
+
+def _places(study: Study, table: Table) -> dict[str, Sequence[int]]:
+    """The rows of each stratum."""
+    rows = np.arange(len(next(iter(table.values()))))
+    if len(study.strata) == 1:
+        return {study.strata[0]: rows.tolist()}
+    # Classes are split by a public column; what stands in the others does not matter.
+    marked = {**table, **dict.fromkeys(study.statistic.private_columns, rows)}
+    return {stratum: columns[0].tolist() for stratum, columns in study.statistic.split(marked)}
 
 
 def batch(study: Study, indices: NDArray[Any], symbols: NDArray[Any]) -> bytes:

@@ -6,16 +6,20 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ..errors import BadFile, BadParameter, DpairsError, LimitExceeded, Unavailable
-from ..formats.canonical import canonical
-from ..participant import Participant
-from ..report import Report
+from ..errors import BadFile, BadParameter, Unavailable
+from ..formats.checks import integer
+from ..participant import Participant, check_limits
+from ..report import MAX_INDEX, Report
 from ..study import Study
 from .device import Device, Membership
 from .link import Link
+from .offer import API, Offer, get_offer
 from .transport import Transport, part
 
-API = "/api/v1/studies"
+Book = Callable[[Study, str], None]
+"""Writes an answer of that name into the person's ledger, or refuses."""
+Confirm = Callable[[int, str, str], bool]
+"""Whether the person lets a pair begin: its number, the fingerprint of one's own key, and the partner's."""
 
 
 @dataclass(frozen=True)
@@ -30,52 +34,45 @@ class Joined:
     report: Report | None = None
     pairs: Mapping[int, str] | None = None
     """Each pair's number and how it stands."""
-    safety: Mapping[int, str] | None = None
-    """Each pair's safety number: it is the same on the partner's device, unless somebody sits between."""
+    fingerprints: Mapping[int, tuple[str, str]] | None = None
+    """Of each pair the fingerprints of this device's key and of the partner's, as this device knows them."""
 
 
 def join(
-    link: str | Link,
+    link: str | Link | Offer,
     values: Mapping[str, Any],
     *,
     stratum: str | None = None,
     code: str | None = None,
     device: Device | None = None,
     limit: float | None = None,
+    limit_delta: float | None = None,
     max_epsilon: float | None = None,
+    max_delta: float = 0.0,
     transport: Transport | None = None,
     wait: float = 0.0,
+    confirm: Confirm | None = None,
 ) -> Joined:
     """Take part in a collector's study with these values, which stay here.
 
-    ``limit`` is the person's limit over all studies, kept in the device's ledger; ``max_epsilon`` refuses
-    this study if it loses more. ``wait`` is how many seconds to wait for partners in a study of pairs. Call
-    it again, with the same device, to go on after a crash, in the next round, or when the partner answered.
+    Every answer is written into the device's ledger and must stay within the person's limit over all studies:
+    epsilon 5 and delta 0 until ``limit`` and ``limit_delta`` say otherwise, which the ledger remembers.
+    ``max_epsilon`` and ``max_delta`` refuse this study if it loses more. ``wait`` is how many seconds to wait
+    for partners in a study of pairs; ``confirm`` is asked before a pair begins, and a pair that is not
+    confirmed waits. Call it again, with the same device, to go on after a crash, in the next round, or when
+    the partner answered.
     """
-    where = Link.parse(link) if isinstance(link, str) else link
-    line = transport or Transport(where.base)
-    public = line.json("GET", f"{API}/{where.study}")
-    study = read_study(where.study, part(public, "study", dict))
-    offered = Offer(where, line, part(public, "state", str), study)
-    loss = offered.study.epsilon
-    if max_epsilon is not None and loss > max_epsilon:
-        raise LimitExceeded(
-            f"this study loses epsilon {loss:g}, above this person's limit of {max_epsilon:g}"
-        )
+    offered = link if isinstance(link, Offer) else get_offer(link, transport)
+    check_limits(offered.study, max_epsilon, max_delta)
     kept = device or Device()
-    kept.check(study, limit)
-    with kept.study(where.study) as me:
-        return go_on(offered, me, values, stratum, code, lambda study: kept.spend(study, limit), wait)
 
+    def book(study: Study, answer: str) -> None:
+        kept.spend(study, answer, limit, limit_delta)
 
-@dataclass(frozen=True)
-class Offer:
-    """What a collector offers: a study as it stands now."""
-
-    where: Link
-    line: Transport
-    state: str
-    study: Study
+    with kept.study(offered.where.study) as me:
+        if not me.began:
+            kept.check(offered.study, limit, limit_delta)
+        return go_on(offered, me, values, stratum, code, book, wait, confirm)
 
 
 def go_on(
@@ -84,32 +81,18 @@ def go_on(
     values: Mapping[str, Any],
     stratum: str | None,
     code: str | None,
-    spend: Callable[[Study], None],
+    book: Book,
     wait: float = 0.0,
+    confirm: Confirm | None = None,
 ) -> Joined:
     """Take all steps that can be taken now."""
     _check(offered.study, values)
-    _enrol(offered.line, offered.where, me, offered.study, stratum, code or offered.where.code)
+    _enrol(offered, me, stratum, code or offered.where.code)
     if offered.study.protocol.in_pairs is not None:
         from .peer import take_part
 
-        return take_part(offered.line, offered.where, me, offered.study, values, spend, wait)
-    return _report(offered, me, values, spend)
-
-
-def read_study(wanted: str, content: Any) -> Study:
-    """The study that a collector offers; refused unless it belongs to the one that was asked for."""
-    try:
-        study = Study.from_json(canonical(content))
-    except DpairsError:
-        raise
-    except (ValueError, RecursionError):  # NaN, half a letter, or too deep
-        raise BadFile("what the collector offers is not a study's JSON") from None
-    if study.first_id != wanted:
-        raise BadFile(
-            f"the collector offers study {study.first_id[:16]}..., not {wanted[:16]}..., which was asked for"
-        )
-    return study
+        return take_part(offered, me, values, book, wait, confirm)
+    return _report(offered, me, values, book)
 
 
 def _check(study: Study, values: Mapping[str, Any]) -> None:
@@ -123,9 +106,8 @@ def _check(study: Study, values: Mapping[str, Any]) -> None:
             domain.check([values[name]], name)
 
 
-def _enrol(
-    line: Transport, where: Link, me: Membership, study: Study, stratum: str | None, code: str | None
-) -> None:
+def _enrol(offered: Offer, me: Membership, stratum: str | None, code: str | None) -> None:
+    study = offered.study
     if "secret" in me.data:
         if stratum is not None and stratum != me.data["stratum"]:
             raise BadParameter(f"this device is enrolled as {me.data['stratum']!r}, not as {stratum!r}")
@@ -139,20 +121,21 @@ def _enrol(
         from .sealing import public_key
 
         wish["key"] = public_key(me.key("x25519")).hex()
-    given = line.json("POST", f"{API}/{where.study}/people", wish)
+    given = offered.line.json("POST", f"{API}/{offered.where.study}/people", wish)
     secret = part(given, "secret", str)
     if not (secret.isascii() and secret.isprintable() and 0 < len(secret) < 1000):
         raise Unavailable("what should be a collector gives a secret that cannot be sent")
-    enrolled = {"index": part(given, "index", int), "stratum": part(given, "stratum", str), "secret": secret}
+    index = integer("a collector's index", part(given, "index", int), 0, MAX_INDEX)
+    enrolled = {"index": index, "stratum": part(given, "stratum", str), "secret": secret}
     if enrolled["stratum"] not in study.statistic.strata:
         raise Unavailable("what should be a collector enrols in a class that the study does not have")
+    if stratum is not None and enrolled["stratum"] != stratum:
+        raise Unavailable("what should be a collector enrols in another class than the one that was said")
     me.data |= enrolled
     me.save()
 
 
-def _report(
-    offered: Offer, me: Membership, values: Mapping[str, Any], spend: Callable[[Study], None]
-) -> Joined:
+def _report(offered: Offer, me: Membership, values: Mapping[str, Any], book: Book) -> Joined:
     study = offered.study
     index, stratum = me.data["index"], me.data["stratum"]
     sent = me.data.get("report")
@@ -164,26 +147,19 @@ def _report(
             if not later:
                 return Joined("closed", index, stratum, "this person's round is over, and no report was sent")
             return Joined("waiting", index, stratum, "this person is asked in the next round: come back then")
-        answer = Participant(study, index, stratum).report(**values)
+        answer = Participant(study, index, stratum, max_delta=study.delta).report(**values)
         # Written down before it leaves: from now on only this very report is ever sent.
-        me.data["report"] = sent = {
-            "study": study.id,
-            "round": study.protocol.round,
-            "wire": bytes(answer).hex(),
-        }
+        me.data["report"] = sent = {"study": study.id, "wire": bytes(answer).hex()}
         me.save()
-    asked = study if sent["study"] == study.id else _round(offered, sent["round"])
+    # By its whole id: a report names its study by 64 bits only.
+    asked = next((each for each in (study, offered.first) if each.id == sent["study"]), None)
+    if asked is None:
+        raise BadFile("the collector no longer offers the round that this device has answered")
     report = Report.from_bytes(bytes.fromhex(sent["wire"]), asked)
     if not me.data.get("counted"):
-        spend(asked)
+        book(asked, me.answer)
         path = f"{API}/{offered.where.study}/reports"
         offered.line.bytes("POST", path, bytes(report), me.data["secret"])
         me.data["counted"] = True
         me.save()
     return Joined("counted", index, stratum, "the report is counted", report)
-
-
-def _round(offered: Offer, number: int) -> Study:
-    """The study of an earlier round, in which this person acted."""
-    path = f"{API}/{offered.where.study}/rounds/{number}"
-    return read_study(offered.where.study, offered.line.json("GET", path))

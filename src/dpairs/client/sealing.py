@@ -4,8 +4,10 @@ X25519 between the two devices' keys, a key for each message by HKDF, ChaCha20-P
 from the key and the text, so the same message is sealed into the same bytes, which may be sent again, and
 two different ones never share a nonce.
 
-The collector hands out the partners' public keys. One that deals false ones could sit between the two: the
-safety number of a pair is the same on both devices unless somebody does.
+The collector hands out the partners' public keys. One that deals false ones could sit between the two, unless
+they compare fingerprints before they begin: each reads out that of the own key, the other sees that of the
+key which was dealt. A fingerprint is of one key alone, so a key that passes for another takes 2^132 attempts;
+one number made of both keys would let somebody between choose two keys until they collide, in 2^66 or fewer.
 """
 
 from __future__ import annotations
@@ -22,11 +24,20 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from ..errors import BadMessage, WrongPartner
 
 NONCE = 12
+DIGITS = 40
+"""Of a fingerprint: 10^40 is more than 2^132."""
 
 
 def public_key(secret: bytes) -> bytes:
     """The public key of a secret one."""
     return X25519PrivateKey.from_private_bytes(secret).public_key().public_bytes_raw()
+
+
+def fingerprint(key: bytes) -> str:
+    """Forty digits of the hash of a public key, to be compared by people."""
+    number = int.from_bytes(hashlib.sha256(b"dpairs fingerprint 1/" + key).digest(), "big") % 10**DIGITS
+    digits = f"{number:0{DIGITS}d}"
+    return " ".join(digits[place : place + 5] for place in range(0, DIGITS, 5))
 
 
 class Seal:
@@ -64,11 +75,3 @@ class Seal:
     def _key(self, kind: str, sender: bytes, receiver: bytes) -> bytes:
         about = self._about + kind.encode() + b"/" + sender + receiver
         return HKDF(SHA256(), 32, None, about).derive(self._shared)
-
-    @property
-    def safety_number(self) -> str:
-        """Thirty digits that are the same on both devices."""
-        both = b"".join(sorted((self._mine, self._partner)))
-        number = int.from_bytes(hashlib.sha256(b"dpairs safety/" + self._about + both).digest()[:13], "big")
-        digits = f"{number % 10**30:030d}"
-        return " ".join(digits[place : place + 5] for place in range(0, 30, 5))

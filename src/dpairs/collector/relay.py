@@ -3,6 +3,10 @@
 Offer, choice and circuit are sealed by one partner for the other (see `dpairs.client.sealing`); here they are
 bytes of a certain length. The table and the labels are for the collector: when both are there the pair is
 decoded, its symbol counted, and all its messages deleted, in one transaction.
+
+A pair whose output cannot be decoded is dropped, and neither partner is told: both hear "done", as if it had
+been counted. A garbler can make a pair fail for certain values of the evaluator (selective failure), and any
+other answer would tell it whether the value is one of them.
 """
 
 from __future__ import annotations
@@ -29,7 +33,7 @@ KINDS = {kind.name.lower(): kind for kind in Kind}
 SENDER = {Kind.OFFER: "garbler", Kind.CHOICE: "evaluator", Kind.CIRCUIT: "garbler"}
 SENDER |= {Kind.TABLE: "garbler", Kind.LABELS: "evaluator"}
 TO_PARTNER = (Kind.OFFER, Kind.CHOICE, Kind.CIRCUIT)
-WAITING, DONE = "waiting", "done"
+WAITING, DONE, REFUSED = "waiting", "done", "refused"
 
 
 @dataclass(frozen=True)
@@ -82,7 +86,7 @@ def _deliver(connection: Connection, message: Message) -> Any:
             f"{size_limit(live, message.kind)} bytes here, not {len(message.body)}"
         )
     state = state_of(connection, live, number)
-    if state == DONE:
+    if told(state) == DONE:
         return DONE
     if state != WAITING or live.state != PAIRING:
         raise Closed(f"pair {number} takes no more messages: {state if state != WAITING else 'it is closed'}")
@@ -103,8 +107,8 @@ def _deliver(connection: Connection, message: Message) -> Any:
     try:
         symbol = _decode(live, number, there[Kind.TABLE], there[Kind.LABELS])
     except DpairsError:
-        connection.execute(insert(schema.failures), {"study": live.id, "pair": number, "reason": "refused"})
-        return "refused"
+        connection.execute(insert(schema.failures), {"study": live.id, "pair": number, "reason": REFUSED})
+        return DONE
     report = {"round": live.now.serial, "stratum": 0, "index": number, "symbol": symbol}
     connection.execute(insert(schema.reports), report)
     one = np.array([number]), np.array([symbol])
@@ -129,6 +133,11 @@ def state_of(connection: Connection, live: LiveStudy, number: int) -> str:
         return DONE
     failed = select(failures.reason).where(failures.study == live.id, failures.pair == number)
     return connection.execute(failed).scalar() or WAITING
+
+
+def told(state: str) -> str:
+    """What a partner hears of a pair's state: a refused pair looks like one that was counted."""
+    return DONE if state == REFUSED else state
 
 
 def fetch(connection: Connection, live: LiveStudy, number: int, kind: Kind) -> bytes | None:

@@ -31,6 +31,14 @@ def positive(name: str, value: Any) -> float:
     return number
 
 
+def below_one(name: str, value: Any) -> float:
+    """Return ``value`` as a float from 0 up to, and without, 1: a probability that is not certainty."""
+    number = real(name, value)
+    if not 0 <= number < 1:
+        raise BadParameter(f"{name} must be at least 0 and below 1, not {value!r}")
+    return number
+
+
 def integer(name: str, value: Any, low: int, high: int) -> int:
     """Return ``value`` as an int in ``low..high`` (both allowed)."""
     try:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from ..errors import BadFile
+from ..errors import BadFile, Conflict
 
 MAX_BYTES = 512 * 2**20
 
@@ -27,18 +27,24 @@ def read(path: str | os.PathLike[str], what: str) -> bytes:
         raise BadFile(f"{what} {str(place)!r} cannot be read: {error}") from None
 
 
-def write(path: str | os.PathLike[str], content: bytes, what: str) -> None:
-    """Write a file so that a reader sees the old content or the new one, never a part."""
+def write(path: str | os.PathLike[str], content: bytes, what: str, *, private: bool = False) -> None:
+    """Write a file so that a reader sees the old content or the new one, never a part.
+
+    The folder is flushed too: without that, a power cut may undo the rename, and whoever reads the file then
+    believes that nothing was written. A ``private`` file is its owner's only, from its first byte.
+    """
     place = Path(path)
     if len(content) > MAX_BYTES:
         raise BadFile(f"{what} {place} would be {len(content)} bytes long; at most {MAX_BYTES} are read back")
     temporary = place.parent / f".dpairs-{os.getpid()}-{id(content):x}.part"
     try:
-        with temporary.open("wb") as file:
+        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_BINARY", 0)
+        with os.fdopen(os.open(temporary, flags, 0o600 if private else 0o666), "wb") as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
         temporary.replace(place)
+        flush_folder(place.parent)
     except OSError as error:
         raise BadFile(f"{what} {place} cannot be written: {error.strerror or error}") from None
     except ValueError as error:
@@ -48,26 +54,35 @@ def write(path: str | os.PathLike[str], content: bytes, what: str) -> None:
             temporary.unlink()
 
 
-@contextmanager
-def locked(path: str | os.PathLike[str], what: str) -> Iterator[None]:
-    """Alone with a file, among processes that lock it too; a process that ends, however, lets go.
-
-    The lock is on a file beside it, because the file itself is replaced when it is written.
-    """
-    place = Path(f"{os.fspath(path)}.lock")
+def flush_folder(folder: Path) -> None:
+    """Make renames and deletions in a folder survive a power cut."""
+    if sys.platform == "win32":  # a folder cannot be opened there; NTFS keeps a journal of names
+        return
+    handle = os.open(folder, os.O_RDONLY)
     try:
-        handle = os.open(place, os.O_RDWR | os.O_CREAT, 0o600)
-    except (OSError, ValueError) as error:
-        raise BadFile(f"{what} {path} cannot be locked: {getattr(error, 'strerror', error)}") from None
-    try:
-        if sys.platform == "win32":
-            import msvcrt
-
-            msvcrt.locking(handle, msvcrt.LK_LOCK, 1)
-        else:
-            import fcntl
-
-            fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
+        os.fsync(handle)
     finally:
         os.close(handle)
+
+
+@contextmanager
+def locked(path: str | os.PathLike[str], what: str, *, busy: str | None = None) -> Iterator[None]:
+    """Alone with a file, among processes and threads that lock it too; a process that ends lets go.
+
+    Waits for its turn; with ``busy``, that sentence is raised as a `Conflict` instead. The lock is on a file
+    beside it, because the file itself is replaced when it is written.
+    """
+    from filelock import FileLock, Timeout
+
+    lock = FileLock(f"{os.fspath(path)}.lock", timeout=-1 if busy is None else 0, mode=0o600)
+    try:
+        lock.acquire()
+    except Timeout:
+        raise Conflict(f"{busy}; wait until it is done") from None
+    except (OSError, ValueError, NotImplementedError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise BadFile(f"{what} {path} cannot be locked: {reason}") from None
+    try:
+        yield
+    finally:
+        lock.release()

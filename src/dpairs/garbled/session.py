@@ -12,8 +12,11 @@ output: it holds labels, and only the garbler's table says what they mean, which
 collector cannot see more than the output. A label that the garbled circuit did not give is refused, and so
 is a table other than the one that the garbler committed to towards the evaluator.
 
-Semi-honest: each side is protected from the other's curiosity, not from its deviation. The messages between
-the two should travel encrypted (TLS); whoever reads them all still learns neither value nor noise.
+Each side is protected from the other's curiosity. Of deviations, an evaluator's two sets of choices are
+caught (see `consistency`) and a forged output is refused; a garbler who garbles another circuit is not
+caught. A side that refuses a message says nothing to anybody, as if its device were lost, and a session is
+never resumed after a failed proof. The messages between the two should travel encrypted (TLS); whoever reads
+them all still learns neither value nor noise.
 """
 
 from __future__ import annotations
@@ -28,7 +31,7 @@ from numpy.typing import NDArray
 from ..errors import BadMessage, ForgedOutput, OutOfOrder, Replayed
 from ..randomness import Randomness, SystemRandomness
 from .blocks import BLOCK, Labels, expand, to_bytes
-from .extension import Receiver, receiver, sender, sizes
+from .extension import Receiver, proof_size, receiver, sender, sizes
 from .function import PairFunction
 from .single import evaluate_one, garble_one
 from .wire import HEAD, Kind, Pair, derive, follow, frame, unframe
@@ -75,7 +78,7 @@ class _Party:
 
     def _send(self, kind: Kind, payload: bytes) -> bytes:
         wire = frame(kind, self.pair, self._link, payload)
-        self._link = follow(self._link, payload)
+        self._link = follow(self._link, self._chained(kind, payload))
         self._done.add(kind)
         self._sent.append(wire)
         return wire
@@ -91,9 +94,14 @@ class _Party:
 
     def _accept(self, kind: Kind, wire: bytes, payload: bytes) -> None:
         """Only now is the message part of the exchange: a bad one leaves everything as it was."""
-        self._link = follow(self._link, payload)
+        self._link = follow(self._link, self._chained(kind, payload))
         self._done.add(kind)
         self._received.append(wire)
+
+    def _chained(self, kind: Kind, payload: bytes) -> bytes:
+        """What the link depends on: all but a proof, which is checked and then done with."""
+        proof = proof_size(self.function.circuit.evaluator) if kind == Kind.CHOICE else 0
+        return payload[: len(payload) - proof]
 
     def _once(self, kind: Kind, after: Kind | None) -> None:
         if kind in self._done:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from ..data.domains import Domain
 from ..errors import BadParameter, NotEstimable
+from ..estimate import LIARS
 from ..mechanisms import OPTIMIZED
 from ..mechanisms.optimize import optimize
 from ..protocols import PROTOCOLS, FirstRound, Histogram, Setting, Trust
@@ -59,8 +62,15 @@ class Option:
 
     @property
     def crowd(self) -> int:
-        """Among how many a report would hide in a shuffler: those of its stratum and of its round."""
-        return max(self.study.protocol.crowd(min(self.sizes.values())), 2)
+        """Among how many a report would hide in a shuffler, whoever's it is and whatever the seed."""
+        return min(map(self.study.protocol.crowd, self.sizes.values()))
+
+    @cached_property
+    def liars_change(self) -> float:
+        """About how far 1% of dishonest people could move the answer; infinite where no bound is known."""
+        return self.study.protocol.predict_manipulation(
+            self.shape, self.sizes, math.floor(LIARS * sum(self.sizes.values()) + 1e-9)
+        )
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -72,6 +82,7 @@ class Option:
             "bits": self.bits,
             "rounds": self.rounds,
             "trust": self.trust,
+            "liars_change": self.liars_change if math.isfinite(self.liars_change) else None,
         }
 
 

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from fractions import Fraction
 
 from ..errors import BadParameter
 from ..formats.checks import integer, positive, real
 
+ROUNDING = 1e-12
+"""More than a few operations on doubles can be off, relatively."""
+Loss = tuple[float, float]
+"""The epsilon and the delta of one answer."""
 EXACT = 1_000_000
 """Most answers whose exact delta is summed up."""
 
@@ -103,3 +108,39 @@ def optimal_share(epsilon: float, delta: float, times: int) -> float:
         middle = (low + high) / 2
         low, high = (middle, high) if delta_of(middle, times, whole) <= allowed else (low, middle)
     return low
+
+
+def filtered_epsilon(losses: Sequence[Loss], slack: float) -> Fraction:
+    """The least epsilon at which a privacy filter lets all these answers out.
+
+    The losses may be chosen one after another by somebody who has seen all earlier answers: that is what a
+    filter is for, and what composition theorems for losses that are fixed beforehand do not cover.
+
+    Without slack it is their sum: Rogers, Roth, Ullman and Vadhan, "Privacy odometers and filters: pay-as-
+    you-go composition" (NeurIPS 2016, arXiv 1605.08294), which introduces filters. With slack = delta' > 0,
+    also sqrt(2 ln(1/delta') sum e_i^2) + sum e_i^2 / 2 where that is less: Whitehouse, Ramdas, Rogers and Wu,
+    "Fully adaptive composition in differential privacy" (ICML 2023, arXiv 2203.05481), Theorem 1. Its
+    conditions: delta' is fixed before the first answer; each answer is (e_i, d_i)-private given the earlier
+    ones, with losses known before it is made; and an answer is made only if the bound with it stays within
+    the limit, and the sum of all d_i within a delta'' that is fixed too. All together are then (limit, delta'
+    + delta'')-private. Exchanges that interleave, as those of pairs do, change nothing: Haney et al.,
+    "Concurrent composition for interactive differential privacy with adaptive privacy-loss parameters" (CCS
+    2023).
+
+    The less of the two is a filter as well. While the sum is within the limit, no outcome loses more than the
+    limit; while the other bound is, Ville's inequality, behind that theorem, holds at all times at once.
+
+    >>> float(filtered_epsilon([(1.0, 0.0), (0.5, 0.0)], 0.0))
+    1.5
+    """
+    total = sum((Fraction(epsilon) for epsilon, _ in losses), Fraction(0))
+    if slack == 0 or not losses:
+        return total
+    squares = float(sum((Fraction(epsilon) ** 2 for epsilon, _ in losses), Fraction(0)))
+    bound = math.sqrt(2 * math.log(1 / check_delta(slack)) * squares) + squares / 2
+    return min(total, Fraction(bound * (1 + ROUNDING)) if math.isfinite(bound) else total)
+
+
+def summed_delta(losses: Sequence[Loss]) -> Fraction:
+    """The sum of all deltas, exactly."""
+    return sum((Fraction(delta) for _, delta in losses), Fraction(0))

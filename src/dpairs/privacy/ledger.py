@@ -1,23 +1,24 @@
 """What a person has spent over studies: a small book that the person's own device keeps.
 
-Losses of several studies of the same value add up (basic composition), or, at a small delta, by less
-(advanced composition: Dwork, Rothblum, Vadhan, "Boosting and differential privacy", FOCS 2010, for unequal
-losses). The device refuses a study that would exceed the person's limit.
+A limit is an epsilon and a delta, for all answers together. Every answer is one entry, written down before it
+leaves; which study it says it belongs to makes it no cheaper. Entries add up by a privacy filter
+(`composition.filtered_epsilon`), because whoever asks may choose the next question after seeing the answers.
 """
 
 from __future__ import annotations
 
-import math
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from fractions import Fraction
+from typing import Any, Protocol
 
 from ..errors import AlreadyAnswered, BadFile, LimitExceeded
 from ..formats import files
 from ..formats.canonical import canonical, parse
-from ..formats.checks import fields, positive, real, required, text
+from ..formats.checks import below_one, fields, positive, required, text
 from .claim import PrivacyClaim
-from .composition import check_delta
+from .composition import Loss, filtered_epsilon, summed_delta
 
 
 class Spending(Protocol):
@@ -27,22 +28,35 @@ class Spending(Protocol):
     def id(self) -> str: ...
 
     @property
-    def first_id(self) -> str: ...
-
-    @property
     def privacy(self) -> PrivacyClaim: ...
 
 
+@dataclass(frozen=True)
+class Answer:
+    """One answer: what it may have revealed, and the device's own name for it."""
+
+    epsilon: float
+    delta: float = 0.0
+    name: str = ""
+    """Random; the same answer that is sent again has the same name, and costs nothing more."""
+
+
 FORMAT = "dpairs-ledger"
-VERSION = 1
+VERSION = 2
+LIMIT = 5.0
+"""What a device allows over all studies unless its person says otherwise. A choice, not a theorem: beyond it
+an observer's odds about a value may have changed by more than e^5, about 150."""
 _FIELDS = ("format", "version", "limit", "delta", "spent")
+_ANSWER = ("epsilon", "delta", "name")
 
 
 @dataclass
 class Ledger:
-    """The studies that a person took part in, and what each may have revealed.
+    """The answers that a person has given; all together are (limit, delta)-private.
 
-    ``delta = 0`` counts by basic composition; a positive one by advanced composition where that is less.
+    With ``delta = 0``, losses add up, and a study with a delta of its own is refused. With a positive one,
+    half of it is for the deltas of studies, and half is the filter's slack, by which many small losses count
+    for less than their sum.
 
     >>> from dpairs import Interval, Study
     >>> book = Ledger(limit=1.5)
@@ -53,18 +67,27 @@ class Ledger:
 
     limit: float
     delta: float = 0.0
-    spent: dict[str, float] = field(default_factory=dict)
-    """Each study's exact epsilon, by its id; the rounds of one study count as one."""
+    spent: dict[str, Answer] = field(default_factory=dict)
+    """Each answer by the id of the study, or of the round, that it answers."""
 
     def __post_init__(self) -> None:
         """Refuse a limit that is none."""
         self.limit = positive("limit", self.limit)
-        self.delta = real("delta", self.delta) and check_delta(self.delta)
+        self.delta = below_one("delta", self.delta)
+
+    @property
+    def losses(self) -> list[Loss]:
+        return [(answer.epsilon, answer.delta) for answer in self.spent.values()]
 
     @property
     def total(self) -> float:
-        """What all studies together may have revealed."""
-        return composed(list(self.spent.values()), self.delta)
+        """The epsilon of all answers together, at the ledger's delta."""
+        return float(filtered_epsilon(self.losses, self.delta / 2))
+
+    @property
+    def total_delta(self) -> float:
+        """The studies' own deltas together: at most half of the ledger's."""
+        return float(summed_delta(self.losses))
 
     @property
     def left(self) -> float:
@@ -73,37 +96,56 @@ class Ledger:
 
     @property
     def room(self) -> float:
-        """The largest epsilon of one more study; by advanced composition that may be more than is left."""
-        losses = list(self.spent.values())
+        """The largest epsilon of one more study; with a slack that may be more than is left."""
         low, high = 0.0, self.limit
         for _ in range(60):
             middle = (low + high) / 2
-            low, high = (
-                (middle, high) if composed([*losses, middle], self.delta) <= self.limit else (low, middle)
-            )
+            low, high = (middle, high) if self._allows((middle, 0.0)) else (low, middle)
         return low
+
+    def _allows(self, more: Loss) -> bool:
+        losses = [*self.losses, more]
+        within = filtered_epsilon(losses, self.delta / 2) <= Fraction(self.limit)
+        return within and summed_delta(losses) <= Fraction(self.delta) / 2
 
     def check(self, study: Spending) -> None:
         """Refuse a study that was answered before, or that would exceed the limit."""
-        if study.first_id in self.spent:
+        if study.id in self.spent:
             raise AlreadyAnswered(f"this person has taken part in study {study.id[:16]}... already")
-        with_it = composed([*self.spent.values(), study.privacy.epsilon], self.delta)
-        if with_it > self.limit:
+        claim = study.privacy
+        if self._allows((claim.epsilon, claim.delta)):
+            return
+        losses = [*self.losses, (claim.epsilon, claim.delta)]
+        if summed_delta(losses) > Fraction(self.delta) / 2:
             raise LimitExceeded(
-                f"study {study.id[:16]}... loses epsilon {study.privacy.epsilon:.4g}; with the "
-                f"{len(self.spent)} before it, that makes {with_it:.4g}, above the limit of {self.limit:.4g}"
+                f"study {study.id[:16]}... has a delta of {claim.delta:.3g}; with the others, that makes "
+                f"{float(summed_delta(losses)):.3g}, above half of the ledger's delta of {self.delta:.3g}"
             )
+        made = filtered_epsilon(losses, self.delta / 2)
+        above = f"{float(made):.4g}"
+        if above == f"{self.limit:.4g}":  # doubles that a few digits do not tell apart
+            above += f" and {float(made - Fraction(self.limit)):.1g}"
+        raise LimitExceeded(
+            f"study {study.id[:16]}... loses epsilon {claim.epsilon:.4g}; with the {len(self.spent)} before, "
+            f"that makes {above}, above the limit of {self.limit:.4g}"
+        )
 
-    def spend(self, study: Spending) -> None:
-        """Write a study down, if it may be answered: do this before the report leaves."""
+    def spend(self, study: Spending, name: str = "") -> None:
+        """Write an answer down, if it may be given: do this before the report leaves.
+
+        An answer that is in the book under the same ``name`` is the same one, sent again.
+        """
+        before = self.spent.get(study.id)
+        if name and before is not None and before.name == name:
+            return
         self.check(study)
-        self.spent[study.first_id] = study.privacy.epsilon
+        self.spent[study.id] = Answer(study.privacy.epsilon, study.privacy.delta, name)
 
     @classmethod
     def record(cls, path: str | os.PathLike[str], study: Spending) -> Ledger:
-        """Write a study down in a ledger's file, alone with it: do this before the report leaves.
+        """Write an answer down in a ledger's file, alone with it: do this before the report leaves.
 
-        A process that is stopped on the way leaves the file as it was or with the study in it.
+        A process that is stopped on the way leaves the file as it was or with the answer in it.
         """
         with files.locked(path, "the ledger"):
             book = cls.load(path)
@@ -112,15 +154,12 @@ class Ledger:
         return book
 
     def to_json(self) -> str:
-        return canonical(
-            {
-                "format": FORMAT,
-                "version": VERSION,
-                "limit": self.limit,
-                "delta": self.delta,
-                "spent": self.spent,
-            }
-        )
+        spent = {
+            study: {"epsilon": each.epsilon, "delta": each.delta, "name": each.name}
+            for study, each in self.spent.items()
+        }
+        content = {"format": FORMAT, "version": VERSION, "limit": self.limit, "delta": self.delta}
+        return canonical({**content, "spent": spent})
 
     @classmethod
     def from_json(cls, words: str | bytes) -> Ledger:
@@ -130,25 +169,23 @@ class Ledger:
         required("the ledger", spec, _FIELDS)
         fields("a ledger", spec, _FIELDS)
         if not isinstance(spec["spent"], dict):
-            raise BadFile("a ledger's spent must be an object of studies and epsilons")
-        spent = {text("study", name): positive("epsilon", loss) for name, loss in spec["spent"].items()}
+            raise BadFile("a ledger's spent must be an object of studies and answers")
+        spent = {text("study", name): _answer(each) for name, each in spec["spent"].items()}
         return cls(spec["limit"], spec["delta"], spent)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        files.write(path, self.to_json().encode() + b"\n", "the ledger")
+        files.write(path, self.to_json().encode() + b"\n", "the ledger", private=True)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Ledger:
         return cls.from_json(files.read(path, "the ledger"))
 
 
-def composed(losses: list[float], delta: float) -> float:
-    """The loss of all together: their sum, or at ``delta`` the advanced bound where that is less.
-
-    sum e_i (e^e_i - 1) / (e^e_i + 1) + sqrt(2 ln(1/delta) sum e_i^2).
-    """
-    total = math.fsum(losses)
-    if delta == 0 or not losses:
-        return total
-    drift = math.fsum(loss * math.tanh(min(loss, 700.0) / 2) for loss in losses)
-    return min(total, drift + math.sqrt(2 * math.log(1 / delta) * math.fsum(loss**2 for loss in losses)))
+def _answer(spec: Any) -> Answer:
+    if not isinstance(spec, Mapping):
+        raise BadFile("an answer in a ledger must be an object")
+    required("the ledger's answer", spec, _ANSWER)
+    fields("a ledger's answer", spec, _ANSWER)
+    return Answer(
+        positive("epsilon", spec["epsilon"]), below_one("delta", spec["delta"]), text("name", spec["name"])
+    )

@@ -1,5 +1,8 @@
 """What a shuffler adds: the central privacy of n reports of which nobody knows whose is which.
 
+The n reports must be alike but for their symbols: of one stratum, of one round, with the same public coins
+(`Protocol.crowd`). A tree's level and row are public, and a person alone with them gains nothing.
+
 Feldman, McMillan, Talwar, "Hiding among the clones: a simple and nearly optimal analysis of privacy
 amplification by shuffling" (FOCS 2021): n reports of an epsilon_0-private randomizer, shuffled, are
 (epsilon, delta)-private with delta the hockey-stick divergence of two simple distributions. With C ~
@@ -57,13 +60,15 @@ def _delta(epsilon_0: float, n: int, epsilon: float, tail: float) -> float:
 
 
 def shuffled_epsilon(epsilon_0: float, n: int, delta: float) -> float:
-    """The central epsilon of n shuffled reports at ``delta``; never above epsilon_0.
+    """The central epsilon of n shuffled reports at ``delta``; never above epsilon_0, which it is for one.
 
     >>> shuffled_epsilon(1.0, 10_000, 1e-6) < 0.1
     True
     """
-    loss, people = positive("epsilon_0", epsilon_0), integer("n", n, 2, MAX_PEOPLE)
+    loss, people = positive("epsilon_0", epsilon_0), integer("n", n, 1, MAX_PEOPLE)
     allowed = check_delta(delta)
+    if people == 1:
+        return loss
     low, high = 0.0, loss
     for _ in range(40):
         middle = (low + high) / 2

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from ..data.domains import Domain, Integers, Interval
 from ..errors import BadParameter, NotAsked
-from ..estimate import Explanation, Quantization
+from ..estimate import Explanation, Manipulation, Quantization
 from ..garbled.function import PairFunction
 from ..privacy import PrivacyClaim
 from ..randomness import Randomness
@@ -141,8 +141,24 @@ class Protocol(ABC):
         raise BadParameter(f"a {self.name} study ends with this round: there is no next one")
 
     def crowd(self, people: int) -> int:
-        """Of so many people of a stratum, how many answer in the smallest round."""
-        return people
+        """Among how many reports one of a stratum of so many people surely hides, if all are shuffled.
+
+        Only reports that look alike but for their symbol hide each other. Public coins are known to
+        everybody, so a report whose coins nobody shares hides among none but itself.
+        """
+        return 1 if self.uses_coins else people
+
+    def participants(self, reports: int) -> int:
+        """How many people made so many reports."""
+        return reports
+
+    def manipulation(self, counts: Mapping[str, Any], estimator: str, people: int) -> Manipulation:
+        """How far so many liars can move the answer of ``estimate``; infinite, unless a protocol knows."""
+        return Manipulation(people, people, math.inf, math.inf, False, math.nan)
+
+    def predict_manipulation(self, shape: Shape, sizes: Mapping[str, int], liars: int) -> float:
+        """About what `manipulation` will say of so many liars; infinite, unless a protocol knows."""
+        return math.inf
 
     @property
     def cell_codes(self) -> Cells | None:

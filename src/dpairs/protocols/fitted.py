@@ -1,8 +1,10 @@
 """Every fitted constant of the project: what it stands for, and on which people it was fitted.
 
-`experiments/fit_constants.py` measures each of them again, on the populations named here and on others that
-were not looked at when it was chosen, and the docs print both from its results. Nothing else in the
-package may hold a number that was fitted. A constant that a derivation replaces is deleted here.
+`experiments/fit_constants.py` measures those of the remainder again, on the populations named here and on
+others that were not looked at when they were chosen. Those of plans and of what a pilot costs were measured
+once, and their script is still to be written; only how well a study is planned depends on them, not what
+an interval covers. Nothing else in the package may hold a fitted number. A constant that a derivation
+replaces is deleted here.
 """
 
 from __future__ import annotations

@@ -72,7 +72,7 @@ class Shape:
         return {name: cell_means(self.grid, values) for name, values in self.linear.functions.items()}
 
     @cached_property
-    def spreads(self) -> dict[str, float]:
+    def influence_variances(self) -> dict[str, float]:
         """The derivative's variance over people: n times what the choice of people does to the value."""
         found = {}
         for name, values in self.functions.items():
@@ -103,7 +103,7 @@ class Shape:
 
     def sampling(self, sizes: Mapping[str, int]) -> float:
         """The variance that the choice of people causes, in the derivative's unit."""
-        return sum(self.spreads[name] / people for name, people in sizes.items())
+        return sum(self.influence_variances[name] / people for name, people in sizes.items())
 
     @cached_property
     def scale(self) -> float:

@@ -11,5 +11,6 @@ participant uses needs numpy and the extra ``vdaf``; `batch`, for servers, also 
     prio3, instances      shares, their verification and their sum
     pingpong              the two servers' messages
     hpke                  a share sealed for its server
+    arguments             checks of a caller's numbers
     batch                 thousands of reports at once
 """

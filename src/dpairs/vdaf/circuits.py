@@ -7,9 +7,7 @@ from which the single path here and the compiled one in `dpairs.vdaf.batch` comp
 
 from __future__ import annotations
 
-import operator
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -17,7 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import BadParameter, BadValue
+from ..errors import BadParameter
+from .arguments import settle
 from .fields import Field, Vector
 from .gadgets import Gadget, PolynomialOf, Products, gadget_length, wire_length
 
@@ -177,7 +176,7 @@ class InChunks(Circuit):
 
     def __post_init__(self) -> None:
         """Refuse sizes that make no circuit."""
-        whole("chunk", self.chunk, 1, LARGEST)
+        settle(self, "chunk", "chunk", 1, LARGEST)
         if self.length > LARGEST:
             raise BadParameter(f"an encoded measurement has at most {LARGEST} elements, not {self.length}")
 
@@ -253,30 +252,6 @@ def bits_of(number: int, largest: int) -> list[int]:
     last = int(number > low)
     rest = number - last * (largest - low)
     return [*(rest >> i & 1 for i in range(bits - 1)), last]
-
-
-def whole(name: str, value: Any, low: int, high: int, error: type[Exception] = BadParameter) -> int:
-    """A whole number in low..high."""
-    try:
-        if isinstance(value, (bool, np.bool_)):
-            raise TypeError
-        number = operator.index(value)
-    except TypeError:
-        number = low - 1
-    if not low <= number <= high:
-        # A person's value is not repeated: messages end up in logs.
-        shown = "" if error is BadValue else f", not {value!r}"
-        raise error(f"{name} must be a whole number from {low} to {high}{shown}")
-    return number
-
-
-def listed(name: str, values: Any, length: int) -> Sequence[Any]:
-    """A sequence of that length."""
-    if isinstance(values, (str, bytes)) or not isinstance(values, (Sequence, np.ndarray)):
-        raise BadValue(f"{name} must be a list of {length} elements")
-    if len(values) != length:
-        raise BadValue(f"{name} must have {length} elements, not {len(values)}")
-    return list(values)
 
 
 RANGE_OF_BIT = PolynomialOf((0, -1, 1))

@@ -26,25 +26,35 @@ KEY = 32
 TAG = 16
 OVERHEAD = KEY + TAG
 """Bytes that a sealed message has more than its text."""
+LONGEST = 2**30
+"""Bytes of a text at most; the cipher's own limit is not far above."""
 _KEM_SUITE = b"KEM" + (0x0020).to_bytes(2, "big")
 _SUITE = b"HPKE" + b"".join(number.to_bytes(2, "big") for number in (0x0020, 0x0001, 0x0001))
 
 
-def derive_key(material: bytes) -> bytes:
+def derive_key(material: Any) -> bytes:
     """The secret key that follows from 32 or more random bytes (DeriveKeyPair)."""
+    _bytes("the random bytes of a key", material)
     if len(material) < KEY:
         raise BadParameter(f"a key is derived from at least {KEY} random bytes, not {len(material)}")
     pseudorandom = _extract(_KEM_SUITE, b"", b"dkp_prk", material)
     return _expand(_KEM_SUITE, pseudorandom, b"sk", b"", KEY)
 
 
-def public_key(secret: bytes) -> bytes:
+def public_key(secret: Any) -> bytes:
     """The public key of a secret one."""
     return _private(secret).public_key().public_bytes_raw()
 
 
-def seal(recipient: bytes, info: bytes, associated: bytes, text: bytes, material: bytes) -> bytes:
+def seal(recipient: Any, info: bytes, associated: bytes, text: bytes, material: bytes) -> bytes:
     """The encapsulated key and the ciphertext. ``material``: 32 fresh random bytes for this message alone."""
+    if not isinstance(recipient, bytes) or len(recipient) != KEY:
+        raise BadMessage(f"a public key is {KEY} bytes")
+    _bytes("what the message is for", info)
+    _bytes("what the message belongs to", associated)
+    _bytes("the text", text)
+    if len(text) > LONGEST:
+        raise BadParameter(f"the text has at most {LONGEST} bytes, not {len(text)}")
     secret = derive_key(material)
     encapsulated = public_key(secret)
     key, nonce = _schedule(_shared(secret, recipient, encapsulated + recipient), info)
@@ -53,8 +63,10 @@ def seal(recipient: bytes, info: bytes, associated: bytes, text: bytes, material
 
 def open_sealed(secret: bytes, info: bytes, associated: bytes, sealed: Any) -> bytes:
     """The text, or `BadMessage` if anything of it was altered or belongs elsewhere."""
-    if not isinstance(sealed, bytes) or len(sealed) < OVERHEAD:
-        raise BadMessage(f"a sealed message has at least {OVERHEAD} bytes")
+    if not isinstance(sealed, bytes) or not OVERHEAD <= len(sealed) <= LONGEST + OVERHEAD:
+        raise BadMessage(f"a sealed message is {OVERHEAD} to {LONGEST + OVERHEAD} bytes")
+    _bytes("what the message is for", info)
+    _bytes("what the message belongs to", associated)
     encapsulated = sealed[:KEY]
     try:
         shared = _shared(secret, encapsulated, encapsulated + public_key(secret))
@@ -64,16 +76,19 @@ def open_sealed(secret: bytes, info: bytes, associated: bytes, sealed: Any) -> b
         raise BadMessage("a sealed message was altered, or is for another key, purpose or occasion") from None
 
 
-def _private(secret: bytes) -> X25519PrivateKey:
-    if len(secret) != KEY:
-        raise BadParameter(f"a secret key has {KEY} bytes, not {len(secret)}")
+def _bytes(what: str, given: Any) -> None:
+    if not isinstance(given, bytes):
+        raise BadParameter(f"{what} must be bytes, not {type(given).__name__}")
+
+
+def _private(secret: Any) -> X25519PrivateKey:
+    if not isinstance(secret, bytes) or len(secret) != KEY:
+        raise BadParameter(f"a secret key is {KEY} bytes")
     return X25519PrivateKey.from_private_bytes(secret)
 
 
 def _shared(secret: bytes, other: bytes, context: bytes) -> bytes:
     """The shared secret of the key encapsulation (ExtractAndExpand)."""
-    if len(other) != KEY:
-        raise BadMessage(f"a public key has {KEY} bytes, not {len(other)}")
     try:
         exchanged = _private(secret).exchange(X25519PublicKey.from_public_bytes(other))
     except ValueError:  # a point of small order, which gives zero

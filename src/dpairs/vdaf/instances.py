@@ -7,7 +7,7 @@ bytes and less time for an error of (a few hundred / 2^64)^3. The draft asks for
 from __future__ import annotations
 
 from ..errors import BadParameter
-from .circuits import whole
+from .arguments import whole
 from .fields import FIELD64, FIELD128
 from .measurements import Count, Histogram, MultihotCountVec, Sum, SumVec, best_chunk
 from .prio3 import Prio3
@@ -53,7 +53,8 @@ def histogram(cells: int, chunk: int | None = None, shares: int = 2) -> Prio3:
 
 def multihot_count_vec(cells: int, most: int, chunk: int | None = None, shares: int = 2) -> Prio3:
     """How many measurements chose each cell, when each may choose at most ``most``."""
-    whole("the largest number of chosen cells", most, 1, whole("the number of cells", cells, 1, 2**20))
+    cells = whole("the number of cells", cells, 1, 2**20)
+    most = whole("the largest number of chosen cells", most, 1, cells)
     chunk = best_chunk(cells + most.bit_length()) if chunk is None else chunk
     return Prio3(MultihotCountVec(FIELD128, chunk, cells, most), 5, shares=shares)
 
@@ -71,7 +72,7 @@ def one_hot(cells: int, chunk: int | None = None, shares: int = 2, proofs: int =
 
 
 def _bits(entries: int, largest: int) -> int:
-    whole("the number of entries", entries, 1, 2**20)
+    entries = whole("the number of entries", entries, 1, 2**20)
     return entries * whole("the largest measurement", largest, 1, FIELD128.modulus - 1).bit_length()
 
 

@@ -6,7 +6,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+
 from ..errors import BadParameter, BadValue
+from .arguments import listed, settle, whole
 from .circuits import (
     LARGEST,
     RANGE_OF_BIT,
@@ -14,8 +17,6 @@ from .circuits import (
     InChunks,
     bit_weights,
     bits_of,
-    listed,
-    whole,
 )
 from .fields import Vector
 from .gadgets import Gadget, PolynomialOf, Products, wire_length
@@ -42,7 +43,7 @@ class Count(EachElement):
 
     def encode(self, measurement: Any) -> Vector:
         """The bit."""
-        number = int(measurement) if isinstance(measurement, bool) else measurement
+        number = int(measurement) if isinstance(measurement, (bool, np.bool_)) else measurement
         return self.field.vector([whole("the measurement", number, 0, 1, BadValue)])
 
 
@@ -54,7 +55,7 @@ class Sum(EachElement):
 
     def __post_init__(self) -> None:
         """Refuse a range that the field cannot hold."""
-        whole("the largest measurement", self.largest, 1, self.field.modulus - 1)
+        settle(self, "largest", "the largest measurement", 1, self.field.modulus - 1)
 
     @property
     def length(self) -> int:
@@ -86,8 +87,8 @@ class SumVec(InChunks):
 
     def __post_init__(self) -> None:
         """Refuse a range that the field cannot hold."""
-        whole("the number of entries", self.entries, 1, LARGEST)
-        whole("the largest measurement", self.largest, 1, self.field.modulus - 1)
+        settle(self, "entries", "the number of entries", 1, LARGEST)
+        settle(self, "largest", "the largest measurement", 1, self.field.modulus - 1)
         super().__post_init__()
 
     @property
@@ -122,7 +123,7 @@ class Histogram(InChunks):
 
     def __post_init__(self) -> None:
         """Refuse a number of cells that the field cannot tell apart."""
-        whole("the number of cells", self.cells, 1, min(LARGEST, self.field.modulus - 1))
+        settle(self, "cells", "the number of cells", 1, min(LARGEST, self.field.modulus - 1))
         super().__post_init__()
 
     @property
@@ -157,8 +158,8 @@ class MultihotCountVec(InChunks):
 
     def __post_init__(self) -> None:
         """Refuse numbers that the field cannot tell apart."""
-        whole("the number of cells", self.cells, 1, min(LARGEST, self.field.modulus - 1))
-        whole("the largest number of chosen cells", self.most, 1, self.cells)
+        settle(self, "cells", "the number of cells", 1, min(LARGEST, self.field.modulus - 1))
+        settle(self, "most", "the largest number of chosen cells", 1, self.cells)
         super().__post_init__()
 
     @property
@@ -178,10 +179,9 @@ class MultihotCountVec(InChunks):
 
     def encode(self, measurement: Any) -> Vector:
         """Its bits, and how many are one."""
-        bits = [
-            whole("an entry of the measurement", int(bit) if isinstance(bit, bool) else bit, 0, 1, BadValue)
-            for bit in listed("the measurement", measurement, self.cells)
-        ]
+        given = listed("the measurement", measurement, self.cells)
+        numbers = [int(bit) if isinstance(bit, (bool, np.bool_)) else bit for bit in given]
+        bits = [whole("an entry of the measurement", number, 0, 1, BadValue) for number in numbers]
         if sum(bits) > self.most:
             raise BadValue(f"at most {self.most} entries of the measurement may be 1")
         return self.field.vector([*bits, *bits_of(sum(bits), self.most)])

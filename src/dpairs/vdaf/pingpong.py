@@ -112,6 +112,8 @@ def helper_init(
 
 def leader_continued(vdaf: Prio3, state: Continued, inbound: bytes) -> Finished | Rejected:
     """The leader reads the helper's answer."""
+    if not isinstance(state, Continued):
+        raise OutOfOrder("only a leader that waits for the helper's answer can read it")
     try:
         (message,) = decode(inbound, Kind.FINISH)
         return Finished(vdaf.verify_next(state.state, message))

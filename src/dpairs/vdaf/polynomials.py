@@ -6,6 +6,7 @@ principal n-th root of unity. Functions work along the last axis, on any number 
 
 from __future__ import annotations
 
+import math
 from functools import lru_cache
 
 import numpy as np
@@ -74,23 +75,23 @@ def evaluate(field: Field, polynomials: Vector, t: int) -> Vector:
 def extension(field: Field, given: int, n: int) -> Vector:
     """The matrix E that completes the first values of a polynomial of degree below ``given`` to all n.
 
-    ``values[given:] = E @ values[:given]``, by interpolation through the first ``given`` roots.
+    ``values[given:] = E @ values[:given]``, by interpolation through the first ``given`` roots. The product
+    of w^i - w^j over all j other than i is n / w^i, so products over the other missing places j are left,
+
+        E[k, i] = -w^(i - k) times the product of (w^i - w^j) / (w^k - w^j),
+
+    of which there are none with gadgets of degree 2, where one value is missing.
     """
     p, roots = field.modulus, [int(root) for root in field.roots(n)]
-    weights = []
-    for i in range(given):
-        product = 1
-        for j in range(given):
-            if j != i:
-                product = product * (roots[i] - roots[j]) % p
-        weights.append(field.inverse(product))
     matrix = field.zeros(n - given, given)
     for row, k in enumerate(range(given, n)):
-        whole = 1
-        for j in range(given):
-            whole = whole * (roots[k] - roots[j]) % p
+        others = [roots[j] for j in range(given, n) if j != k]
+        scale = -field.inverse(roots[k] * math.prod(roots[k] - other for other in others))
         for i in range(given):
-            matrix[row, i] = whole * weights[i] * field.inverse(roots[k] - roots[i]) % p
+            value = roots[i] * scale
+            for other in others:
+                value = value * (roots[i] - other) % p
+            matrix[row, i] = value % p
     matrix.flags.writeable = False
     return matrix
 

@@ -24,7 +24,8 @@ from typing import Any
 import numpy as np
 
 from ..errors import BadMessage, BadParameter, NotVerified
-from .circuits import Circuit, whole
+from .arguments import settle, whole
+from .circuits import Circuit
 from .fields import FIELD64, Vector, exact_size
 from .measurements import Histogram
 from .proofs import decide, prove, query
@@ -38,6 +39,8 @@ NONCE = 16
 """Bytes of a report's nonce."""
 CONTEXT = 65535 - 8
 """Bytes of an application's context at most."""
+LARGEST = 2**24
+"""Elements of a report at most: its measurement and all its proofs."""
 MEAS_SHARE, PROOF_SHARE, JOINT_RANDOMNESS, PROVE_RANDOMNESS, QUERY_RANDOMNESS = range(1, 6)
 JOINT_RAND_SEED, JOINT_RAND_PART = 6, 7
 
@@ -65,9 +68,13 @@ class Prio3:
 
     def __post_init__(self) -> None:
         """Refuse what the formats cannot express."""
-        whole("the algorithm's number", self.algorithm, 0, 2**32 - 1)
-        whole("the number of proofs", self.proofs, 1, 255)
-        whole("the number of servers", self.shares, 2, 255)
+        settle(self, "algorithm", "the algorithm's number", 0, 2**32 - 1)
+        settle(self, "proofs", "the number of proofs", 1, 255)
+        settle(self, "shares", "the number of servers", 2, 255)
+        if self._elements > LARGEST:
+            raise BadParameter(
+                f"a report has at most {LARGEST} elements, its proofs included, not {self._elements}"
+            )
 
     @property
     def rand_size(self) -> int:
@@ -82,8 +89,7 @@ class Prio3:
     def input_size(self, server: int) -> int:
         """Bytes of a server's input share: all elements for the first, a seed for the others."""
         blind = SEED if self.circuit.joint else 0
-        elements = self.circuit.length + self.proofs * self.circuit.proof
-        return blind + (SEED if server else self.circuit.field.size * elements)
+        return blind + (SEED if server else self.circuit.field.size * self._elements)
 
     @property
     def verifier_size(self) -> int:
@@ -105,6 +111,15 @@ class Prio3:
     def report_size(self) -> int:
         """Bytes that a participant sends: public share and all input shares."""
         return self.public_size + sum(self.input_size(server) for server in range(self.shares))
+
+    @property
+    def most_reports(self) -> int:
+        """Reports whose sums stay below the modulus, whatever they say; with more, a sum may start anew."""
+        return (self.circuit.field.modulus - 1) // sum(self.circuit.weights)
+
+    @property
+    def _elements(self) -> int:
+        return self.circuit.length + self.proofs * self.circuit.proof
 
     def soundness_error(self) -> Fraction:
         """The chance at most that a given invalid measurement is accepted; see `Circuit.soundness_error`."""
@@ -193,6 +208,7 @@ class Prio3:
 
     def verifier_shares_to_message(self, context: bytes, shares: Sequence[bytes]) -> bytes:
         """What all servers learn together: that the proofs hold; else `NotVerified`."""
+        _context(context)
         circuit, size = self.circuit, self.circuit.field.size * self.proofs * self.circuit.verifier
         if len(shares) != self.shares:
             raise BadMessage(f"there must be {self.shares} verifier shares, not {len(shares)}")
@@ -221,8 +237,10 @@ class Prio3:
             total = total + self.circuit.field.decode(share, self.circuit.sums, "an output share")
         return self.circuit.field.encode(total % self.circuit.field.modulus)
 
-    def unshard(self, shares: Sequence[bytes]) -> Any:
-        """The result, from the aggregate shares of all servers."""
+    def unshard(self, shares: Sequence[bytes], reports: int | None = None) -> Any:
+        """The result, from the aggregate shares of all servers; refused if so many reports may not fit."""
+        if reports is not None:
+            whole("the number of reports", reports, 0, self.most_reports)
         if len(shares) != self.shares:
             raise BadMessage(f"there must be {self.shares} aggregate shares, not {len(shares)}")
         field = self.circuit.field
@@ -244,7 +262,7 @@ class Prio3:
                 blind,
             )
         field, length = self.circuit.field, self.circuit.length
-        elements = length + self.proofs * self.circuit.proof
+        elements = self._elements
         vector = field.decode(share[: field.size * elements], elements, "the input share of server 0")
         return vector[:length], vector[length:], share[field.size * elements :]
 

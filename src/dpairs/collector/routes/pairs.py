@@ -62,7 +62,7 @@ def _pairs(service: Service, live: LiveStudy, holder: Holder) -> models.MyPairs:
                     role="garbler" if role == "garbler" else "evaluator",
                     partner=partner,
                     key=key.hex(),
-                    state=relay.state_of(connection, live, number),
+                    state=relay.told(relay.state_of(connection, live, number)),
                     people=sizes,
                 )
             )

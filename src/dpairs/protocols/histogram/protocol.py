@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 from ... import mechanisms
 from ...data.domains import Domain
 from ...data.grids import MAX_BINS, Grid
-from ...errors import BadFile, BadParameter
-from ...estimate import Quantization
+from ...errors import BadFile, BadParameter, NotEstimable
+from ...estimate import Manipulation, Quantization
 from ...formats.checks import choice, fields, integer, required
 from ...mechanisms import Mechanism, mechanism_from_json
 from ...mechanisms.optimize import optimize
@@ -35,7 +35,8 @@ from ...statistics.labels import need_both
 from ...statistics.ustatistics import OneSample, TwoSamples, Variances
 from ..base import Alone, Answer, FirstRound, Setting
 from ..counts import DenseCounts
-from ..shape import Prediction, Shape
+from ..manipulation import at_corners, of_forms, span
+from ..shape import Prediction, Shape, onto
 from ..theory import MAX_PEOPLE
 from .bins import axes_of, bins_of
 from .predict import candidates, predict
@@ -145,6 +146,14 @@ class Histogram(Alone, FirstRound):
     def predict(self, shape: Shape, sizes: Mapping[str, int]) -> Prediction:
         return predict(self, shape, sizes)
 
+    def predict_manipulation(self, shape: Shape, sizes: Mapping[str, int], liars: int) -> float:
+        masses, channel = onto(shape, self.grid), self.mechanism.channel
+        expected = [people * (masses[name] @ channel) for name, people in sizes.items()]
+        try:
+            return self.reach(expected, sizes, liars).change
+        except NotEstimable:
+            return math.inf
+
     def randomize(
         self, coins: Coins, stratum: int, first_index: int, columns: Sequence[Any], bits: Randomness
     ) -> NDArray[np.int64]:
@@ -173,6 +182,32 @@ class Histogram(Alone, FirstRound):
             self._quantization(vectors, finished.gradient),
             details,
         )
+
+    def manipulation(self, counts: Mapping[str, DenseCounts], estimator: str, people: int) -> Manipulation:
+        """A bound: the form's linear part exactly, its quadratic part and ratios from above."""
+        sizes = {stratum: count.people for stratum, count in counts.items()}
+        return self.reach([count.array.astype(np.float64) for count in counts.values()], sizes, people)
+
+    def reach(
+        self, vectors: list[NDArray[np.float64]], sizes: Mapping[str, int], people: int
+    ) -> Manipulation:
+        """The same from counts that may be expected ones."""
+        averages = [average for average, *_ in self._averages]
+        values = np.array([average.mean(vectors) for average in averages])
+        found = [of_forms(average, vectors, people) for average in averages]
+        finished = self.statistic.finish(values, sizes)
+        reach = at_corners(
+            lambda forms: self.statistic.finish(forms, sizes).value, values, [each for each, _ in found]
+        )
+        multiplier = 0.0
+        for place in range(len(vectors)):
+            along = np.tensordot(
+                finished.gradient, np.array([weights[place] for _, weights in found]), axes=1
+            )
+            # What a false value does on average, when it is randomized as agreed.
+            values_span = span(self.mechanism.channel @ along)
+            multiplier = max(multiplier, span(along) / values_span if values_span > 0 else 0.0)
+        return Manipulation(people, people, reach.down, reach.up, False, multiplier)
 
     def in_unit(self, counts: Mapping[str, DenseCounts], sizes: Mapping[str, int]) -> tuple[float, float]:
         """The estimate and its variance: of the form, where there is one, or of the finished statistic."""

@@ -44,14 +44,14 @@ def predict(protocol: Pairwise, shape: Shape, sizes: Mapping[str, int]) -> Predi
     if len(people) == 1:
         n = people[0]
         pairs = protocol.pairs * n / 2
-        sharing = 2 * (protocol.pairs - 1) * shape.spreads[next(iter(sizes))] / 4 / pairs
+        sharing = 2 * (protocol.pairs - 1) * shape.influence_variances[next(iter(sizes))] / 4 / pairs
     else:
         least = min(people)
         pairs = float(protocol.pairs * least)
         # In each round everybody of the smaller class meets somebody else of the larger one.
         sharing = sum(
-            (protocol.pairs - 1) * least / sizes[name] * spread / pairs
-            for name, spread in shape.spreads.items()
+            (protocol.pairs - 1) * least / sizes[name] * variance / pairs
+            for name, variance in shape.influence_variances.items()
         )
     return parts(shape, noisy / pairs, own / pairs + sharing, 0.0)
 

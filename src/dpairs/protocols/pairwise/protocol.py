@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from ...data.domains import Domain, Integers, Interval
 from ...data.grids import Axis, Grid
 from ...errors import BadFile, BadParameter, NotEnoughData
-from ...estimate import Quantization
+from ...estimate import Manipulation, Quantization
 from ...formats.checks import choice, fields, integer, required
 from ...garbled.arithmetic import MAX_BITS
 from ...garbled.custom import MAX_TABLE
@@ -33,6 +33,7 @@ from ...randomness import Randomness
 from ...randomness.coins import Coins
 from ...statistics import Statistic
 from ..base import Answer, FirstRound, InPairs, Setting, Trust
+from ..manipulation import at_corners, linear, span
 from ..shape import Prediction, Shape
 from .code import PairCode, pair_code
 from .counts import PairCounts
@@ -184,6 +185,12 @@ class Pairwise(InPairs, FirstRound):
     def predict(self, shape: Shape, sizes: Mapping[str, int]) -> Prediction:
         return predict(self, shape, sizes)
 
+    def predict_manipulation(self, shape: Shape, sizes: Mapping[str, int], liars: int) -> float:
+        least = min(sizes.values())
+        pairs = self.pairs * (least if len(sizes) > 1 else least / 2)
+        spoiled = min(liars * self.pairs / pairs, 1.0)
+        return abs(shape.scale) * spoiled * float(np.ptp(self.function.decode))
+
     def empty_counts(self, coins: Coins, stratum: int) -> PairCounts:
         """Counts by group and symbol."""
         return PairCounts(self.symbols)
@@ -212,6 +219,26 @@ class Pairwise(InPairs, FirstRound):
             self._quantization(),
             details,
         )
+
+    def participants(self, reports: int) -> int:
+        """Two people to a pair, each in as many pairs as the study has rounds of pairing."""
+        return -(-2 * reports // self.pairs)
+
+    def manipulation(self, counts: Mapping[str, PairCounts], estimator: str, people: int) -> Manipulation:
+        """Exact, if a liar decides the symbols of all his pairs and no two liars meet."""
+        symbols = counts[PAIRS].by_group.sum(axis=0).astype(np.float64)
+        return self.reach(symbols, people)
+
+    def reach(self, symbols: NDArray[np.float64], people: int) -> Manipulation:
+        """The same from counts of symbols that may be expected ones."""
+        decode, total = self.function.decode, float(symbols.sum())
+        spoiled = min(people * self.pairs, int(total))
+        form = linear([(decode / total, symbols)], spoiled)
+        mean = float(symbols @ decode) / total
+        reach = at_corners(lambda forms: self.statistic.finish(forms, {}).value, np.array([mean]), [form])
+        kernel = self.code.kernel
+        multiplier = span(decode) / (float(kernel.step) * kernel.top)
+        return Manipulation(people, spoiled, reach.down, reach.up, True, multiplier)
 
     def _variances(
         self, table: NDArray[np.float64], decode: NDArray[np.float64], variance: float

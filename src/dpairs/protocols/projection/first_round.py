@@ -21,7 +21,9 @@ from numpy.typing import NDArray
 from ...data.domains import Domain, Integers, Interval
 from ...data.grids import Grid
 from ...errors import BadFile, BadParameter, NotEnoughData, NotEstimable
+from ...estimate import Manipulation
 from ...formats.checks import choice, fields, integer, real, required
+from ...mechanisms.bit import BitResponse
 from ...mechanisms.optimize import optimize
 from ...privacy import PrivacyClaim, local_claim
 from ...randomness import Randomness
@@ -169,6 +171,11 @@ class Projection(Alone, FirstRound):
         """Among the people of the first round."""
         return places_in_first(coins, stratum, indices, self.share)
 
+    def crowd(self, people: int) -> int:
+        """The smaller of both rounds' crowds: the coins that say who is asked when leave all else alike."""
+        whole = people // BLOCK
+        return max(1, min(self.pilot.crowd(whole * self.share), whole * (BLOCK - self.share)))
+
     def randomize(
         self, coins: Coins, stratum: int, first_index: int, columns: Sequence[Any], bits: Randomness
     ) -> NDArray[Any]:
@@ -184,8 +191,11 @@ class Projection(Alone, FirstRound):
     def predict(self, shape: Shape, sizes: Mapping[str, int]) -> Prediction:
         return predict(self, shape, sizes)
 
-    def crowd(self, people: int) -> int:
-        return people * min(self.share, BLOCK - self.share) // BLOCK
+    def predict_manipulation(self, shape: Shape, sizes: Mapping[str, int], liars: int) -> float:
+        """Liars of both rounds are as many in a hundred; those of the second move the mean of its bits."""
+        span = float(np.ptp(BitResponse.for_epsilon(self.epsilon).decode))
+        ranges = {name: float(np.ptp(values)) for name, values in shape.linear.functions.items()}
+        return abs(shape.scale) * span * liars * max(ranges[name] / sizes[name] for name in sizes)
 
     def estimate(self, counts: Mapping[str, Any], estimator: str) -> Answer:
         """What the first round says alone."""
@@ -196,6 +206,10 @@ class Projection(Alone, FirstRound):
                 "make the second round with Study.next"
             )
         return answer
+
+    def manipulation(self, counts: Mapping[str, Any], estimator: str, people: int) -> Manipulation:
+        """Of the first round's own answer, where it has one."""
+        return self.pilot.manipulation(counts, estimator, people)
 
     def next_round(
         self, study_id: str, coins: Coins, counts: Mapping[str, Any], epsilon: float

@@ -8,6 +8,7 @@ halves to be told apart is not looked into: it is taken to be evenly filled.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -19,6 +20,7 @@ from numpy.typing import NDArray
 from ...data.domains import Domain, Integers, Interval
 from ...data.grids import Grid
 from ...errors import BadFile, BadParameter
+from ...estimate import Manipulation
 from ...formats.checks import fields, integer, required
 from ...mechanisms import KaryResponse
 from ...randomness.coins import Coins
@@ -116,6 +118,14 @@ class PilotTree(TreeAnswers):
     ) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
         # Levels are dealt out evenly among those who are asked, so they need numbers without gaps.
         return super()._assigned(coins, stratum, place_in_first(coins, stratum, first, self.share), count)
+
+    def crowd(self, people: int) -> int:
+        """Level and row are public, and set people apart."""
+        return 1
+
+    def manipulation(self, counts: Mapping[str, TreeCounts], estimator: str, people: int) -> Manipulation:
+        """A tree gives a pilot and no answer that could be bounded."""
+        return Manipulation(people, people, math.inf, math.inf, False, math.nan)
 
     def own_answer(self, counts: Mapping[str, TreeCounts]) -> None:
         """None: a tree alone gives a pilot, and no answer."""

@@ -54,7 +54,7 @@ def predict(protocol: Projection, shape: Shape, sizes: Mapping[str, int]) -> Pre
     )
     for each, weight in zip(cells, weights, strict=True):
         privacy += float(weight @ response.variances(np.clip(each, 0.0, 1.0)))
-    sampling = sum(shape.spreads[name] / people for name, people in later.items())
+    sampling = sum(shape.influence_variances[name] / people for name, people in later.items())
     second = protocol.pilot.predict_remainder(shape, pilots, max(extents.values()))
     alone = protocol.pilot.predict_alone(shape, pilots)
     whole = privacy + sampling + second

@@ -32,14 +32,15 @@ def remainder_of(
     statistic: Statistic, linearizer: Linearizer, linear: Linear, pilot: Pilot, half_range: float
 ) -> Remainder:
     """From imagined rounds, with allowances."""
-    seen = imagined_remainder(statistic, linearizer, linear, pilot)
-    return Remainder(seen.mean, agreed(_allowed(statistic, pilot, seen.variance, half_range)))
+    missed = imagined_remainders(statistic, linearizer, linear, pilot)
+    variance = allowed_variance(statistic, pilot, float(np.var(missed, ddof=1)), half_range)
+    return Remainder(agreed(float(np.mean(missed))), agreed(variance))
 
 
-def imagined_remainder(
+def imagined_remainders(
     statistic: Statistic, linearizer: Linearizer, linear: Linear, pilot: Pilot
-) -> Remainder:
-    """From imagined rounds alone."""
+) -> list[float]:
+    """What the derivative at each imagined pilot misses of the statistic at the pilot."""
     imagined = []
     for masses in pilot.imagined:
         try:
@@ -49,8 +50,7 @@ def imagined_remainder(
             continue
     if len(imagined) < len(pilot.imagined) / 2:
         raise NotEstimable("the first round is too noisy for a pilot: more people are needed in it")
-    mean, variance = float(np.mean(imagined)), float(np.var(imagined, ddof=1))
-    return Remainder(agreed(mean), agreed(variance))
+    return imagined
 
 
 def _missed(linear: Linear, pilot: Pilot, other: Linear, masses: Masses) -> float:
@@ -62,7 +62,7 @@ def _missed(linear: Linear, pilot: Pilot, other: Linear, masses: Masses) -> floa
     return linear.value - seen
 
 
-def _allowed(statistic: Statistic, pilot: Pilot, variance: float, half_range: float) -> float:
+def allowed_variance(statistic: Statistic, pilot: Pilot, variance: float, half_range: float) -> float:
     """The variance that imagined rounds show, with allowances for what they do not show."""
     plane = len(statistic.domain_columns) > 1
     if half_range > 0:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from ...data.domains import Domain
 from ...data.grids import CutAxis, Grid
 from ...errors import NotEstimable
+from ...estimate import Manipulation
 from ...formats.canonical import big_integer
 from ...formats.checks import fields, required
 from ...mechanisms import ScalarResponse, scalar_from_json, scalar_response
@@ -30,8 +31,9 @@ from ...statistics.linear import nominal
 from ...statistics.vertices import Vertices, cell_means
 from ..base import Alone, Answer
 from ..counts import DenseCounts
-from ..rounds import asked_first
+from ..rounds import BLOCK, asked_first
 from .analysis import Analysis
+from .manipulation import second_round_manipulation
 from .pilot import Pilot
 from .reading import Earlier, by_stratum, read_earlier, read_grid
 from .remainder import remainder_of
@@ -169,6 +171,10 @@ class SecondRound(Alone):
         """Everybody whom the first round did not ask."""
         return ~asked_first(self._first_coins, stratum, first, count, self.earlier_round.share)
 
+    def crowd(self, people: int) -> int:
+        """Everybody of the stratum whom the first round did not ask."""
+        return max(1, people // BLOCK * (BLOCK - self.earlier_round.share))
+
     def randomize(
         self, coins: Coins, stratum: int, first_index: int, columns: Sequence[Any], bits: Randomness
     ) -> NDArray[np.int64]:
@@ -182,6 +188,10 @@ class SecondRound(Alone):
 
     def estimate(self, counts: Mapping[str, DenseCounts], estimator: str) -> Answer:
         return self._known.estimate(self.statistic, self.mechanism, counts, estimator == "combined")
+
+    def manipulation(self, counts: Mapping[str, DenseCounts], estimator: str, people: int) -> Manipulation:
+        mixed = estimator == "combined"
+        return second_round_manipulation(self._known, self.statistic, self.mechanism, counts, mixed, people)
 
     def privacy(self, epsilon_asked: float) -> PrivacyClaim:
         """Pure epsilon-LDP in two rounds, of which each person acts in one."""

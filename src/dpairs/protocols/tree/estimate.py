@@ -28,7 +28,7 @@ from ..base import Answer
 from .counts import LevelCounts, TreeCounts
 from .hierarchy import Level, Solution, children, least_squares
 from .oracle import Oracle
-from .walk import Walk, walk_raw, walk_solution, worth
+from .walk import Keep, Walk, walk_raw, walk_solution, worth
 
 ESTIMATORS = ("pruned", "paper", "paper-zero")
 PRUNING = 2.0
@@ -86,7 +86,7 @@ def estimate(evidence: Evidence, domain: Domain, estimator: str) -> Answer:
     variance = sum(_variance(evidence, walk, side) for side in (0, 1)) / pairs**2
     parts = _in_order(walk)
     shares = np.clip(parts[1], 0, None) / positive, np.clip(parts[2], 0, None) / negative
-    # Between none and all of the discarded pairs are won. Where half were counted, half of the doubt is
+    # Between none and all of the discarded pairs are won. Where half were counted, half of them are
     # allowed for; where none were, all of it, because about that much is missing.
     unseen = float((shares[0] * shares[1])[parts[3]].sum()) / 2
     variance += (unseen if estimator == "paper-zero" else unseen / 2) ** 2
@@ -96,30 +96,35 @@ def estimate(evidence: Evidence, domain: Domain, estimator: str) -> Answer:
     )
     # A leaf of one value hides nothing; one of many values may, like a discarded part.
     hidden = parts[3] | _binned(domain, evidence.depth)
-    doubt = float((shares[0] * shares[1])[hidden].sum()) / 2
+    uncertain = float((shares[0] * shares[1])[hidden].sum()) / 2
     return Answer(
         value=walk.total / pairs,
         standard_error=math.sqrt(population),
         sample_standard_error=math.sqrt(max(sample, 0.0)),
-        quantization=Quantization(bound=None, estimate=doubt, delta=doubt / 2),
+        quantization=Quantization(bound=None, estimate=uncertain, delta=uncertain / 2),
         explanation=_explanation(walk, parts, domain, evidence),
     )
 
 
-def _paper(evidence: Evidence, estimator: str) -> Walk:
-    """The paper's estimator: no connection between levels; discarded nodes count half, or nothing."""
+def paper_rule(evidence: Evidence, estimator: str) -> tuple[Keep, float]:
+    """Which nodes the paper's estimators recurse into, and what a discarded node's pairs are worth."""
     zero = estimator == "paper-zero"
     noise = [max(oracle.noise for oracle in side) for side in evidence.oracles]
     sizes = evidence.sizes
     constant = max(each / (size * evidence.depth) for each, size in zip(noise, sizes, strict=True))
     choose = theory.tree_factor_zero if zero else theory.tree_factor
-    keep = worth((noise[0], noise[1]), choose(*sizes, evidence.depth, constant))
-    return walk_raw(evidence.query, keep, evidence.depth, sizes, TIES[evidence.ties], 0.0 if zero else 0.5)
+    return worth((noise[0], noise[1]), choose(*sizes, evidence.depth, constant)), 0.0 if zero else 0.5
+
+
+def _paper(evidence: Evidence, estimator: str) -> Walk:
+    """The paper's estimator: no connection between levels; discarded nodes count half, or nothing."""
+    keep, credit = paper_rule(evidence, estimator)
+    return walk_raw(evidence.query, keep, evidence.depth, evidence.sizes, TIES[evidence.ties], credit)
 
 
 def _pruned(evidence: Evidence) -> Walk:
     """Least squares over all levels, then the paper's pruning; deep levels are explored where it pays."""
-    solutions = _explore(evidence)
+    solutions = explored(evidence)
     walk = walk_solution(*solutions, _kept(solutions), evidence.depth, TIES[evidence.ties])
     # Weights of the estimates become weights of the measurements, whose noise is independent.
     for side, solution in enumerate(solutions):
@@ -128,7 +133,7 @@ def _pruned(evidence: Evidence) -> Walk:
     return walk
 
 
-def _explore(evidence: Evidence) -> tuple[Solution, Solution]:
+def explored(evidence: Evidence) -> tuple[Solution, Solution]:
     """Solve on all nodes of the levels that are small enough, and below on worthwhile nodes' children."""
     top = min(evidence.depth, WHOLE_LEVELS)
     levels = [

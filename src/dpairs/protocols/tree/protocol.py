@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from ...data.domains import Domain, Integers, Interval
 from ...errors import BadParameter
+from ...estimate import Manipulation
 from ...formats.checks import choice, fields, integer, real, required
 from ...mechanisms import KaryResponse
 from ...privacy import PrivacyClaim, local_claim
@@ -28,6 +29,7 @@ from .answers import MAX_DEPTH, SPLITTINGS, TreeAnswers, composed_loss, response
 from .counts import TreeCounts
 from .estimate import ESTIMATORS, Evidence, estimate
 from .leaves import bits_of, leaf_codes
+from .manipulation import tree_manipulation
 from .parities import best_parities
 from .predict import candidates, predict
 
@@ -125,12 +127,17 @@ class Tree(TreeAnswers, Alone, FirstRound):
     def predict(self, shape: Shape, sizes: Mapping[str, int]) -> Prediction:
         return predict(self, shape, sizes)
 
-    def estimate(self, counts: Mapping[str, TreeCounts], estimator: str) -> Answer:
+    def evidence(self, counts: Mapping[str, TreeCounts]) -> Evidence:
         ties = self.statistic.order_ties or "half"
-        evidence = Evidence(
+        return Evidence(
             tuple(counts.values()), self.depth, self.responses, self.rows, self.everybody_everywhere, ties
         )
-        return estimate(evidence, self.domains[0], estimator)
+
+    def estimate(self, counts: Mapping[str, TreeCounts], estimator: str) -> Answer:
+        return estimate(self.evidence(counts), self.domains[0], estimator)
+
+    def manipulation(self, counts: Mapping[str, TreeCounts], estimator: str, people: int) -> Manipulation:
+        return tree_manipulation(self.evidence(counts), estimator, people)
 
     def privacy(self, epsilon_asked: float) -> PrivacyClaim:
         """Pure epsilon-LDP in one round, or (epsilon, delta) under advanced composition."""

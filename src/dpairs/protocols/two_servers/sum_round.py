@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from ...data.domains import Domain
 from ...data.grids import CutAxis, Grid
 from ...errors import BadFile, BadParameter, NotEnoughData
-from ...formats.canonical import big_integer
+from ...formats.canonical import agreed, big_integer
 from ...formats.checks import fields, real, required, text
 from ...privacy import PrivacyClaim
 from ...randomness import Randomness
@@ -32,7 +32,7 @@ from ..base import Answer
 from ..projection.analysis import Analysis
 from ..projection.pilot import Pilot
 from ..projection.reading import by_stratum, read_grid
-from ..projection.remainder import imagined_remainder
+from ..projection.remainder import Remainder, imagined_remainders
 from .budget import Budget, Query
 from .claim import two_servers_claim
 from .goldilocks import MODULUS
@@ -85,7 +85,8 @@ class SumRound(Shared):
         linearizer = statistic.linearizer(pilot.grid)
         linear = linearizer.at(pilot.masses, nominal(statistic))
         influences = {name: Influence.of(pilot.grid, values) for name, values in linear.functions.items()}
-        remainder = imagined_remainder(statistic, linearizer, linear, pilot)
+        missed = imagined_remainders(statistic, linearizer, linear, pilot)
+        remainder = Remainder(agreed(float(np.mean(missed))), agreed(float(np.var(missed, ddof=1))))
         analysis = Analysis.of(statistic, pilot, linear, influences, remainder, people, None)
         return cls(
             statistic.described(),

@@ -67,7 +67,7 @@ def to_elements(field: Field, wires: Bytes) -> tuple[Words, NDArray[np.bool_]]:
     """Rows of encoded elements as words, and which rows have all elements below the modulus."""
     # A copy, so that compiled code sees one kind of array: contiguous and writable.
     words = np.array(wires, order="C").view("<u8")
-    if field is FIELD64:
+    if field == FIELD64:
         return words, np.asarray((words < np.uint64(field.modulus)).all(axis=1))
     pairs = words.reshape(len(words), words.shape[1] // 2, 2)
     top, low = np.uint64(field.modulus >> 64), np.uint64(field.modulus & 2**64 - 1)
@@ -82,7 +82,7 @@ def to_bytes(vectors: Words) -> Bytes:
 
 
 def _tail(field: Field) -> tuple[int, ...]:
-    return () if field is FIELD64 else (2,)
+    return () if field == FIELD64 else (2,)
 
 
 def _words(field: Field, elements: Any) -> Words:
@@ -91,5 +91,5 @@ def _words(field: Field, elements: Any) -> Words:
 
 
 def _lifted(field: Field, elements: Any) -> Words:
-    scale = 1 if field is FIELD64 else 2**128
+    scale = 1 if field == FIELD64 else 2**128
     return _words(field, [int(element) * scale for element in elements])

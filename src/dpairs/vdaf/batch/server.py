@@ -6,7 +6,7 @@ Temporary arrays hold `STEP` bytes of reports at a time, whatever the batch.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import BadMessage, BadParameter
+from ..arguments import whole
 from ..circuits import EachElement, InChunks
 from ..prio3 import (
     CONTEXT,
@@ -71,9 +72,8 @@ class Server:
             raise BadParameter(f"the key of the servers must be {KEY} bytes")
         if not isinstance(context, bytes) or len(context) > CONTEXT:
             raise BadParameter(f"the context must be at most {CONTEXT} bytes")
-        if not 0 <= server < vdaf.shares:
-            raise BadParameter(f"the number of the server must be from 0 to {vdaf.shares - 1}, not {server}")
-        self.vdaf, self.context, self.server = vdaf, context, server
+        self.vdaf, self.context = vdaf, context
+        self.server = whole("the number of the server", server, 0, vdaf.shares - 1)
         self._key = key
         self._constants: Constants = constants(vdaf)
 
@@ -131,13 +131,16 @@ class Server:
         message, fits = rows(messages, self.vdaf.message_size)
         if len(message) != len(prepared):
             raise BadMessage(f"there must be {len(prepared)} verifier messages, not {len(message)}")
+        if message.shape != prepared.seeds.shape:
+            raise BadParameter("this batch was prepared for another kind of report")
         equal = np.bitwise_or.reduce(message ^ prepared.seeds, axis=1) == 0
         verified: Mask = prepared.good & fits & equal
         return verified
 
-    def aggregate(self, prepared: Prepared, chosen: Mask) -> bytes:
-        """The sum of the chosen reports' output shares."""
-        if chosen.shape != prepared.good.shape or chosen.dtype != np.bool_:
+    def aggregate(self, prepared: Prepared, chosen: Any) -> bytes:
+        """The sum of the chosen reports' output shares; ``chosen`` is a mask."""
+        mask = isinstance(chosen, np.ndarray) and chosen.dtype == np.bool_
+        if not mask or chosen.shape != prepared.good.shape:
             raise BadParameter("the chosen reports must be a mask, one bit for each")
         if np.any(chosen & ~prepared.good):
             raise BadMessage("a report that cannot be read cannot be added up")
@@ -151,9 +154,9 @@ class Server:
         vdaf, circuit, count = self.vdaf, self.vdaf.circuit, len(nonces)
         nonce, good = rows(nonces, NONCE)
         public, fits = rows(publics, vdaf.public_size)
-        share, whole = rows(shares, vdaf.input_size(self.server))
+        share, sized = rows(shares, vdaf.input_size(self.server))
         measurement, proof, blind, below = self._open(share, count)
-        good = good & fits & whole & below
+        good = good & fits & sized & below
         seeds, part, joint = np.zeros((count, 0), dtype=np.uint8), np.zeros((count, 0), dtype=np.uint8), None
         if circuit.joint:
             tied = [bytes([self.server]), nonce, to_bytes(measurement)]
@@ -169,7 +172,9 @@ class Server:
         verifier = self._query(measurement, proof, random, joint, good)
         out = np.zeros((count, circuit.sums, *measurement.shape[2:]), dtype=np.uint64)
         kernels.truncate(measurement, self._constants.weights, out)
-        return Prepared(out, seeds, np.concatenate([to_bytes(verifier), part], axis=1), good)
+        sent = np.concatenate([to_bytes(verifier), part], axis=1)
+        sent[~good] = 0xFF  # no elements, so that `combine` refuses them too
+        return Prepared(out, seeds, sent, good)
 
     def _open(self, share: Bytes, count: int) -> tuple[Words, Words, Bytes, Mask]:
         circuit, vdaf = self.vdaf.circuit, self.vdaf
@@ -219,7 +224,8 @@ class Server:
 
     def _digest(self, usage: int, parts: list[Any], count: int) -> Bytes:
         out = np.empty((count, SEED // 8), dtype=np.uint64)
-        digests(pack([prefix(self.vdaf.tag(usage, self.context)), *parts], count), out)
+        for some, messages in self._packed(usage, parts, count):
+            digests(messages, out[some])
         return out.view(np.uint8)
 
     def _joint_seeds(self, parts: list[Any], count: int) -> Bytes:
@@ -228,6 +234,16 @@ class Server:
     def _expand(self, usage: int, parts: list[Any], length: int, count: int) -> Words:
         words = self.vdaf.circuit.field.size // 8
         out = np.empty((count, length, words), dtype=np.uint64)
-        messages = pack([prefix(self.vdaf.tag(usage, self.context)), *parts], count)
-        elements(messages, self._constants.modulus, out)
+        for some, messages in self._packed(usage, parts, count):
+            elements(messages, self._constants.modulus, out[some])
         return out.reshape(count, length) if words == 1 else out
+
+    def _packed(self, usage: int, parts: list[Any], count: int) -> Iterator[tuple[slice, Words]]:
+        """What is hashed, some reports at a time: each repeats the context, which may be long."""
+        common = [prefix(self.vdaf.tag(usage, self.context)), *parts]
+        size = sum(len(part) if isinstance(part, bytes) else part.shape[1] for part in common)
+        step = max(1, STEP // size)
+        for i in range(0, count, step):
+            some = slice(i, min(i + step, count))
+            rows = [part if isinstance(part, bytes) else part[some] for part in common]
+            yield some, pack(rows, some.stop - i)

@@ -3,7 +3,7 @@
 import { DpairsError, Participant, Report, Study } from "/dpairs/index.js";
 import { Refused, ask, askJson, sentence } from "../shared/api.js";
 import { element, fill, say } from "../shared/dom.js";
-import { Forgetful, alone, recall, remember } from "./memory.js";
+import { Forgetful, Unlocked, alone, recall, remember } from "./memory.js";
 import { answerForm, invitation, note, pairsNote, preview, receipt } from "./steps.js";
 
 /** Milliseconds between looks at whether the other round has begun. */
@@ -19,7 +19,7 @@ const mine = link.code ? `${id}:${link.code}` : id;
 let [about, study] = [null, null];
 
 /** Errors that are told to the person; others are mistakes of the page. */
-const told = (error) => error instanceof Refused || error instanceof DpairsError || error instanceof Forgetful;
+const told = (error) => error instanceof Refused || error instanceof DpairsError || error instanceof Forgetful || error instanceof Unlocked;
 
 function show(step, focus = true) {
   const head = element(
@@ -38,7 +38,10 @@ async function load(waiting) {
   document.title = about.title;
   if (about.protocol === "pairwise") return;
   study = Study.fromJson(JSON.stringify(about.study));
-  if (study.firstId !== id) throw new Refused("The collector shows another study than the one that the link names, so this device does not answer it.", 409);
+  // A link names a first round by its hash: a second must follow from that one, whatever it says of itself.
+  const first = study.round === 1 ? study : Study.fromJson(JSON.stringify(await askJson("GET", `${path}/rounds/1`, { patience: true, waiting })));
+  if (first.id !== id) throw new Refused("The collector shows another study than the one that the link names, so this device does not answer it.", 409);
+  study = Study.fromJson(JSON.stringify(about.study), { first });
 }
 
 /** The step that this device is at. */
@@ -128,9 +131,9 @@ async function answer(event, { line, fields }) {
       const { report, enrolled } = recall(mine);
       if (report) return;
       const { stratum, index } = enrolled;
-      const made = new Participant(study, { stratum, index }).report(values);
+      const made = new Participant(study, { stratum, index, maxDelta: study.delta }).report(values);
       // Kept before it is shown: reloading the page draws no second one.
-      remember(mine, { report: made.toJson(), study: study.toJson() });
+      remember(mine, { report: made.toJson(), study: study.toJson(), first: study.first?.toJson() });
     });
     next();
   } catch (error) {
@@ -140,10 +143,10 @@ async function answer(event, { line, fields }) {
 }
 
 function showPreview(record, focus) {
-  const of = Study.fromJson(record.study);
+  const of = Study.fromJson(record.study, { first: record.first ? Study.fromJson(record.first) : null });
   const report = Report.fromJson(record.report, of);
   const { stratum, index } = record.enrolled;
-  show(preview({ participant: new Participant(of, { stratum, index }), report, submit: send }), focus);
+  show(preview({ participant: new Participant(of, { stratum, index, maxDelta: of.delta }), report, submit: send }), focus);
 }
 
 async function send({ line, status, button }) {
@@ -153,7 +156,7 @@ async function send({ line, status, button }) {
     const { report, enrolled } = recall(mine);
     const answered = await ask("POST", `${path}/reports`, { body: report, token: enrolled.secret, ...patiently(status) });
     const { outcome } = await answered.json();
-    remember(mine, { sent: { outcome, at: Date.now() }, study: undefined });
+    remember(mine, { sent: { outcome, at: Date.now() }, study: undefined, first: undefined });
     next();
   } catch (error) {
     if (!told(error)) throw error;

@@ -35,7 +35,15 @@ export function remember(study, more) {
   throw new Forgetful();
 }
 
-/** One tab at a time, where the browser knows how: two must not randomize the same answer. */
-export function alone(study, work) {
-  return navigator.locks ? navigator.locks.request(nameOf(study), work) : work();
+/** This browser cannot keep two tabs apart. */
+export class Unlocked extends Error {
+  constructor() {
+    super("This browser cannot make sure that only one tab answers, so nothing was answered: please use another browser, or open the page by https.");
+  }
+}
+
+/** One tab at a time: two must not randomize the same answer. */
+export async function alone(study, work) {
+  if (!navigator.locks) throw new Unlocked();
+  return navigator.locks.request(nameOf(study), work);
 }
