@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from .errors import BadFile, BadParameter, WrongStudy
-from .estimate import Estimate
+from .estimate import Estimate, Manipulation
 from .formats import files
 from .formats.canonical import canonical, parse
 from .formats.checks import choice, fields, integer, required
@@ -27,6 +27,22 @@ def shared(study: Study) -> Shared:
     if found is None:
         raise BadParameter(f"a {study.protocol.name} study has no servers that release anything")
     return found
+
+
+@dataclass(frozen=True)
+class _Attack:
+    """What liars can do to the estimate of a release, computed when it is asked for."""
+
+    protocol: Shared
+    sizes: dict[str, int]
+    numbers: Numbers
+
+    @property
+    def participants(self) -> int:
+        return sum(self.sizes.values())
+
+    def __call__(self, people: int) -> Manipulation:
+        return self.protocol.moved_by(self.sizes, self.numbers, people)
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,6 +94,7 @@ class Release:
             quantization=answer.quantization,
             details=answer.details,
             bounds=answer.bounds,
+            attack=_Attack(protocol, self.sizes, self.numbers),
         )
 
     def to_json(self) -> str:

@@ -144,3 +144,21 @@ def test_triples_need_two_rounds():
     assert study.protocol.rounds == 2
     with pytest.raises(dpairs.BadParameter, match="triples"):
         Study.create("vus", protocol="two_servers", epsilon=1.0, domain=UNIT)
+
+
+def test_liars_move_the_answer_by_their_own_weight_and_in_the_local_model_by_more():
+    """Of 600 people, six who forge a valid answer; beside the factor of randomized response."""
+    data, liars = people(5, 300), 6
+    ours = Study.create("auc", protocol="two_servers", epsilon=1.0, domain=UNIT, bins=64)
+    estimate = dpairs.simulate(ours, data, seed=1)
+    bound = estimate.manipulation(liars)
+    assert bound.change <= liars / 300 * 1.01
+    assert bound.multiplier == 1
+    lied = {"score": data["score"].copy(), "label": data["label"]}
+    lied["score"][:liars] = 0.0
+    moved = abs(dpairs.exact("auc", lied) - dpairs.exact("auc", data))
+    assert 0 < moved <= bound.change
+    local = Study.create("auc", protocol="histogram", epsilon=1.0, domain=UNIT, bins=8)
+    theirs = dpairs.simulate(local, data, seed=1).manipulation(liars)
+    assert theirs.multiplier > 2
+    assert theirs.change > bound.change

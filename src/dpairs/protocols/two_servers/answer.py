@@ -98,10 +98,26 @@ class Measured:
             return None
         # With one form psi is in the form's unit, with several in the statistic's.
         scale = float(gradient[0]) ** 2 if forms.size == 1 else 1.0
+        rough = self.rough
         try:
-            return tuple(scale * each for each in (self.rough.sampling, self.rough.binning, self.rough.doubt))  # type: ignore[return-value]
+            scaled = scale * self._calibrated(forms, rough)
+            return scaled * rough.sampling, scale * rough.binning, scaled * rough.doubt
         except NotEstimable:
             return None
+
+    def _calibrated(self, forms: Vector, rough: Rough) -> float:
+        """How much less a comparison varies at its released mean than at that of the coarse cells.
+
+        A kernel of two values a and b has the variance (m - a)(b - m). Coarse cells hide how people compare
+        within them, so their mean lies nearer to the middle; sampling falls in proportion, by a
+        quarter at most.
+        """
+        if forms.size > 1 or self.statistic.needs not in ("ordered", "discrete"):
+            return 1.0
+        low, high = self.statistic.range(self.domains)
+        low, high = (low, high) if math.isfinite(high) else (0.0, 1.0)
+        there, here = (Bounded(float(mean), low, high).variance for mean in (rough.linear.forms[0], forms[0]))
+        return min(max(here / there, 0.75), 1.0) if there > 0 else 1.0
 
     def _most(self, forms: Vector, gradient: Vector, noise: float) -> tuple[float, float]:
         """The largest sampling variance, and that of its second order, at the least favourable mean.

@@ -7,6 +7,7 @@ once, and the noise is that of a curator: its error falls like 1 / n.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -19,6 +20,7 @@ from numpy.typing import NDArray
 from ...data.domains import Domain, Integers, Interval
 from ...data.grids import Axis, Grid
 from ...errors import BadFile, BadParameter, NotEnoughData
+from ...estimate import Manipulation
 from ...formats.checks import choice, fields, integer, real, required
 from ...privacy import PrivacyClaim
 from ...randomness import Randomness, SystemRandomness
@@ -31,7 +33,7 @@ from .budget import LAPLACE, Budget, Query
 from .claim import two_servers_claim
 from .forms import IntegerForm, integer_forms, multiplicands, pairs, total_shares
 from .goldilocks import MODULUS
-from .predict import candidates, predict_counts, predict_value
+from .predict import candidates, gradient, predict_counts, predict_value
 from .released import Numbers, SharedNumbers
 from .sampling import Rough, coarse_grid
 from .shared import FEWEST, Shared, one_hot_bits
@@ -292,6 +294,28 @@ class TwoServers(Shared, FirstRound):
 
     def predict(self, shape: Shape, sizes: Mapping[str, int]) -> Prediction:
         return (predict_counts if self.release == COUNTS else predict_value)(self, shape, sizes)
+
+    def moved_by(self, sizes: Mapping[str, int], numbers: Numbers, people: int) -> Manipulation:
+        """A valid answer weighs one person: so many liars move a form by so many times its sensitivity."""
+        if len(self.forms) != 1:
+            return super().moved_by(sizes, numbers, people)
+        (form,), count = self.forms, list(sizes.values())
+        mean = form.unit * numbers.totals[0] / pairs(count)
+        reach = people * form.unit * form.sensitivity(count) / pairs(count)
+        low, high = self.statistic.range(self.domains)
+        values = [
+            self.statistic.finish(np.clip([at], low, high), sizes).value
+            for at in (mean - reach, mean, mean + reach)
+        ]
+        down, up = values[1] - min(values), max(values) - values[1]
+        return Manipulation(people, people, down, up, False, 1.0)
+
+    def predict_manipulation(self, shape: Shape, sizes: Mapping[str, int], liars: int) -> float:
+        if not self.forms:
+            return math.inf
+        people = list(sizes.values())
+        weights = [form.unit * form.sensitivity(people) / pairs(people) for form in self.forms]
+        return liars * shape.scale * float(np.abs(gradient(shape)) @ np.array(weights))
 
     # ------------------------------------------------------------ what is promised
 

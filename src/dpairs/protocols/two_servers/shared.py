@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -10,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import BadParameter, NotAsked, NotEstimable
+from ...estimate import Manipulation
 from ...randomness import Randomness
 from ...randomness.coins import Coins
 from ...vdaf.fields import FIELD64
@@ -80,6 +82,10 @@ class Shared(Protocol):
     @abstractmethod
     def report_bits(self) -> int:
         """What a person sends."""
+
+    def moved_by(self, sizes: Mapping[str, int], numbers: Numbers, people: int) -> Manipulation:
+        """How far so many liars can move the answer; infinite where no bound is known."""
+        return Manipulation(people, people, math.inf, math.inf, False, 1.0)
 
     @property
     def symbols(self) -> int:
