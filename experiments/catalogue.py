@@ -17,6 +17,7 @@ from .pages import (
     theory,
     tree,
     two_servers,
+    two_servers_coverage,
 )
 from .paper import (
     auc_diabetes,
@@ -58,6 +59,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     federated.EXPERIMENT,
     internet.EXPERIMENT,
     two_servers.EXPERIMENT,
+    two_servers_coverage.EXPERIMENT,
 )
 
 

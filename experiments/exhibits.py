@@ -40,6 +40,7 @@ PAGES = (
     "tree",
     "tutorials",
     "two_servers",
+    "two_servers_coverage",
 )
 TEXTS: dict[str, Callable[[], str]] = {}
 PICTURES: dict[str, Callable[[], Any]] = {}

@@ -99,9 +99,10 @@ class Measured:
         # With one form psi is in the form's unit, with several in the statistic's.
         scale = float(gradient[0]) ** 2 if forms.size == 1 else 1.0
         rough = self.rough
+        released = float(forms[0]) if forms.size == 1 else self.statistic.finish(forms, self.sizes).value
         try:
             scaled = scale * self._calibrated(forms, rough)
-            return scaled * rough.sampling, scale * rough.binning, scaled * rough.doubt
+            return scaled * rough.sampling, scale * rough.binning(released), scaled * rough.doubt
         except NotEstimable:
             return None
 

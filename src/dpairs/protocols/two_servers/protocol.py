@@ -303,10 +303,8 @@ class TwoServers(Shared, FirstRound):
         mean = form.unit * numbers.totals[0] / pairs(count)
         reach = people * form.unit * form.sensitivity(count) / pairs(count)
         low, high = self.statistic.range(self.domains)
-        values = [
-            self.statistic.finish(np.clip([at], low, high), sizes).value
-            for at in (mean - reach, mean, mean + reach)
-        ]
+        places = np.clip([mean - reach, mean, mean + reach], low, high)
+        values = [self.statistic.finish(np.array([at]), sizes).value for at in places]
         down, up = values[1] - min(values), max(values) - values[1]
         return Manipulation(people, people, down, up, False, 1.0)
 

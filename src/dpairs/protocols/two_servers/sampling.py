@@ -147,18 +147,17 @@ class Rough:
         """The standard deviation of `sampling` under the noise of the counts, from imagined noise."""
         return float(np.std(self._imagined, ddof=1))
 
-    @cached_property
-    def binning(self) -> float:
-        """The variance that people's places within bins cause, in the unit of psi; and `bias`, squared."""
-        return self._places + self.bias**2
+    def binning(self, released: float) -> float:
+        """The variance that binning causes around a released value, in the unit of psi; and `bias`, squared."""
+        return self._places + self.bias(released) ** 2
 
-    @cached_property
-    def bias(self) -> float:
+    def bias(self, released: float) -> float:
         """How far binning moves the value where people do not lie evenly, by extrapolation.
 
-        Merging neighbouring bins moves the value by D at the coarse cells, and by D' once they are merged
-        already. A smooth density has D' = 4 D, a spike less: D' = 2^a D, and the fine bins leave what is left
-        of the geometric series. Unless both are well beyond the noise, a = 2 is taken.
+        The coarse cells move it by what lies between their value and the released one; bins that are finer by
+        a factor f by f^a of that. Merging neighbours moves the coarse value by D, and by D' once they are
+        merged already. A smooth density has D' = 4 D and a = 2, a spike less: D' = 2^a D. Unless both are well
+        beyond the noise, a = 2 is taken.
         """
         if self.finer == 0 or self.place is not None:
             return 0.0
@@ -169,10 +168,10 @@ class Rough:
             values.append(self.statistic.linearizer(grid).at(masses, self.sizes).value)
         near, far = abs(values[1] - values[0]), abs(values[2] - values[1])
         clear = CLEAR * math.sqrt(self._noise)
-        order = math.log2(far / near) if min(near, far) > clear else 2.0
-        order = min(max(order, 0.5), 2.0)
-        seen = math.sqrt(max(near**2 - self._noise, 0.0))
-        left: float = seen * self.finer**order / (2.0**order - 1)
+        order = min(max(math.log2(far / near), 0.5), 2.0) if min(near, far) > clear else 2.0
+        # Where the coarse cells are the released ones, their merging has to tell.
+        whole = abs(released - values[0]) if self.finer < 1 else near / (2.0**order - 1)
+        left: float = math.sqrt(max(whole**2 - self._noise, 0.0)) * self.finer**order
         return left
 
     @property
