@@ -87,7 +87,8 @@ def create(
     protocol: Annotated[
         str,
         typer.Option(
-            help="How it is computed: histogram; tree for AUC; projection, in two rounds; pairwise, in pairs."
+            help="How it is computed: histogram; tree for AUC; projection, in two rounds; pairwise, in pairs; "
+            "two_servers."
         ),
     ] = "histogram",
     pilot_fraction: Annotated[
@@ -106,12 +107,24 @@ def create(
     answer: Annotated[
         str | None, typer.Option(help="Tree: one-bit (default) or several-bits, better from epsilon 2 on.")
     ] = None,
-    delta: Annotated[float | None, typer.Option(help="Tree: delta of the advanced splittings.")] = None,
+    delta: Annotated[
+        float | None,
+        typer.Option(help="Delta of the tree's advanced splittings, or of two servers' gaussian noise."),
+    ] = None,
     pairs: Annotated[
         int | None, typer.Option(help="Pairwise: how many others each person meets (1).")
     ] = None,
     noise: Annotated[
-        str | None, typer.Option(help="Pairwise: response, kary or laplace; the best one by default.")
+        str | None,
+        typer.Option(
+            help="Pairwise: response, kary or laplace; the best one by default. Two servers: laplace "
+            "(default) or gaussian."
+        ),
+    ] = None,
+    release: Annotated[str | None, typer.Option(help="Two servers: value (default) or counts.")] = None,
+    rounds: Annotated[int | None, typer.Option(help="Two servers: 1 (default) or 2 rounds.")] = None,
+    split: Annotated[
+        float | None, typer.Option(help="Two servers: the share of epsilon for coarse counts or a pilot.")
     ] = None,
     bits: Annotated[int | None, typer.Option(help="Pairwise: most bits of a value (32).")] = None,
     matching: Annotated[
@@ -140,6 +153,9 @@ def create(
         "noise": noise,
         "bits": bits,
         "matching": matching,
+        "release": release,
+        "rounds": rounds,
+        "split": split,
     }
     searched = mechanism == OPTIMIZED and protocol in ("histogram", "projection")
     with progress("searching a mechanism", STEPS) if searched else nullcontext() as advance:

@@ -148,7 +148,7 @@ class Rough:
         return float(np.std(self._imagined, ddof=1))
 
     def binning(self, released: float) -> float:
-        """The variance that binning causes around a released value, in the unit of psi; and `bias`, squared."""
+        """The variance that binning causes around a released value, with `bias` squared, in psi's unit."""
         return self._places + self.bias(released) ** 2
 
     def bias(self, released: float) -> float:
@@ -156,8 +156,8 @@ class Rough:
 
         The coarse cells move it by what lies between their value and the released one; bins that are finer by
         a factor f by f^a of that. Merging neighbours moves the coarse value by D, and by D' once they are
-        merged already. A smooth density has D' = 4 D and a = 2, a spike less: D' = 2^a D. Unless both are well
-        beyond the noise, a = 2 is taken.
+        merged already. A smooth density has D' = 4 D and a = 2, a spike less: D' = 2^a D. Unless both are
+        well beyond the noise, a = 2 is taken.
         """
         if self.finer == 0 or self.place is not None:
             return 0.0

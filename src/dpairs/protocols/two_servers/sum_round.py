@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from ...data.domains import Domain
 from ...data.grids import CutAxis, Grid
 from ...errors import BadFile, BadParameter, NotEnoughData
-from ...formats.canonical import agreed, big_integer
+from ...formats.canonical import big_integer
 from ...formats.checks import fields, real, required, text
 from ...privacy import PrivacyClaim
 from ...randomness import Randomness
@@ -32,7 +32,7 @@ from ..base import Answer
 from ..projection.analysis import Analysis
 from ..projection.pilot import Pilot
 from ..projection.reading import by_stratum, read_grid
-from ..projection.remainder import Remainder, imagined_remainders
+from ..projection.remainder import remainder_of
 from .budget import Budget, Query
 from .claim import two_servers_claim
 from .goldilocks import MODULUS
@@ -85,8 +85,9 @@ class SumRound(Shared):
         linearizer = statistic.linearizer(pilot.grid)
         linear = linearizer.at(pilot.masses, nominal(statistic))
         influences = {name: Influence.of(pilot.grid, values) for name, values in linear.functions.items()}
-        missed = imagined_remainders(statistic, linearizer, linear, pilot)
-        remainder = Remainder(agreed(float(np.mean(missed))), agreed(float(np.var(missed, ddof=1))))
+        extents = [high - low for _, (low, high) in influences.values()]
+        half_range = max(extents) / (4 if len(extents) == 1 else 2)
+        remainder = remainder_of(statistic, linearizer, linear, pilot, half_range)
         analysis = Analysis.of(statistic, pilot, linear, influences, remainder, people, None)
         return cls(
             statistic.described(),
