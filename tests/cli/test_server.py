@@ -43,8 +43,8 @@ def verified(name="study.json"):
 
 def test_a_study_by_hand(folder, capsys):
     steps(
-        "study create auc --protocol two_servers --epsilon 50 --domain interval:0,1 --bins 32 --release value "
-        "--split 0.2 --noise laplace --out study.json"
+        "study create auc --protocol two_servers --epsilon 50 --domain interval:0,1 --bins 32 "
+        "--release value --split 0.2 --noise laplace --out study.json"
     )
     assert Study.load("study.json").protocol.bins == (32,)
     Study.create("auc", protocol="two_servers", epsilon=50.0, domain=Interval(0, 1), bins=32).save(

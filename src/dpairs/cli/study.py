@@ -87,8 +87,7 @@ def create(
     protocol: Annotated[
         str,
         typer.Option(
-            help="How it is computed: histogram; tree for AUC; projection, in two rounds; pairwise, in pairs; "
-            "two_servers."
+            help="How: histogram; tree for AUC; projection, in two rounds; pairwise, in pairs; two_servers."
         ),
     ] = "histogram",
     pilot_fraction: Annotated[
