@@ -13,7 +13,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import stdtrit
 
 from ...data.domains import Domain
 from ...errors import NotEstimable
@@ -153,6 +152,8 @@ def _wider(total: float, doubt: float) -> float:
     """
     if doubt == 0 or total == 0:
         return 1.0
+    from scipy.special import stdtrit  # heavy, and no participant needs it
+
     freedom = 2 * (total / doubt) ** 2 if math.isfinite(doubt) else 1.0
     return float(stdtrit(max(freedom, 1.0), LEVEL)) / NORMAL
 
