@@ -46,7 +46,7 @@ def test_a_study_by_hand(folder, capsys):
         "study create auc --protocol two_servers --epsilon 50 --domain interval:0,1 --bins 32 "
         "--release value --split 0.2 --noise laplace --out study.json"
     )
-    assert Study.load("study.json").protocol.bins == (32,)
+    assert Study.load("study.json").protocol.to_json()["bins"] == [32]
     Study.create("auc", protocol="two_servers", epsilon=50.0, domain=Interval(0, 1), bins=32).save(
         "study.json"
     )

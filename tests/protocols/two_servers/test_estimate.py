@@ -1,5 +1,7 @@
 """Answers of two servers: near the truth, honest about it, and planned."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -133,7 +135,8 @@ def test_forms_of_a_ratio_share_the_loss():
     study = Study.create(
         "kendall_tau", protocol="two_servers", epsilon=1.0, domain=(Levels(range(4)),) * 2, variant="b"
     )
-    weights = study.protocol.weights
+    protocol: Any = study.protocol
+    weights = protocol.weights
     assert len(weights) == 3
     assert WHOLE - 3 <= sum(weights) <= WHOLE
     assert min(weights) > WHOLE // 20

@@ -6,6 +6,7 @@ The other server's noise is left out everywhere below, as if it were known.
 import math
 from fractions import Fraction
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,7 +18,7 @@ from dpairs.protocols.two_servers.budget import FINEST, Budget, Query
 from dpairs.randomness import SeededRandomness
 
 UNIT = Interval(0, 1)
-STUDIES = {
+STUDIES: dict[str, tuple[str, dict[str, Any]]] = {
     "auc": ("auc", {"domain": UNIT, "bins": 3, "release": "value"}),
     "auc, no counts": ("auc", {"domain": UNIT, "bins": 3, "split": 0}),
     "auc, counts": ("auc", {"domain": UNIT, "bins": 3, "release": "counts"}),
@@ -122,7 +123,7 @@ def test_gaussian_noise_keeps_its_concentrated_loss():
 
 def test_second_round_and_pilot_share_the_loss():
     study = Study.create("auc", protocol="two_servers", epsilon=1.0, rounds=2, domain=UNIT, bins=4)
-    pilot = study.protocol
+    pilot: Any = study.protocol
     sizes = dict.fromkeys(pilot.strata, 5)
     spent = 2 / float(pilot.budget.scale(pilot.query(sizes)))
     summed = pilot.sum_query(sizes)
@@ -168,7 +169,7 @@ def test_nothing_is_released_of_one_person():
 
 
 def test_too_many_people_for_the_field_are_refused():
-    protocol = Study.create(
+    protocol: Any = Study.create(
         "gini_mean_difference", protocol="two_servers", epsilon=1.0, domain=UNIT, bins=64
     ).protocol
     with pytest.raises(BadParameter, match="too many"):
