@@ -40,7 +40,7 @@ def write(path: str | os.PathLike[str], content: bytes, what: str, *, private: b
     place = Path(path)
     if len(content) > MAX_BYTES:
         raise BadFile(f"{what} {place} would be {len(content)} bytes long; at most {MAX_BYTES} are read back")
-    # Named after the file, so that whoever owns it finds what a killed process left; unlike others, not secret.
+    # Named after the file, so that whoever owns it finds what a killed process left.
     temporary = place.parent / f"{place.name[:80]}.{uuid4().hex[:16]}{PART}"
     try:
         # A new file: what somebody else put there is neither followed nor filled.
