@@ -99,9 +99,9 @@ def projection(seed: int, data: Path) -> Values:
     values = heads * (n - heads) / (n * (n - 1))
     found = ((values - 0.25) ** 2).mean()
     zeta_1, zeta_2 = theory.zetas(np.array([[0, 0.5], [0.5, 0]]), np.array([0.5, 0.5]))
-    given = 0.0625  # the variance of f(x_1, X_2) for a fixed x_1
-    printed, right = (theory.ustatistic_variance(n, each, zeta_2) for each in (given, zeta_1))
-    return Values(1e6 * float(found), 1e6 * printed, 1e6 * right)
+    given = 0.0625  # the variance of f(x_1, X_2) for a fixed x_1: no zeta_1, which `theory` would refuse
+    printed = 2 / (n * (n - 1)) * (2 * (n - 2) * given + zeta_2)
+    return Values(1e6 * float(found), 1e6 * printed, 1e6 * theory.ustatistic_variance(n, zeta_1, zeta_2))
 
 
 def quantization(seed: int, data: Path) -> Values:
