@@ -2,6 +2,7 @@
 
 import os
 import re
+from functools import cache
 from pathlib import Path
 
 import matplotlib.pyplot as plt
@@ -20,6 +21,7 @@ SHOWN = {name for text in PAGES.values() for name in re.findall(r"figures/([\w-]
 ELSEWHERE = {"plan_curves", "pages_person", "pages_planner", "pages_study"}
 """Pictures by `dpairs plan --plot`, and of a browser (experiments/screens.py)."""
 exhibits.load()
+made = cache(exhibits.text)
 
 
 def test_every_table_is_on_one_page():
@@ -29,11 +31,12 @@ def test_every_table_is_on_one_page():
 @pytest.mark.parametrize("name", sorted(exhibits.TEXTS))
 def test_a_table_is_made_from_what_is_kept(name):
     """No number is compared: measuring again changes tables, and breaks no test."""
-    lines = [line for line in exhibits.text(name).splitlines() if line.startswith("|")]
+    text = made(name)
+    lines = [line for line in text.splitlines() if line.startswith("|")]
     assert len(lines) > 2
     if name not in ("report", "benchmarks"):
         assert len({line.count("|") for line in lines}) == 1
-    assert "nan" not in exhibits.text(name)
+    assert "nan" not in text
 
 
 def test_a_table_that_nobody_makes_is_refused():
@@ -42,7 +45,7 @@ def test_a_table_that_nobody_makes_is_refused():
 
 
 def test_every_picture_has_a_maker_and_a_page_or_the_report():
-    shown = SHOWN | set(re.findall(r"figures/([\w-]+)\.png", exhibits.text("report")))
+    shown = SHOWN | set(re.findall(r"figures/([\w-]+)\.png", made("report")))
     assert shown == set(exhibits.PICTURES) | ELSEWHERE
     assert {path.stem for path in exhibits.FIGURES.iterdir()} == shown
 

@@ -351,10 +351,10 @@ def waited(path: Path, lines: int, process) -> None:
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
 def test_a_run_that_was_ended_goes_on_and_gives_the_same_bytes(tmp_path, how):
-    words = ["entropy", "--quick", "--processes", "1"]
+    words = ["entropy", "--quick", "--runs", "2", "--processes", "1"]  # 8 runs
     first = started(*words, "--out", str(tmp_path / "cut"))
     journal = tmp_path / "cut" / "entropy.part"
-    waited(journal, 8, first)
+    waited(journal, 5, first)
     if how == signal.SIGKILL:
         first.kill()  # the parent alone: its processes must end by themselves, or the pipes stay open
     else:
@@ -365,7 +365,7 @@ def test_a_run_that_was_ended_goes_on_and_gives_the_same_bytes(tmp_path, how):
     if how == signal.SIGINT:
         assert "the same command goes on" in " ".join(said.split())
     kept = journal.read_text().count("\n")
-    assert kept >= 8
+    assert kept >= 5
     for out in ("cut", "whole"):
         again = started(*words, "--out", str(tmp_path / out))
         assert again.communicate(timeout=300)[1] == ""
