@@ -21,7 +21,7 @@ import time
 from dataclasses import dataclass
 
 import structlog
-from sqlalchemy import Connection, update
+from sqlalchemy import Connection, bindparam, update
 
 from ..errors import Unavailable
 from . import schema
@@ -31,6 +31,12 @@ TERM = 4.0
 """Seconds without a commit after which a standby takes over."""
 RENEW = 1.0
 """Seconds without a commit after which the holder makes an empty one."""
+# Built once: every transaction begins with it.
+RENEWAL = (
+    update(schema.lease)
+    .where(schema.lease.c.epoch == bindparam("mine"), schema.lease.c.serial == bindparam("last"))
+    .values(serial=bindparam("following"), clock=bindparam("now"))
+)
 STANDBY = "this collector is a standby: another one serves this database"
 log = structlog.get_logger()
 
@@ -101,10 +107,8 @@ class Lease:
 
     def renew(self, connection: Connection) -> None:
         """The first statement of every transaction that writes."""
-        table = schema.lease
-        mine = (table.c.epoch == self._epoch, table.c.serial == self._serial)
-        values = {"serial": self._serial + 1, "clock": self.clock}
-        if connection.execute(update(table).where(*mine).values(values)).rowcount != 1:
+        mine = {"mine": self._epoch, "last": self._serial, "following": self._serial + 1, "now": self.clock}
+        if connection.execute(RENEWAL, mine).rowcount != 1:
             raise LeaseLost("another collector has taken over this database: this one has stopped writing")
 
     def committed(self, began: float) -> None:
