@@ -22,6 +22,7 @@ NAMES = (
     "participant",
     "estimate",
     "tree",
+    "server",
     "projection",
     "plan",
     "garbled",

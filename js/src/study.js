@@ -149,8 +149,10 @@ export class Study {
 
   /** What is promised to each person. @returns {PrivacyClaim} */
   get privacy() {
-    const { epsilon, delta, theorem, rounds } = this.protocol;
+    const { delta, theorem, rounds } = this.protocol;
     const columns = this.statistic.privateColumns;
+    // Whoever agrees to a first round may be asked in the second, which may lose all that was asked for.
+    const epsilon = this.round < rounds ? this.epsilon : this.protocol.epsilon;
     return new PrivacyClaim({ epsilon, epsilonAsked: this.epsilon, delta, columns, theorem, rounds });
   }
 

@@ -66,6 +66,15 @@ test("a second round that only says that it follows is not answered", async () =
   }
 });
 
+test("a weak first round promises no less than its second may lose", async () => {
+  const text = forged(FIRST, (spec) => spec.set("epsilon", 30));
+  const { id, protocol, privacy } = Study.fromJson(text);
+  assert.ok(protocol.epsilon < 6);
+  assert.equal(privacy.epsilon, 30);
+  const given = { first: text, index: indexOf(Study.fromJson(text)), stratum: "positive", values: { score: 0.5 } };
+  await assert.rejects(device().answer(id, given), { name: "LimitExceeded" });
+});
+
 test("nobody answers both rounds", () => {
   const first = Study.fromJson(FIRST);
   const crafted = Study.fromJson(forged(SECOND, (spec) => spec.get("protocol").get("first").set("share", 1n)));

@@ -116,6 +116,20 @@ def test_a_second_round_of_another_study_is_refused(tmp_path, what):
     assert line.sent == []
 
 
+def test_a_weak_first_round_promises_no_less_than_its_second_may_lose(tmp_path):
+    """Variant: both rounds name epsilon 4, but the first one's mechanism loses 0.1, and that was shown."""
+    weak = json.loads(first_round(0.1).to_json())["protocol"]["pilot"]
+    agreed = forged(first_round(4.0), protocol__pilot=weak)
+    strong = forged(second_round(first_round(4.0)), protocol__first__study=agreed.id).following(agreed)
+    assert agreed.protocol.epsilon < 0.11
+    assert strong.privacy.epsilon > 3.9
+    assert agreed.privacy.epsilon >= strong.privacy.epsilon
+    line = Dishonest(serving(agreed, index=index_of(agreed)))
+    with pytest.raises(LimitExceeded):
+        join(link_to(agreed.id), {"value": 2}, device=Device(tmp_path), transport=line, limit=1.0)
+    assert line.sent == []
+
+
 def test_a_second_round_that_follows_is_answered(tmp_path):
     agreed = first_round(1.0)
     second = second_round(agreed)
@@ -142,6 +156,27 @@ def test_a_device_that_waits_answers_only_what_follows(tmp_path):
         with pytest.raises((WrongStudy, BadFile)):
             join(link, {"value": 2}, device=device, transport=line)
         assert line.sent == []
+
+
+def test_a_secret_goes_to_nobody_but_the_collector_that_gave_it(tmp_path):
+    """Variant: somebody else serves the very same study, and would act as this person at the first."""
+    study = Study.create("gini_mean_difference", epsilon=1.0, domain=DOMAIN, seed=1)
+    heard: list[str | None] = []
+
+    class Listening(Dishonest):
+        def bytes(self, method: str, path: str, *more: Any, **options: Any) -> bytes:
+            heard.append(more[1] if len(more) > 1 else options.get("token"))
+            return super().bytes(method, path, *more, **options)
+
+    device, line = Device(tmp_path), Dishonest(serving(study))
+    assert join(link_to(study.id), {"value": 2}, device=device, transport=line).state == "counted"
+    elsewhere = Listening(serving(study))
+    elsewhere.base = "http://other.example"
+    link = f"{elsewhere.base}/take-part/{study.id}"
+    with pytest.raises(BadParameter, match=r"enrolled at http://dishonest\.example"):
+        join(link, {"value": 2}, device=device, transport=elsewhere)
+    assert set(heard) == {None}
+    assert elsewhere.sent == []
 
 
 def test_two_links_to_one_collector_are_two_answers_in_the_ledger(tmp_path):

@@ -9,6 +9,7 @@ import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -348,6 +349,36 @@ def test_files_of_the_device_are_the_owner_s_alone(here, tmp_path):
         assert word not in repr(device) + repr(Membership(device.home / f"{study.id}.json", study.id))
 
 
+CUT_SHORT = """
+import os, signal, sys
+from pathlib import Path
+from dpairs.client import Device
+def stopped(*given):
+    os.kill(os.getpid(), signal.SIGKILL)
+with Device(sys.argv[1]).study("0" * 64) as me:
+    me.data["coded"] = [7]
+    Path.replace = stopped
+    me.key("session 1")
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+@pytest.mark.parametrize("then", ["go on", "forget"])
+def test_what_a_killed_process_had_half_written_does_not_stay(tmp_path, then):
+    """The encoded value and a session's key, in a file that was never renamed."""
+    command = [sys.executable, "-c", CUT_SHORT, str(tmp_path)]
+    assert subprocess.run(command, check=False, env=ENVIRONMENT, timeout=60).returncode == -9
+    (left,) = [each for each in tmp_path.iterdir() if each.suffix != ".lock"]
+    assert b"session 1" in left.read_bytes()
+    device = Device(tmp_path)
+    if then == "forget":
+        device.forget("0" * 64)
+    else:
+        with device.study("0" * 64) as me:
+            assert not me.began
+    assert [each for each in tmp_path.iterdir() if each.suffix != ".lock"] == []
+
+
 def test_a_folder_that_cannot_be_used_is_refused_in_one_sentence(tmp_path):
     file = tmp_path / "file"
     file.write_text("not a folder")
@@ -493,6 +524,26 @@ def test_an_answer_without_end_is_cut(fake, monkeypatch):
     fake.answers = [(200, b"x" * 1001)]
     with pytest.raises(TooLarge):
         Transport(fake.base).bytes("GET", "/x")
+
+
+def test_an_answer_that_trickles_in_is_given_up(fake, monkeypatch):
+    """Every look at the clock takes ten seconds: 64 KiB in that time are too few, however patient one is."""
+    now = iter(range(0, 10**6, 10))
+    clock = SimpleNamespace(monotonic=lambda: float(next(now)), sleep=lambda _: None)
+    monkeypatch.setattr(transport_module, "time", clock)
+    fake.answers = [(200, b"x" * 2**22)]
+    with pytest.raises(Unavailable, match="too slowly"):
+        Transport(fake.base, patience=30.0).bytes("GET", "/x")
+    # The control: a short answer is none the worse.
+    fake.answers = [(200, b'{"fine": 1}')]
+    assert Transport(fake.base, patience=30.0).json("GET", "/x") == {"fine": 1}
+
+
+def test_json_without_end_is_not_parsed(fake, monkeypatch):
+    monkeypatch.setattr(transport_module, "MAX_JSON", 1000)
+    fake.answers = [(200, b'["' + b"x" * 1000 + b'"]')]
+    with pytest.raises(TooLarge, match="JSON"):
+        Transport(fake.base).json("GET", "/x")
 
 
 def public(of: Any, **changes: Any) -> bytes:

@@ -13,7 +13,7 @@ import pytest
 import dpairs
 from dpairs import Levels, Study
 from dpairs.client import Device, Gateway
-from dpairs.errors import BadFile, BadParameter, BadValue, Conflict
+from dpairs.errors import BadFile, BadParameter, BadValue, Conflict, Unavailable
 
 from .dishonest import Dishonest, link_to, serving
 
@@ -212,12 +212,61 @@ def test_the_files_hold_no_id_and_no_value_and_go_with_the_study(tmp_path):
     assert [each.name for each in tmp_path.iterdir() if each.suffix != ".lock"] == []
 
 
+def test_a_changed_value_of_the_last_class_stops_the_first_class_s_reports_too(tmp_path):
+    study = classes()
+    line = Collector(study)
+    here = gateway(line, study, tmp_path)
+    data: dict[str, Any] = {"id": list(range(40)), "score": [3] * 40, "label": [0, 1] * 20}
+    here.report(data)
+    sent = len(line.sent)
+    for changed in (16, 17):  # one of each class
+        scores = [each if n != changed else 4 for n, each in enumerate(data["score"])]
+        with pytest.raises(Conflict, match=f"'{changed}'"):
+            here.report({**data, "score": scores})
+        assert len(line.sent) == sent
+
+
+def test_a_roster_whose_key_was_lost_answers_for_nobody_again(tmp_path):
+    """Variant: with a new key nobody is known, so everybody would get another index and other noise."""
+    study = krr()
+    line = Collector(study)
+    gateway(line, study, tmp_path).report(table())
+    sent = len(line.sent)
+    (tmp_path / f"{study.id}.json").unlink()
+    with pytest.raises(BadFile, match="another key"):
+        gateway(line, study, tmp_path).report(table())
+    assert len(line.sent) == sent
+
+
+def test_an_accent_makes_nobody_another_person(tmp_path):
+    """Variant: the same id from two systems, as one letter and as a letter and its accent."""
+    study = krr()
+    line = Collector(study)
+    here = gateway(line, study, tmp_path)
+    here.report({"id": ["Ren\u00e9e"], "value": [3]})
+    here.report({"id": ["Rene\u0301e"], "value": [3]})
+    assert len(line.heard) == 1
+    assert line.twice() == 0
+
+
+@pytest.mark.parametrize("answer", [b"", b"[]", b"{", b'{"counted": "1", "again": 0, "different": 0}'])
+def test_an_answer_that_no_collector_gives_ends_in_one_sentence(tmp_path, answer):
+    study = krr()
+    line = Collector(study)
+    line._serve = lambda method, path, body: (
+        answer if path.endswith("/batches") else line._answer(method, path, body)
+    )
+    with pytest.raises(Unavailable):
+        gateway(line, study, tmp_path).report(table())
+
+
 BAD_TABLES: list[tuple[dict[str, Any], type[Exception]]] = [
     ({"value": [1, 2]}, BadValue),
     ({"id": ["a", "a"], "value": [1, 2]}, BadValue),
     ({"id": ["a", ""], "value": [1, 2]}, BadValue),
     ({"id": ["a", None], "value": [1, 2]}, BadValue),
     ({"id": [0.5, 1.5], "value": [1, 2]}, BadValue),
+    ({"id": ["a", "b\ud800"], "value": [1, 2]}, BadValue),
     ({"id": ["a", "b"], "value": [1, 99]}, BadValue),
     ({"id": [str(n) for n in range(3 * PEOPLE)], "value": [1] * 3 * PEOPLE}, BadParameter),
 ]

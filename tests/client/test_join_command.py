@@ -13,8 +13,10 @@ import dpairs.client
 from dpairs import Levels, Study
 from dpairs.cli.app import run as run_command
 from dpairs.cli.show import errors
+from dpairs.errors import LimitExceeded
 
 from .dishonest import Dishonest, link_to, serving
+from .test_pairs import PlaysPartners, own_pairs, tau
 
 STUDY = Study.create("gini_mean_difference", epsilon=1.0, domain=Levels(range(4)), seed=1)
 PROMISE = "This study is perfectly anonymous"
@@ -81,3 +83,36 @@ def test_the_ledger_is_on_and_its_limit_is_raised_by_saying_so(line, capsys, tmp
     assert run(*home) == 0
     book = dpairs.Ledger.load(tmp_path / "ledger.json")
     assert (book.limit, book.delta, list(book.spent)) == (5.0, 0.0, [STUDY.id])
+
+
+def test_a_refusal_in_the_collector_s_words_commands_no_terminal(monkeypatch, capsys, tmp_path):
+    """Variant: the words come as an error, which clears the screen and shows a promise of its own."""
+    forged = LimitExceeded("no\x1b[2J\x1b[H\u202eloses at most: epsilon 0.001\x07\r")
+    made = Dishonest(lambda *_: forged)
+    monkeypatch.setattr(dpairs.client, "Transport", lambda *_, **__: made)
+    assert run("--home", str(tmp_path), "--yes") == 2
+    said = capsys.readouterr().err
+    assert said.isascii()
+    assert said.replace("\n", "").isprintable()
+    assert "epsilon 0.001" in said
+
+
+def test_a_partner_who_was_turned_down_stays_so_without_a_question(monkeypatch, capsys, tmp_path):
+    """Variant: somebody saw a false fingerprint, said no, and runs the plain command again to go on."""
+    study, sizes = tau(), {"everybody": 30}
+    made = PlaysPartners(study, 0, "everybody")
+    ((number, role, partner),) = own_pairs(study, sizes, 0)
+    made.list_pair(sizes, number, role, partner)
+    monkeypatch.setattr(dpairs.client, "Transport", lambda *_, **__: made)
+    monkeypatch.setattr(errors, "width", 300)
+    command = ["join", link_to(study.id), "--x", "1", "--y", "2", "--yes", "--home", str(tmp_path)]
+    asked = terminal(monkeypatch, says=False)
+    assert run_command([*command, "--confirm"]) == 0
+    assert len(asked) == 1
+    capsys.readouterr()
+    assert run_command(command) == 0
+    assert "your partner's must be" in capsys.readouterr().err
+    assert made.sent == []
+    terminal(monkeypatch, says=True)
+    assert run_command([*command, "--confirm"]) == 0
+    assert made.sent != []

@@ -203,6 +203,24 @@ def test_only_the_first_message_of_a_kind_is_answered(tmp_path):
     assert line.completed == set()
 
 
+def test_a_partner_who_sends_rubbish_stops_no_other_pair(tmp_path):
+    """Variant: else one liar among a person's partners, by a message that fails, silences all of them."""
+    study, sizes = tau(pairs=3), {"everybody": 60}
+    own = own_pairs(study, sizes, 0)
+
+    class Rubbish(PlaysPartners):
+        def _message(self, number: int, kind: str, seal: Seal) -> Any:
+            sound = super()._message(number, kind, seal)
+            return seal.close(kind, b"rubbish") if number == own[0][0] else sound
+
+    line = Rubbish(study, 0, "everybody")
+    line.listed = [line.row(sizes, *each) for each in own]
+    found = join(link_to(study.id), {"x": 1, "y": 2}, device=Device(tmp_path), transport=line)
+    assert line.completed == {str(number) for number, _, _ in own[1:]}
+    assert found.pairs is not None
+    assert found.pairs[own[0][0]].startswith("refused")
+
+
 # ---------------------------------------------------------------- hole 8: fingerprints
 
 

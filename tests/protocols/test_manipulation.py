@@ -182,6 +182,33 @@ def test_a_liar_in_several_pairs_spoils_all_of_them():
     assert estimate.manipulation(share=0.5).reports == 400, "half of 200 people are in all of 400 pairs"
 
 
+def test_pairs_that_share_people_are_a_bound():
+    """Four people in two pairs each: no one of them is in both of the two pairs that count most."""
+    domain = dpairs.Levels([0, 1, 2])
+    study = dpairs.Study.create(
+        "gini_mean_difference", protocol="pairwise", epsilon=2.0, domain=domain, pairs=2, matching="disjoint"
+    )
+    protocol: Any = study.protocol
+    pairs = protocol.match(study.coins, {"everybody": 4})
+    meets = list(zip(pairs.garblers.tolist(), pairs.evaluators.tolist(), strict=True))
+    apart = next(other for other in range(1, 4) if not set(meets[0]) & set(meets[other]))
+    symbols = np.full(4, int(protocol.function.decode.argmax()))
+    symbols[[0, apart]] = int(protocol.function.decode.argmin())
+    tally = dpairs.Tally(study)
+    tally.add_reports("pairs", pairs.numbers, symbols)
+    estimate = tally.estimate()
+    found = estimate.manipulation(people=1)
+    reached = []
+    for liar in range(4):
+        false = symbols.copy()
+        false[[liar in both for both in meets]] = int(protocol.function.decode.argmax())
+        other = dpairs.Tally(study)
+        other.add_reports("pairs", pairs.numbers, false)
+        reached.append(other.estimate().value - estimate.value)
+    assert max(reached) < 0.6 * found.up
+    assert not found.exact
+
+
 HISTOGRAMS: dict[str, tuple[Any, Any, dict[str, Any]]] = {
     "auc": ("auc", dpairs.Levels([0, 1, 2]), {}),
     "auc krr": ("auc", dpairs.Levels([0, 1, 2]), {"mechanism": "krr"}),

@@ -110,3 +110,20 @@ def test_bins_of_several_columns_balance_noise_and_diameter(columns, apart):
     cost = (bins**columns * apart) ** 2 / (n * epsilon**2) + columns * slope**2 / bins**2
     best = theory.best_bins(n, epsilon, slope, columns=columns, apart=apart)
     assert best == pytest.approx(bins[np.argmin(cost)], abs=0.6)
+
+
+@pytest.mark.parametrize("depth", [6, 16])
+def test_at_a_fixed_depth_the_bound_falls_as_the_sampling_error(depth):
+    """The remark on the first corollary: both are of the order 1 / n_min, so their ratio has a limit."""
+    constant = theory.oracle_gain(1.0) ** 2
+
+    def ratio(people: int) -> float:
+        # The AUC of people without ties at random: variance (2 n + 1) / (12 n^2).
+        sampling = (2 * people + 1) / (12 * people**2)
+        return theory.tree_mse_corollary(people, people, depth, constant) / sampling
+
+    limit = constant * depth**2 * 9 * 6  # C alpha^2 (2 n + 5 n_min) / n^2 over 1 / (6 n)
+    far, further = (ratio(people) / limit for people in (10**8, 10**12))
+    assert 1 < further < far < 1.2
+    # Negative control: at another depth it has another limit.
+    assert theory.tree_mse_corollary(10**8, 10**8, depth + 1, constant) * 6 * 10**8 > 1.1 * limit

@@ -11,7 +11,7 @@ from rich.text import Text
 from .. import __version__
 from ..errors import DpairsError
 from . import backup, demo, estimate, join, ledger, pair, plan, report, serve, simulate, study, tally
-from .show import errors
+from .show import errors, printable
 
 app = typer.Typer(
     name="dpairs",
@@ -59,7 +59,7 @@ def run(arguments: list[str]) -> int:
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else 0
     except DpairsError as error:
-        errors.print(Text.assemble(("error: ", "bold red"), str(error)), soft_wrap=True)
+        errors.print(Text.assemble(("error: ", "bold red"), printable(str(error))), soft_wrap=True)
         return 2
     except BrokenPipeError:
         # The reader of our output went away: not an error of ours, and nothing is left to flush to.

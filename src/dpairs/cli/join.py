@@ -14,7 +14,7 @@ from rich.markup import escape
 from ..errors import BadParameter
 from ..study import Study
 from .report import private_values
-from .show import errors, output, print_json, print_table
+from .show import errors, output, print_json, print_table, printable
 
 if TYPE_CHECKING:
     from ..client import Joined, Offer
@@ -140,16 +140,16 @@ def claim_rows(study: Study) -> list[tuple[str, str]]:
     return rows + [("does not promise", words) for words in claim.not_promised]
 
 
-def _confirmation(confirm: bool, wanted: list[str] | None) -> Callable[[int, str, str], bool]:
+def _confirmation(confirm: bool, wanted: list[str] | None) -> Callable[[int, str, str], bool | None]:
     """What is asked before a pair begins: both fingerprints are shown in any case."""
 
-    def ask(number: int, mine: str, partner: str) -> bool:
+    def ask(number: int, mine: str, partner: str) -> bool | None:
         for whose, words in (("your fingerprint is", mine), ("your partner's must be", partner)):
             errors.print(f"pair {number}: {whose} {words}", highlight=False, soft_wrap=True)
         if wanted is not None:
             return _digits(partner) in wanted
         if not confirm:
-            return True
+            return None
         if not sys.stdin.isatty():
             return False
         return typer.confirm("Does your partner's device show this as its own?", err=True)
@@ -199,4 +199,4 @@ def _print(found: Joined, offered: Offer) -> None:
 
 def _shown(words: str) -> str:
     """A collector's words as they are: neither rich's markup nor a terminal's commands."""
-    return escape("".join(letter if letter.isprintable() else " " for letter in words[:300]))
+    return escape(printable(words[:300]))

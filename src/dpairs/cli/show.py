@@ -23,6 +23,11 @@ def print_json(value: Any) -> None:
     print(json.dumps(value, indent=2, allow_nan=False, ensure_ascii=False))
 
 
+def printable(words: str) -> str:
+    """Words that may be a stranger's, without a terminal's commands."""
+    return "".join(letter if letter.isprintable() else " " for letter in words)
+
+
 def number(value: float | None) -> str:
     """A number with the digits that matter."""
     return "-" if value is None else f"{value:.5g}"

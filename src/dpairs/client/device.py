@@ -27,7 +27,7 @@ HOME = "DPAIRS_HOME"
 LEDGER = "ledger.json"
 """The person's ledger: `dpairs ledger show` reads it."""
 KINDS = {"request": str, "keys": dict, "index": int, "stratum": str, "secret": str, "counted": bool}
-KINDS |= {"answer": str, "report": dict, "coded": list, "people": dict, "pairs": dict}
+KINDS |= {"collector": str, "answer": str, "report": dict, "coded": list, "people": dict, "pairs": dict}
 """What a device may have written down about its part in a study."""
 
 
@@ -56,6 +56,7 @@ class Device:
         path = self.home / f"{study}.json"
         busy = "another process takes part in this study for this person"
         with files.locked(path, "the device's file", busy=busy):
+            files.sweep(path)
             yield Membership(path, study)
 
     def forget(self, study: str) -> None:

@@ -12,6 +12,7 @@ import os
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from typing import Any
+from unicodedata import category, normalize
 
 import numpy as np
 import pyarrow as pa
@@ -25,11 +26,13 @@ from .device import Device
 from .link import Link
 from .offer import API, get_offer
 from .roster import Roster
-from .transport import Transport
+from .transport import Transport, part
 
 ARROW = "application/vnd.apache.arrow.stream"
 BATCH = 2**18
 """Reports in one request."""
+OUTCOMES = ("counted", "again", "different")
+"""What may come of a report."""
 
 
 class Gateway:
@@ -63,7 +66,7 @@ class Gateway:
         ``data`` is a table of the gateway's people, in any order; there may be more of them every time.
         Somebody whose values changed after the answer was made is refused by name, and then nothing is sent.
         """
-        outcome = {"counted": 0, "again": 0, "different": 0}
+        outcome = dict.fromkeys(OUTCOMES, 0)
         with closing(self._randomized(data)) as parts:
             for study, stratum, indices, symbols in parts:
                 for start in range(0, len(indices), BATCH):
@@ -112,19 +115,25 @@ class Gateway:
                     [names[place] for place, _ in everybody], [stratum for _, stratum in everybody], room
                 )
                 index = {place: number for (place, _), number in zip(everybody, bound, strict=True)}
-                for stratum, columns in study.statistic.split(table):
-                    those = places[stratum]
-                    symbols = roster.answers(
-                        study,
+                answered = [
+                    (
                         stratum,
-                        [names[place] for place in those],
-                        [index[place] for place in those],
-                        [column.tolist() for column in columns],
+                        roster.answers(
+                            study,
+                            stratum,
+                            [names[place] for place in places[stratum]],
+                            [index[place] for place in places[stratum]],
+                            [column.tolist() for column in columns],
+                        ),
                     )
-                    order = sorted(symbols)
-                    kind = np.int64 if study.protocol.symbols <= 2**63 else np.uint64
-                    made = np.array([symbols[number] for number in order], dtype=kind)
-                    yield study, stratum, np.array(order, dtype=np.int64), made
+                    for stratum, columns in study.statistic.split(table)
+                ]
+            # Only now, when nobody of any stratum was refused, may the first report leave.
+            kind = np.int64 if study.protocol.symbols <= 2**63 else np.uint64
+            for stratum, symbols in answered:
+                order = sorted(symbols)
+                made = np.array([symbols[number] for number in order], dtype=kind)
+                yield study, stratum, np.array(order, dtype=np.int64), made
 
     def send(
         self, study: Study, stratum: str, indices: NDArray[Any], symbols: NDArray[Any]
@@ -133,17 +142,22 @@ class Gateway:
         body = batch(study, indices, symbols)
         token = self._people[stratum]["secret"]
         answer = self._line.bytes("POST", f"{API}/{self._where.study}/batches", body, token, ARROW)
-        result: dict[str, int] = json.loads(answer)
-        return result
+        try:
+            said = json.loads(answer)
+        except (ValueError, RecursionError):
+            said = None
+        return {name: part(said, name, int) for name in OUTCOMES}
 
 
 def _names(column: NDArray[Any], ids: str) -> list[str]:
-    """Everybody's id as a text, one for each person."""
+    """Everybody's id as a text, one for each person: an accent is one letter, however a file writes it."""
     names: list[str] = []
     for value in column.tolist():
         if isinstance(value, bool) or not isinstance(value, (str, int)) or value == "":
             raise BadValue(f"column {ids!r} must name everybody by a text or a whole number, not {value!r}")
-        names.append(str(value))
+        names.append(normalize("NFC", str(value)))
+        if not names[-1].isascii() and any(category(letter) == "Cs" for letter in names[-1]):
+            raise BadValue(f"column {ids!r} holds half a letter, in {value!r}")
     if len(set(names)) < len(names):
         twice = next(name for place, name in enumerate(names) if name in names[:place])
         raise BadValue(f"column {ids!r} names {twice!r} twice")

@@ -104,6 +104,10 @@ def _exchange(
                 states[turn.number] = turn.go(deadline)
             except NotYet:
                 states[turn.number] = WAITING
+            except BadMessage as error:
+                if len(turns) == 1:
+                    raise
+                states[turn.number] = f"refused: {error}"  # a bad partner stops no other pair
 
 
 def _joined(me: Membership, states: Mapping[int, str]) -> Joined:
@@ -251,8 +255,10 @@ class _Turn:
         """Let the person compare fingerprints, before anything of this pair is sent."""
         if confirm is not None and "state" not in self._book and not self._book.get("confirmed"):
             mine, partner = self._book["keys"]
-            self._book["confirmed"] = bool(confirm(self.number, mine, partner))
-            self._me.save()
+            said = confirm(self.number, mine, partner)
+            if said is not None:
+                self._book["confirmed"] = bool(said)
+                self._me.save()
 
     def go(self, deadline: float) -> str:
         """All steps that can be taken."""

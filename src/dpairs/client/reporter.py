@@ -18,8 +18,9 @@ from .transport import Transport, part
 
 Book = Callable[[Study, str], None]
 """Writes an answer of that name into the person's ledger, or refuses."""
-Confirm = Callable[[int, str, str], bool]
-"""Whether the person lets a pair begin: its number, the fingerprint of one's own key, and the partner's."""
+Confirm = Callable[[int, str, str], bool | None]
+"""Whether the person lets a pair begin: its number, the fingerprint of one's own key, and the partner's. None
+leaves it as it was: a pair that was turned down stays so."""
 
 
 @dataclass(frozen=True)
@@ -109,6 +110,11 @@ def _check(study: Study, values: Mapping[str, Any]) -> None:
 def _enrol(offered: Offer, me: Membership, stratum: str | None, code: str | None) -> None:
     study = offered.study
     if "secret" in me.data:
+        # The secret is for the one who gave it: anybody can serve a study of the same id.
+        if me.data.get("collector", offered.line.base) != offered.line.base:
+            raise BadParameter(
+                f"this device is enrolled at {me.data['collector']}, not at {offered.line.base}"
+            )
         if stratum is not None and stratum != me.data["stratum"]:
             raise BadParameter(f"this device is enrolled as {me.data['stratum']!r}, not as {stratum!r}")
         return
@@ -127,6 +133,7 @@ def _enrol(offered: Offer, me: Membership, stratum: str | None, code: str | None
         raise Unavailable("what should be a collector gives a secret that cannot be sent")
     index = integer("a collector's index", part(given, "index", int), 0, MAX_INDEX)
     enrolled = {"index": index, "stratum": part(given, "stratum", str), "secret": secret}
+    enrolled["collector"] = offered.line.base
     if enrolled["stratum"] not in study.statistic.strata:
         raise Unavailable("what should be a collector enrols in a class that the study does not have")
     if stratum is not None and enrolled["stratum"] != stratum:

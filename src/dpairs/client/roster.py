@@ -27,6 +27,7 @@ from ..study import Study
 SHOWN = 5
 """Names in one error."""
 SCHEMA = """
+create table if not exists made_with (key_mark blob not null);
 create table if not exists people (person blob primary key, stratum text not null, number integer not null,
                                    unique (stratum, number)) without rowid;
 create table if not exists answers (person blob primary key references people, study text not null,
@@ -52,11 +53,26 @@ class Roster:
         try:
             connection.execute("pragma synchronous = full")
             connection.executescript(SCHEMA)
-            yield cls(connection, key)
+            roster = cls(connection, key)
+            roster._check_key(path)
+            yield roster
         except sqlite3.DatabaseError as error:
             raise BadFile(f"the gateway's roster {path} cannot be used: {error}") from None
         finally:
             connection.close()
+
+    def _check_key(self, path: Path) -> None:
+        """With another key nobody would be known, and everybody would be answered a second time."""
+        mark = self._mac("key")
+        with self._writing() as database:
+            known = database.execute("select key_mark from made_with").fetchone()
+            if known is None:
+                database.execute("insert into made_with values (?)", (mark,))
+            elif not hmac.compare_digest(known[0], mark):
+                raise BadFile(
+                    f"the gateway's roster {path} was made with another key, and would answer for everybody "
+                    "again: bring back the file that it was kept with"
+                )
 
     def _mac(self, purpose: str, *parts: bytes) -> bytes:
         message = b"".join(len(each).to_bytes(8, "big") + each for each in (purpose.encode(), *parts))

@@ -23,6 +23,11 @@ FIRST, LONGEST = 0.05, 5.0
 """Seconds before the second attempt, and between late ones."""
 MAX_ANSWER = 512 * 2**20
 """Bytes of an answer that are read."""
+MAX_JSON = 64 * 2**20
+"""Bytes of JSON that are parsed: in memory they are many times as long."""
+PIECE = 2**16
+SLOWEST = 10_000
+"""Bytes in a second that are waited for beyond one's patience."""
 JSON = "application/json"
 T = TypeVar("T")
 
@@ -50,6 +55,8 @@ class Transport:
         """A request with JSON both ways."""
         body = None if content is None else json.dumps(content).encode()
         answer = self.bytes(method, path, body, token, JSON)
+        if len(answer) > MAX_JSON:
+            raise errors.TooLarge(f"{self.base} answers with more than {MAX_JSON} bytes of JSON")
         try:
             return json.loads(answer) if answer else None
         except (ValueError, RecursionError):
@@ -80,11 +87,10 @@ class Transport:
                     headers=headers,
                     redirect=False,
                     preload_content=False,
+                    # Nobody asked for compressed bytes, which may be a thousand times as long.
+                    decode_content=False,
                 )
-                answer = response.read(MAX_ANSWER + 1)
-                response.release_conn()
-                if len(answer) > MAX_ANSWER:
-                    raise errors.TooLarge(f"{self.base} answers with more than {MAX_ANSWER} bytes")
+                answer = _body(response, self.base, self._patience)
                 if response.status < 300:
                     return answer, {name.lower(): value for name, value in response.headers.items()}
                 problem = _problem(self.base, response.status, answer)
@@ -120,6 +126,24 @@ def part(answer: Any, name: str, kind: type[T]) -> T:
     if type(value) is not kind:
         raise errors.Unavailable(f"what should be a collector answers without {name}")
     return value
+
+
+def _body(response: urllib3.BaseHTTPResponse, base: str, patience: float) -> bytes:
+    """The bytes of an answer: not without end, and not one by one for ever."""
+    began, size, parts = time.monotonic(), 0, []
+    try:
+        while piece := response.read1(PIECE):
+            parts.append(piece)
+            size += len(piece)
+            if size > MAX_ANSWER:
+                raise errors.TooLarge(f"{base} answers with more than {MAX_ANSWER} bytes")
+            if time.monotonic() - began > patience + size / SLOWEST:
+                raise errors.Unavailable(f"{base} answers too slowly")
+    except errors.DpairsError:
+        response.close()
+        raise
+    response.release_conn()
+    return b"".join(parts)
 
 
 def _problem(base: str, status: int, answer: bytes) -> errors.DpairsError:

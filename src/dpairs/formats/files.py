@@ -6,11 +6,15 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from glob import escape
 from pathlib import Path
 
 from ..errors import BadFile, BadParameter, Conflict
+from ..randomness import secret_bytes
 
 MAX_BYTES = 512 * 2**20
+PART = ".part"
+"""Ends the name of a file that is being written."""
 
 
 def read(path: str | os.PathLike[str], what: str) -> bytes:
@@ -36,9 +40,11 @@ def write(path: str | os.PathLike[str], content: bytes, what: str, *, private: b
     place = Path(path)
     if len(content) > MAX_BYTES:
         raise BadFile(f"{what} {place} would be {len(content)} bytes long; at most {MAX_BYTES} are read back")
-    temporary = place.parent / f".dpairs-{os.getpid()}-{id(content):x}.part"
+    # Named after the file, so that whoever owns it finds what a killed process left.
+    temporary = place.parent / f"{place.name[:80]}.{secret_bytes(8).hex()}{PART}"
     try:
-        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_BINARY", 0)
+        # A new file: what somebody else put there is neither followed nor filled.
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
         with os.fdopen(os.open(temporary, flags, 0o600 if private else 0o666), "wb") as file:
             file.write(content)
             file.flush()
@@ -52,6 +58,14 @@ def write(path: str | os.PathLike[str], content: bytes, what: str, *, private: b
     finally:
         with suppress(OSError, ValueError):
             temporary.unlink()
+
+
+def sweep(path: str | os.PathLike[str]) -> None:
+    """Delete what killed processes left of writing a file; only whoever has locked it may do so."""
+    place = Path(path)
+    with suppress(OSError):
+        for left in place.parent.glob(f"{escape(place.name[:80])}.*{PART}"):
+            left.unlink(missing_ok=True)
 
 
 def flush_folder(folder: Path) -> None:

@@ -11,7 +11,7 @@ class PrivacyClaim:
     """What a study promises each person.
 
     ``epsilon`` is the exact loss of the mechanism used, derived from its integer thresholds and never
-    above ``epsilon_asked``.
+    above ``epsilon_asked``; of a first round it is ``epsilon_asked``, which the second may lose.
     """
 
     epsilon: float

@@ -246,3 +246,18 @@ def test_consistent_measurements_stay():
 def test_children_are_in_order(nodes: Any):
     found = children(np.array(nodes, dtype=np.uint64))
     assert found.tolist() == [2 * node + side for node in nodes for side in (0, 1)]
+
+
+def test_the_papers_example_of_a_hierarchical_histogram():
+    """{0, 1, 2, 2, 3} over four values: 5 at the root, then 2 and 3, then 1, 1, 2, 1; they are consistent."""
+    leaves = np.bincount([0, 1, 2, 2, 3], minlength=4).astype(np.float64)
+    assert leaves.tolist() == [1, 1, 2, 1]
+    levels = [Level(np.arange(2**depth, dtype=np.uint64), np.full(2**depth, depth < 2)) for depth in range(3)]
+    assert children(levels[1].nodes).tolist() == levels[2].nodes.tolist()
+    printed = [np.array([5.0]), np.array([2.0, 3.0]), leaves]
+    found = least_squares(levels, printed, [0.0, 1.0, 1.0], 5.0)
+    for counts, shown in zip(found.estimates, printed, strict=True):
+        np.testing.assert_allclose(counts, shown, atol=1e-12)
+    # Negative control: counts that do not add up are changed.
+    other = least_squares(levels, [printed[0], np.array([2.0, 4.0]), leaves], [0.0, 1.0, 1.0], 5.0)
+    assert not np.allclose(other.estimates[1], [2.0, 4.0])

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -130,6 +131,32 @@ def as_in_the_lemma(level: int, nodes: tuple[int, ...], rows: str) -> np.ndarray
 def test_variances_and_covariances_are_the_stated_ones_exactly(level, nodes, rows):
     found = moments(level, nodes, rows, by_oracle)[1]
     np.testing.assert_allclose(found, claimed_covariance(level, nodes, rows), atol=1e-8)
+
+
+def dependence(level: int, nodes: tuple[int, ...], rows: str) -> float:
+    """The largest |P(both) - P(one) P(other)| over two nodes of a level and all values of their counts."""
+    seen: list[tuple[float, tuple[float, ...]]] = []
+    for weight, chosen, bits in outcomes(level, nodes, rows):
+        found = by_oracle(level, rows, len(nodes), chosen, bits)
+        seen.append((weight, tuple(round(float(count), 6) for count in found)))
+    largest = 0.0
+    for p, q in itertools.combinations(range(2**level), 2):
+        both: Counter[tuple[float, float]] = Counter()
+        one: Counter[float] = Counter()
+        other: Counter[float] = Counter()
+        for weight, counts in seen:
+            both[counts[p], counts[q]] += weight  # type: ignore[assignment]
+            one[counts[p]] += weight  # type: ignore[assignment]
+            other[counts[q]] += weight  # type: ignore[assignment]
+        largest = max(largest, *(abs(both[a, b] - one[a] * other[b]) for a in one for b in other))
+    return largest
+
+
+@pytest.mark.parametrize(("level", "nodes"), CASES)
+def test_two_counts_of_a_level_are_independent_exactly(level, nodes):
+    """Lemma "pairwiseindep", for all rows; without row 0 it does not hold, which is the control."""
+    assert dependence(level, nodes, "all") < 1e-12
+    assert dependence(level, nodes, "others") > 1e-3
 
 
 @pytest.mark.parametrize(("level", "nodes"), CASES)

@@ -225,7 +225,11 @@ class Pairwise(InPairs, FirstRound):
         return -(-2 * reports // self.pairs)
 
     def manipulation(self, counts: Mapping[str, PairCounts], estimator: str, people: int) -> Manipulation:
-        """Exact, if a liar decides the symbols of all his pairs and no two liars meet."""
+        """Exact where everybody is in one pair, whose symbol a liar decides.
+
+        Where people are in several, it is a bound: the reports that would move the answer most need not be
+        the pairs of so few people.
+        """
         symbols = counts[PAIRS].by_group.sum(axis=0).astype(np.float64)
         return self.reach(symbols, people)
 
@@ -238,7 +242,7 @@ class Pairwise(InPairs, FirstRound):
         reach = at_corners(lambda forms: self.statistic.finish(forms, {}).value, np.array([mean]), [form])
         kernel = self.code.kernel
         multiplier = span(decode) / (float(kernel.step) * kernel.top)
-        return Manipulation(people, spoiled, reach.down, reach.up, True, multiplier)
+        return Manipulation(people, spoiled, reach.down, reach.up, self.pairs == 1, multiplier)
 
     def _variances(
         self, table: NDArray[np.float64], decode: NDArray[np.float64], variance: float

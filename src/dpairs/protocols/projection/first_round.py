@@ -231,10 +231,14 @@ class Projection(Alone, FirstRound):
         )
 
     def privacy(self, epsilon_asked: float) -> PrivacyClaim:
-        """Pure epsilon-LDP in two rounds, of which each person acts in one."""
+        """Pure epsilon-LDP in two rounds, of which each person acts in one.
+
+        Whoever agrees here may be asked in the second round, whose mechanism is not known yet: the claim is
+        the most that it may lose, however little this round's own loses.
+        """
         theorem = "exact ratio of the answer's probabilities, integers out of 2^64"
         columns = self.statistic.private_columns
-        return local_claim(self.epsilon, epsilon_asked, 0.0, columns, theorem, self.rounds)
+        return local_claim(epsilon_asked, epsilon_asked, 0.0, columns, theorem, self.rounds)
 
 
 def _kind(statistic: Statistic, domains: tuple[Domain, ...], bins: Any) -> str:
