@@ -67,6 +67,8 @@ class Lease:
         self.alone = threading.Lock()
         self.held = False
         """Set by the writer when all is loaded."""
+        self.set_back = False
+        """Whether commits of this collector are gone: somebody put an older copy in the place of the database."""
 
     @property
     def epoch(self) -> int:
@@ -101,6 +103,8 @@ class Lease:
             connection.execute(
                 update(schema.lease).values(epoch=row.epoch + 1, serial=row.serial + 1, holder=self._holder)
             )
+        # Serials only grow: one that is behind what was committed here is an older copy's.
+        self.set_back = self.set_back or row.serial < self._serial
         self._epoch, self._serial, self._until = row.epoch + 1, row.serial + 1, now + TERM
         self._service, self._then, self._seen = float(row.clock), now, None
         return True
