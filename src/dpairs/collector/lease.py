@@ -68,7 +68,7 @@ class Lease:
         self.held = False
         """Set by the writer when all is loaded."""
         self.set_back = False
-        """Whether commits of this collector are gone: somebody put an older copy in the place of the database."""
+        """Whether commits of this collector are gone: somebody put an older copy in their place."""
 
     @property
     def epoch(self) -> int:
