@@ -16,6 +16,8 @@ from .pages import (
     quantization,
     theory,
     tree,
+    two_servers,
+    two_servers_coverage,
 )
 from .paper import (
     auc_diabetes,
@@ -56,6 +58,8 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     plan_grid.UNSEEN,
     federated.EXPERIMENT,
     internet.EXPERIMENT,
+    two_servers.EXPERIMENT,
+    two_servers_coverage.EXPERIMENT,
 )
 
 

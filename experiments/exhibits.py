@@ -40,6 +40,8 @@ PAGES = (
     "theory",
     "tree",
     "tutorials",
+    "two_servers",
+    "two_servers_coverage",
 )
 TEXTS: dict[str, Callable[[], str]] = {}
 PICTURES: dict[str, Callable[[], Any]] = {}

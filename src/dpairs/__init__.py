@@ -50,8 +50,9 @@ from .planning import Plan, plan
 from .privacy import PrivacyClaim
 from .privacy.ledger import Ledger
 from .protocols import theory
+from .release import Release
 from .report import Report
-from .simulate import simulate, simulate_tally
+from .simulate import simulate, simulate_release, simulate_tally
 from .statistics import Kernel, Statistic, exact, exact_details
 from .study import Study
 from .tally import Tally
@@ -91,6 +92,7 @@ __all__ = [
     "Plan",
     "PrivacyClaim",
     "Quantization",
+    "Release",
     "Replayed",
     "Report",
     "ServiceError",
@@ -111,6 +113,7 @@ __all__ = [
     "exact_details",
     "plan",
     "simulate",
+    "simulate_release",
     "simulate_tally",
     "theory",
 ]

@@ -123,6 +123,8 @@ class Estimate:
     quantization: Quantization
     details: Mapping[str, float] = field(default_factory=dict)
     explanation: Explanation | None = field(default=None, repr=False, compare=False)
+    bounds: tuple[float, float] = (-math.inf, math.inf)
+    """What the statistic can be, where the interval ends at the latest."""
     attack: Attack | None = field(default=None, repr=False, compare=False)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -151,7 +153,8 @@ class Estimate:
             else self.sample_standard_error
         )
         reach = NormalDist().inv_cdf((1 + share) / 2) * error
-        return ConfidenceInterval(self.value - reach, self.value + reach)
+        low, high = self.bounds
+        return ConfidenceInterval(max(self.value - reach, low), min(self.value + reach, high))
 
     def manipulation(self, people: int | None = None, *, share: float | None = None) -> Manipulation:
         """The most that so many liars, or such a share of the people of this round, can do to this answer."""

@@ -10,7 +10,9 @@ from numpy.typing import NDArray
 from .errors import AlreadyAnswered, BadParameter, BadValue, LimitExceeded
 from .formats.checks import below_one, choice, integer, positive
 from .randomness import Randomness, SystemRandomness
+from .release import shared
 from .report import MAX_INDEX, Report, check_asked
+from .shares import SharedReport, share_report
 from .statistics.labels import positives
 from .study import Study
 
@@ -61,6 +63,13 @@ class Participant:
     def __repr__(self) -> str:
         return f"Participant(study={self._study.id[:16]!r}, index={self._index}, stratum={self._stratum!r})"
 
+    def _split(self, columns: list[NDArray[Any]]) -> SharedReport:
+        """A share for each server; nothing is randomized, since the servers add the noise."""
+        measurement = int(shared(self._study).measure(self._stratum, columns)[0])
+        report = share_report(self._study, self._stratum, self._index, measurement, self._bits)
+        self._answered = True
+        return report
+
     def report(self, **values: Any) -> Report:
         """The randomized report of this person's values, given by column name; only once."""
         if self._answered:
@@ -73,6 +82,8 @@ class Participant:
             given = ", ".join(sorted(values)) or "nothing"
             raise BadValue(f"a report of this study needs {' and '.join(names)}, but {given} was given")
         columns = [_one(name, values[name]) for name in names]
+        if self._study.protocol.shared is not None:
+            return self._split(columns)
         study, stratum = self._study, self._study.strata.index(self._stratum)
         symbol = study.protocol.alone.randomize(study.coins, stratum, self._index, columns, self._bits)[0]
         self._answered = True

@@ -18,7 +18,9 @@ from .estimate import Estimate
 from .formats.checks import choice
 from .garbled.function import PairFunction
 from .protocols import InPairs
+from .protocols.two_servers.released import Numbers
 from .randomness import Randomness, SystemRandomness, source
+from .release import Release, shared
 from .study import Study
 from .tally import Tally
 
@@ -55,7 +57,64 @@ def simulate(
     >>> round(simulate(study, people, seed=1).value, 1)
     1.3
     """
+    if study.protocol.shared is not None:
+        return simulate_release(study, data, seed, crypto=crypto, progress=progress).estimate(estimator)
     return simulate_tally(study, data, seed, crypto=crypto, progress=progress).estimate(estimator)
+
+
+def simulate_release(
+    study: Study,
+    data: Any,
+    seed: int | None = None,
+    *,
+    crypto: str | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> Release:
+    """What two servers release in the last round of a study of shares.
+
+    ``crypto="ideal"`` (the default) adds everybody's answers up in the clear and draws both servers' noise.
+    ``"real"`` splits every answer into shares with proofs, verifies them between two servers, adds up what is
+    valid and multiplies by oblivious transfer. Both release the same numbers for the same seed.
+    """
+    bits = source(seed)
+    way = "ideal" if crypto is None else choice("crypto", crypto, CRYPTO)
+    left = study.protocol.rounds - study.protocol.round
+    if left > 0 and isinstance(data, Iterator):
+        raise BadValue("a study of two rounds reads the data twice: give a list of chunks, not an iterator")
+    release = _released(study, data, bits, way, progress)
+    for _ in range(left):
+        release = _released(release.study.next(release), data, bits, way, progress)
+    return release
+
+
+def _released(
+    study: Study, data: Any, bits: Randomness, crypto: str, progress: Callable[[int], None] | None
+) -> Release:
+    protocol = shared(study)
+    parts: dict[str, list[NDArray[np.int64]]] = {stratum: [] for stratum in study.strata}
+    for number, table in enumerate(tables(data, study.statistic.columns)):
+        try:
+            for stratum, columns in study.statistic.split(table):
+                parts[stratum].append(protocol.measure(stratum, columns))
+        except BadValue as error:
+            raise _with_row(study, table, number, error) from None
+        if progress is not None:
+            progress(len(next(iter(table.values()))))
+    people = {name: np.concatenate(each) if each else np.empty(0, np.int64) for name, each in parts.items()}
+    sizes = {name: int(each.size) for name, each in people.items()}
+    noise = [protocol.noise(sizes, bits) for _ in range(2)]
+    if crypto == "real":
+        return _shared_release(study, people, noise)
+    totals = protocol.totals({name: protocol.added(name, each) for name, each in people.items()})
+    return Release(study, sizes, totals.plus(noise[0]).plus(noise[1]))
+
+
+def _shared_release(study: Study, people: Mapping[str, NDArray[np.int64]], noise: list[Numbers]) -> Release:
+    try:
+        from .servers import in_one_process
+    except ImportError:
+        raise BadParameter("real servers need more packages: install the extra 'servers' of dpairs") from None
+    return in_one_process(study, people, noise)
 
 
 def simulate_tally(

@@ -40,7 +40,7 @@ class RoundTally(typing.Protocol):
         """The study that was counted."""
         ...
 
-    def counts(self, stratum: str) -> Counts: ...
+    def counts(self, stratum: str) -> Any: ...
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,8 @@ class Study:
         (``histogram``: ``bins``, ``mechanism``, ``kernel``, ``rounding``, and ``n``, the expected number
         of people, from which missing bins are chosen; ``tree``: ``bins``, ``splitting``, ``rows``,
         ``answer``, ``delta``; ``projection``: ``pilot_fraction``, ``pilot``, ``bins``, ``n``, ``mechanism``;
-        ``pairwise``: ``pairs``, ``noise``, ``bits``, ``matching``).
+        ``pairwise``: ``pairs``, ``noise``, ``bits``, ``matching``; ``two_servers``: ``release``, ``rounds``,
+        ``bins``, ``split``, ``noise``, ``delta``, ``n``).
         """
         loss = positive("epsilon", epsilon)
         kind = PROTOCOLS[choice("protocol", protocol, PROTOCOLS)]

@@ -174,6 +174,7 @@ class Tally:
             quantization=answer.quantization,
             details=answer.details,
             explanation=answer.explanation,
+            bounds=answer.bounds,
             attack=_Attack(protocol, self._counts, chosen, self.n),
         )
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from sqlalchemy import create_engine, update
 
-from dpairs.client import Device, Link, Transport, join
+from dpairs.client import Device, Transport, join
 from dpairs.client.sealing import Seal, public_key
 from dpairs.collector import schema
 from dpairs.errors import BadMessage, WrongPartner
@@ -234,8 +234,7 @@ def test_a_message_that_nobody_fetches_expires_and_the_pair_is_reported(database
         assert progress["expired"] == 1
         assert progress["waiting for the evaluator"] == progress["waiting for the garbler"] == 0
         assert contents(database)["messages"] == []
-        link = Link(strict.base, two.study.id)
-        late = join(link, two.values[0], device=two.devices[0], transport=strict.transport())
+        late = two.go(0, strict.transport())
         assert list((late.pairs or {}).values()) == ["expired"]
 
 

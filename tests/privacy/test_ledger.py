@@ -11,7 +11,7 @@ import dpairs
 from dpairs import Interval, Ledger, Study
 from dpairs.errors import AlreadyAnswered, BadFile, BadParameter, LimitExceeded
 from dpairs.privacy.composition import delta_of, filtered_epsilon
-from dpairs.privacy.ledger import Answer
+from dpairs.privacy.ledger import Entry
 
 
 def study(seed: int, epsilon: float = 0.5) -> Study:
@@ -83,7 +83,7 @@ def test_the_filter_s_bound_holds_for_randomized_responses(loss, times):
 
 def test_sums_are_exact():
     """Ten tenths in doubles are less than one; ten doubles of 0.1 are more, and that decides."""
-    book = Ledger(limit=1.0, spent={str(number): Answer(0.1) for number in range(9)})
+    book = Ledger(limit=1.0, spent={str(number): Entry(0.1) for number in range(9)})
     assert sum([0.1] * 10) < 1.0
     assert book.room < 0.1
 
@@ -137,7 +137,7 @@ def test_room_is_what_one_more_study_may_lose():
     basic = Ledger(limit=1.2)
     basic.spend(study(1))
     assert basic.room == pytest.approx(0.7) == basic.left
-    advanced = Ledger(limit=5.0, delta=1e-6, spent={str(n): Answer(0.05) for n in range(200)})
+    advanced = Ledger(limit=5.0, delta=1e-6, spent={str(n): Entry(0.05) for n in range(200)})
     assert advanced.total < 5.0 < 200 * 0.05
     with_it = [*advanced.losses, (advanced.room, 0.0)]
     assert float(filtered_epsilon(with_it, 5e-7)) == pytest.approx(5.0)

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from .. import __version__
 from ..errors import DpairsError
-from . import backup, demo, estimate, join, ledger, pair, plan, report, serve, simulate, study, tally
+from . import backup, demo, estimate, join, ledger, pair, plan, report, serve, server, simulate, study, tally
 from .show import errors, printable
 
 app = typer.Typer(
@@ -23,6 +23,7 @@ app = typer.Typer(
 study.app.command("pairs")(pair.list_pairs)
 app.add_typer(study.app, name="study")
 app.add_typer(ledger.app, name="ledger")
+app.add_typer(server.app, name="server")
 app.command("plan")(plan.plan)
 app.command("simulate")(simulate.simulate)
 app.command("report")(report.report)

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from ..formats import files
+from ..release import Release
 from ..study import Study
 from ..tally import Tally
 from .show import output, print_estimate, print_json, print_table
@@ -18,9 +19,16 @@ def analysis_beside(study_file: Path) -> Path:
     return study_file.with_suffix(".analysis.json")
 
 
+def counted(path: Path, study: Study) -> Tally | Release:
+    """What an estimate is made from: a tally, or what two servers released."""
+    return Tally.load(path, study) if study.protocol.shared is None else Release.load(path, study)
+
+
 def estimate(
     study_file: Annotated[Path, typer.Argument(metavar="STUDY", help="A study file.")],
-    tally_file: Annotated[Path, typer.Argument(metavar="TALLY", help="A tally file of that study.")],
+    tally_file: Annotated[
+        Path, typer.Argument(metavar="TALLY", help="A tally file of that study, or a release.")
+    ],
     level: Annotated[float, typer.Option(help="Confidence level.")] = 0.95,
     estimator: Annotated[str | None, typer.Option(help="How counts become an answer.")] = None,
     analysis: Annotated[
@@ -37,7 +45,7 @@ def estimate(
     study, beside = Study.load(study_file), analysis or analysis_beside(study_file)
     if analysis is not None or (study.protocol.round > 1 and beside.exists()):
         study = study.with_analysis(files.read(beside, "the analysis"))
-    answer = Tally.load(tally_file, study).estimate(estimator)
+    answer = counted(tally_file, study).estimate(estimator)
     if plot is not None:
         from .plots import plot_distributions  # drawing takes a second to load
 

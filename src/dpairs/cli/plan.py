@@ -45,6 +45,9 @@ def plan(
     target_error: Annotated[float | None, typer.Option(help="The standard error that is wanted.")] = None,
     rounds: Annotated[int, typer.Option(help="1 leaves protocols of two rounds out.")] = 2,
     peers: Annotated[bool, typer.Option(help="People may compute in pairs.")] = False,
+    trust: Annotated[
+        str | None, typer.Option(help="Whom people may trust: nobody, partner, two_servers or all.")
+    ] = None,
     protocol: Annotated[str | None, typer.Option(help="Plan this protocol only.")] = None,
     optimized: Annotated[
         bool, typer.Option(help="Also search mechanisms for the statistic: seconds, the first time.")
@@ -87,6 +90,7 @@ def plan(
     asked: dict[str, Any] = {
         "rounds": rounds,
         "peers": peers,
+        "trust": trust,
         "like": shape,
         "protocol": protocol,
         "optimized": optimized,
@@ -122,6 +126,9 @@ def plan(
         print_json({**found.to_json(), "shuffled_epsilon": central, "checked": checked})
         return
     _print(found, central, shuffled, checked)
+    if protocol is None:
+        asked["trust"] = "all"
+        _print_trust(ask(epsilon, n, target_error) if trust != "all" else found)
     if out is not None:
         output.print(f"recommended study written to {out}", highlight=False)
     if plot is not None:
@@ -153,7 +160,7 @@ def _print(found: Plan, central: dict[str, float], delta: float | None, checked:
         (f"{LIARS:.0%} of liars move it", _moved_by),
         ("bits sent", lambda each: str(each.bits)),
         ("rounds", lambda each: str(each.rounds)),
-        ("trusts", lambda each: "nobody" if each.trust == "nobody" else "a partner"),
+        ("trusts", lambda each: each.trust),
     ]
     if checked:
         facts.insert(4, ("  simulated", lambda each: f"{checked[each.protocol]:.3g}"))
@@ -178,6 +185,17 @@ def _print(found: Plan, central: dict[str, float], delta: float | None, checked:
             style="dim",
             highlight=False,
         )
+
+
+def _print_trust(found: Plan) -> None:
+    """What each kind of trust needs: one line."""
+    what: Callable[[Option], str] = {
+        "error": lambda option: f"a standard error of {option.error:.3g}",
+        "n": lambda option: f"{sum(option.sizes.values()):,} people",
+        "epsilon": lambda option: f"epsilon {option.study.epsilon:.3g}",
+    }[found.solved]
+    kinds = [f"{trust}: {what(option)} ({option.protocol})" for trust, option in found.by_trust.items()]
+    output.print("By whom people trust: " + "; ".join(kinds) + ".", highlight=False)
 
 
 def _moved_by(option: Option) -> str:

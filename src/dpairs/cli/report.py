@@ -13,6 +13,7 @@ from ..errors import BadFile, BadParameter, BadValue
 from ..formats.canonical import canonical
 from ..participant import Participant
 from ..privacy.ledger import Ledger
+from ..shares import SharedReport
 from ..study import Study
 from .show import output
 from .study import as_number
@@ -41,6 +42,9 @@ def report(
         typer.Option(help="This person's ledger: refuse what exceeds its limit, and write it down."),
     ] = None,
     append: Annotated[Path | None, typer.Option(help="Add the report to this file, one JSON line.")] = None,
+    shares: Annotated[
+        Path | None, typer.Option(help="Two servers: add each server's share to its own file in this folder.")
+    ] = None,
     wire: Annotated[bool, typer.Option(help="Print the wire form in hexadecimal instead of JSON.")] = False,
 ) -> None:
     """Randomize one person's values on this device and print the report: nothing else leaves.
@@ -59,6 +63,9 @@ def report(
     if ledger is not None:
         # Before anything leaves: a report that is lost then costs the person nothing but the entry.
         Ledger.record(ledger, study)
+    if isinstance(answer, SharedReport):
+        _write_shares(answer, shares)
+        return
     line = bytes(answer).hex() if wire else canonical(answer.to_json())
     if append is None:
         print(line)
@@ -69,6 +76,22 @@ def report(
     except OSError as error:
         raise BadFile(f"the report cannot be added to {append}: {error.strerror or error}") from None
     output.print(f"report {index} added to {append}", highlight=False)
+
+
+def _write_shares(report: SharedReport, folder: Path | None) -> None:
+    """A file for each server, or a line for each: whoever gets both learns the value."""
+    for share in report.shares:
+        line = canonical(share.to_json())
+        if folder is None:
+            print(line)
+            continue
+        file = folder / f"server-{share.server}.jsonl"
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            with file.open("a", encoding="utf-8") as lines:
+                lines.write(line + "\n")
+        except OSError as error:
+            raise BadFile(f"the share cannot be added to {file}: {error.strerror or error}") from None
 
 
 def private_values(study: Study, given: dict[str, str | None]) -> dict[str, Any]:

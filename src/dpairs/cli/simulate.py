@@ -36,7 +36,7 @@ def simulate(
     level: Annotated[float, typer.Option(help="Confidence level.")] = 0.95,
     estimator: Annotated[str | None, typer.Option(help="How counts become an answer.")] = None,
     crypto: Annotated[
-        str | None, typer.Option(help="Pairs: ideal (default), or real to garble every pair.")
+        str | None, typer.Option(help="Pairs and two servers: ideal (default), or real cryptography.")
     ] = None,
     plot: Annotated[Path | None, typer.Option(help="Write a picture of the runs (PNG, SVG or PDF).")] = None,
     reports: Annotated[

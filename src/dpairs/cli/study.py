@@ -15,9 +15,8 @@ from ..mechanisms import OPTIMIZED
 from ..mechanisms.optimize import STEPS
 from ..statistics import STATISTICS
 from ..study import Study
-from ..tally import Tally
 from .cache import remembered
-from .estimate import analysis_beside
+from .estimate import analysis_beside, counted
 from .show import number, output, print_json, print_table, progress
 
 app = typer.Typer(help="Make and read study files.", no_args_is_help=True)
@@ -88,7 +87,7 @@ def create(
     protocol: Annotated[
         str,
         typer.Option(
-            help="How it is computed: histogram; tree for AUC; projection, in two rounds; pairwise, in pairs."
+            help="How: histogram; tree for AUC; projection, in two rounds; pairwise, in pairs; two_servers."
         ),
     ] = "histogram",
     pilot_fraction: Annotated[
@@ -107,12 +106,24 @@ def create(
     answer: Annotated[
         str | None, typer.Option(help="Tree: one-bit (default) or several-bits, better from epsilon 2 on.")
     ] = None,
-    delta: Annotated[float | None, typer.Option(help="Tree: delta of the advanced splittings.")] = None,
+    delta: Annotated[
+        float | None,
+        typer.Option(help="Delta of the tree's advanced splittings, or of two servers' gaussian noise."),
+    ] = None,
     pairs: Annotated[
         int | None, typer.Option(help="Pairwise: how many others each person meets (1).")
     ] = None,
     noise: Annotated[
-        str | None, typer.Option(help="Pairwise: response, kary or laplace; the best one by default.")
+        str | None,
+        typer.Option(
+            help="Pairwise: response, kary or laplace; the best one by default. Two servers: laplace "
+            "(default) or gaussian."
+        ),
+    ] = None,
+    release: Annotated[str | None, typer.Option(help="Two servers: value (default) or counts.")] = None,
+    rounds: Annotated[int | None, typer.Option(help="Two servers: 1 (default) or 2 rounds.")] = None,
+    split: Annotated[
+        float | None, typer.Option(help="Two servers: the share of epsilon for coarse counts or a pilot.")
     ] = None,
     bits: Annotated[int | None, typer.Option(help="Pairwise: most bits of a value (32).")] = None,
     matching: Annotated[
@@ -141,6 +152,9 @@ def create(
         "noise": noise,
         "bits": bits,
         "matching": matching,
+        "release": release,
+        "rounds": rounds,
+        "split": split,
     }
     searched = mechanism == OPTIMIZED and protocol in ("histogram", "projection")
     with progress("searching a mechanism", STEPS) if searched else nullcontext() as advance:
@@ -173,7 +187,7 @@ def next_round(
     What only the analyst needs is written beside it, to a file that ends in .analysis.json.
     """
     first = Study.load(file)
-    study = first.next(Tally.load(tally_file, first))
+    study = first.next(counted(tally_file, first))
     study.save(out)
     beside, analysis = analysis_beside(out), study.analysis_to_json()
     if analysis is not None:
@@ -211,8 +225,8 @@ def describe(study: Study) -> dict[str, Any]:
         "protocol": protocol.name,
         "round": protocol.round,
         "rounds": protocol.rounds,
-        "symbols": protocol.symbols,
-        "bits": max(1, (protocol.symbols - 1).bit_length()),
+        "symbols": protocol.symbols if protocol.shared is None else None,
+        "bits": protocol.report_bits,
         "privacy": study.privacy.to_json(),
     }
 
@@ -228,7 +242,9 @@ def _print(study: Study) -> None:
         ("protocol", study.protocol.name + (f", round {facts['round']} of {facts['rounds']}" * several)),
         (
             "a person sends",
-            f"one of {facts['symbols']} symbols ({facts['bits']} bit{'s' if facts['bits'] > 1 else ''})",
+            f"two shares and a proof ({facts['bits'] // 8:,} bytes)"
+            if facts["symbols"] is None
+            else f"one of {facts['symbols']} symbols ({facts['bits']} bit{'s' if facts['bits'] > 1 else ''})",
         ),
         ("epsilon", f"{number(study.epsilon)} asked, {study.privacy.epsilon:.12g} used"),
         ("privacy", str(study.privacy)),

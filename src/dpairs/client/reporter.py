@@ -111,9 +111,9 @@ def _enrol(offered: Offer, me: Membership, stratum: str | None, code: str | None
     study = offered.study
     if "secret" in me.data:
         # The secret is for the one who gave it: anybody can serve a study of the same id.
-        if me.data.get("collector", offered.line.base) != offered.line.base:
+        if me.data.get("collector", offered.where.base) != offered.where.base:
             raise BadParameter(
-                f"this device is enrolled at {me.data['collector']}, not at {offered.line.base}"
+                f"this device is enrolled at {me.data['collector']}, not at {offered.where.base}"
             )
         if stratum is not None and stratum != me.data["stratum"]:
             raise BadParameter(f"this device is enrolled as {me.data['stratum']!r}, not as {stratum!r}")
@@ -133,7 +133,7 @@ def _enrol(offered: Offer, me: Membership, stratum: str | None, code: str | None
         raise Unavailable("what should be a collector gives a secret that cannot be sent")
     index = integer("a collector's index", part(given, "index", int), 0, MAX_INDEX)
     enrolled = {"index": index, "stratum": part(given, "stratum", str), "secret": secret}
-    enrolled["collector"] = offered.line.base
+    enrolled["collector"] = offered.where.base
     if enrolled["stratum"] not in study.statistic.strata:
         raise Unavailable("what should be a collector enrols in a class that the study does not have")
     if stratum is not None and enrolled["stratum"] != stratum:

@@ -109,6 +109,8 @@ def _begin(connection: Connection, item: Begin) -> Any:
         raise Conflict("this very study is here already; another one needs another public seed")
     if study.protocol.round != 1:
         raise BadParameter("a study begins with its first round; later ones follow from its tally here")
+    if study.protocol.shared is not None:
+        raise BadParameter("a collector is one server: a two_servers study needs two, see `dpairs server`")
     table = schema.studies.c
     if connection.scalar(select(table.state).where(table.id == study.id)) == DELETED:
         raise Conflict("this very study is just being deleted; try again in a moment")

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from glob import escape
 from pathlib import Path
+from uuid import uuid4
 
 from ..errors import BadFile, BadParameter, Conflict
-from ..randomness import secret_bytes
 
 MAX_BYTES = 512 * 2**20
 PART = ".part"
@@ -41,7 +41,7 @@ def write(path: str | os.PathLike[str], content: bytes, what: str, *, private: b
     if len(content) > MAX_BYTES:
         raise BadFile(f"{what} {place} would be {len(content)} bytes long; at most {MAX_BYTES} are read back")
     # Named after the file, so that whoever owns it finds what a killed process left.
-    temporary = place.parent / f"{place.name[:80]}.{secret_bytes(8).hex()}{PART}"
+    temporary = place.parent / f"{place.name[:80]}.{uuid4().hex[:16]}{PART}"
     try:
         # A new file: what somebody else put there is neither followed nor filled.
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)

@@ -48,7 +48,7 @@ class Option:
 
     @property
     def bits(self) -> int:
-        return max(1, (self.study.protocol.symbols - 1).bit_length())
+        return self.study.protocol.report_bits
 
     @property
     def rounds(self) -> int:

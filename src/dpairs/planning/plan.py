@@ -23,6 +23,13 @@ from .options import Option, Question
 from .solve import LEAST_EPSILON, MOST_EPSILON, equal_parts, people, privacy, without_privacy
 
 HARD = "worst"
+TRUSTED = {
+    "nobody": {Trust.NOBODY},
+    "partner": {Trust.PARTNER},
+    "two_servers": {Trust.TWO_SERVERS},
+    "all": set(Trust),
+}
+"""Whom people may be asked to trust, beside nobody."""
 
 
 @dataclass(frozen=True)
@@ -67,6 +74,15 @@ class Plan:
         }[self.solved]
         return f"{first.protocol} {what}; {than}."
 
+    @property
+    def by_trust(self) -> dict[str, Option]:
+        """The best option for each kind of trust, the least trust first."""
+        order = [kind.value for kind in Trust]
+        best: dict[str, Option] = {}
+        for option in self.options:
+            best.setdefault(option.trust, option)
+        return dict(sorted(best.items(), key=lambda pair: order.index(pair[0])))
+
     def to_json(self) -> dict[str, Any]:
         return {
             "statistic": self.statistic.name,
@@ -88,6 +104,7 @@ def plan(
     error: float | None = None,
     rounds: int = 2,
     peers: bool = False,
+    trust: str | None = None,
     protocol: str | None = None,
     optimized: bool = False,
     like: Any = None,
@@ -98,7 +115,8 @@ def plan(
     """Compare all protocols that fit, and solve for what is missing of ``epsilon``, ``n`` and ``error``.
 
     ``n`` is the number of people, or by stratum {"positive": ..., "negative": ...}. ``rounds=1`` leaves
-    two-round protocols out, ``peers=True`` lets people compute in pairs, ``protocol`` names the only one that
+    two-round protocols out, ``peers=True`` lets people compute in pairs, ``trust`` says whom people
+    may be asked to trust ("nobody", "partner", "two_servers" or "all"), ``protocol`` names the only one that
     is wanted. ``optimized=True`` also searches mechanisms for the kernel, which takes seconds the first time
     (``progress`` is called with numbers of steps; a ``search`` of one's own may remember). ``like`` says
     what the people may look like: nothing, or "worst", for the worst of several shapes, "even" for an even
@@ -135,6 +153,8 @@ def plan(
     goal = None if error is None else positive("error", error)
     given = _shapes(made, domains, like)
     trusted = {Trust.NOBODY} | ({Trust.PARTNER} if peers else set())
+    if trust is not None:
+        trusted |= TRUSTED[choice("trust", trust, TRUSTED)]
     if protocol is not None:
         trusted.add(PROTOCOLS[protocol].trust)
     ask = Question(

@@ -32,7 +32,7 @@ class Spending(Protocol):
 
 
 @dataclass(frozen=True)
-class Answer:
+class Entry:
     """One answer: what it may have revealed, and the device's own name for it."""
 
     epsilon: float
@@ -67,7 +67,7 @@ class Ledger:
 
     limit: float
     delta: float = 0.0
-    spent: dict[str, Answer] = field(default_factory=dict)
+    spent: dict[str, Entry] = field(default_factory=dict)
     """Each answer by the id of the study, or of the round, that it answers."""
 
     def __post_init__(self) -> None:
@@ -139,7 +139,7 @@ class Ledger:
         if name and before is not None and before.name == name:
             return
         self.check(study)
-        self.spent[study.id] = Answer(study.privacy.epsilon, study.privacy.delta, name)
+        self.spent[study.id] = Entry(study.privacy.epsilon, study.privacy.delta, name)
 
     @classmethod
     def record(cls, path: str | os.PathLike[str], study: Spending) -> Ledger:
@@ -170,7 +170,7 @@ class Ledger:
         fields("a ledger", spec, _FIELDS)
         if not isinstance(spec["spent"], dict):
             raise BadFile("a ledger's spent must be an object of studies and answers")
-        spent = {text("study", name): _answer(each) for name, each in spec["spent"].items()}
+        spent = {text("study", name): _entry(each) for name, each in spec["spent"].items()}
         return cls(spec["limit"], spec["delta"], spent)
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -181,11 +181,11 @@ class Ledger:
         return cls.from_json(files.read(path, "the ledger"))
 
 
-def _answer(spec: Any) -> Answer:
+def _entry(spec: Any) -> Entry:
     if not isinstance(spec, Mapping):
         raise BadFile("an answer in a ledger must be an object")
     required("the ledger's answer", spec, _ANSWER)
     fields("a ledger's answer", spec, _ANSWER)
-    return Answer(
+    return Entry(
         positive("epsilon", spec["epsilon"]), below_one("delta", spec["delta"]), text("name", spec["name"])
     )

@@ -10,6 +10,7 @@ from .projection.first_round import Projection
 from .projection.second_round import SecondRound
 from .shape import Prediction, Shape
 from .tree.protocol import Tree
+from .two_servers.protocol import TwoServers
 
 __all__ = [
     "PROTOCOLS",
@@ -27,11 +28,12 @@ __all__ = [
     "Shape",
     "Tree",
     "Trust",
+    "TwoServers",
     "register_protocol",
 ]
 
 PROTOCOLS: Registry[type[FirstRound]] = Registry("protocol", "dpairs.protocols")
 """Every protocol by name. A package adds its own by `register_protocol`, or by an entry point."""
 register_protocol = PROTOCOLS.register
-for _kind in (Histogram, Tree, Projection, Pairwise):
+for _kind in (Histogram, Tree, Projection, Pairwise, TwoServers):
     register_protocol(_kind)

@@ -30,6 +30,7 @@ from .counts import Cells, Counts
 if TYPE_CHECKING:
     from .pairwise.matching import Pairs
     from .shape import Prediction, Shape
+    from .two_servers.shared import Shared
 
 
 class Trust(StrEnum):
@@ -37,6 +38,7 @@ class Trust(StrEnum):
 
     NOBODY = "nobody"
     PARTNER = "a partner who follows the protocol"
+    TWO_SERVERS = "two servers that do not work together"
 
 
 @dataclass(frozen=True)
@@ -49,6 +51,8 @@ class Answer:
     quantization: Quantization
     details: Mapping[str, float] = field(default_factory=dict)
     explanation: Explanation | None = None
+    bounds: tuple[float, float] = (-math.inf, math.inf)
+    """What the statistic can be."""
 
 
 class Protocol(ABC):
@@ -77,6 +81,11 @@ class Protocol(ABC):
         """How many symbols a report can hold."""
 
     @property
+    def report_bits(self) -> int:
+        """What a person sends in this round."""
+        return max(1, (self.symbols - 1).bit_length())
+
+    @property
     @abstractmethod
     def epsilon(self) -> float:
         """The exact privacy loss of one report."""
@@ -94,6 +103,11 @@ class Protocol(ABC):
     @property
     def in_pairs(self) -> InPairs | None:
         """The side of two people who compute together; None where everybody answers alone."""
+        return None
+
+    @property
+    def shared(self) -> Shared | None:
+        """The sides of people and servers where answers are split between two; None where they are not."""
         return None
 
     @property

@@ -19,6 +19,7 @@ from ..garbled.kernels import LessThan, PairKernel
 from .base import EVERYBODY, Finished, Form, Statistic
 from .binned import greater, product
 from .labels import NEGATIVE, POSITIVE, need_both, positives
+from .separable import Separable, Steps, flat
 from .vertices import Vertices
 
 TIES = {"half": 0.5, "zero": 0.0}
@@ -127,6 +128,24 @@ class AUC(Statistic):
         uncertain = product(wins.spread, both)
         there_are = product(np.ones_like(wins.matrix), both)
         return Form(won + won.T, uncertain), Form(there_are, np.zeros_like(there_are))
+
+    def separable(self, grid: Grid) -> tuple[Separable, ...] | None:
+        """Wins in halves, unless equal values in wide bins of integers are told apart."""
+        axis = grid.axes[0]
+        same = 1 / axis.geometry[2]
+        halves = (1 - same) + 2 * same * TIES[self.ties]
+        if not np.array_equal(halves, np.rint(halves)):
+            return None
+        wins = Steps(2, 0, halves.astype(np.int64))
+        if self.labels == "public":
+            return (Separable(((wins,),), 0, 2, 0.5),)
+        # Label 0 in the row and 1 in the column, and the other way round.
+        no, every = np.zeros(2, dtype=np.int64), flat(axis.bins, 1)
+        lost, won = Steps(0, 1, no), Steps(1, 0, no)
+        return (
+            Separable(((wins.transposed, lost), (wins, won)), 0, 2, 0.25),
+            Separable(((every, lost), (every, won)), 0, 1, 0.5),
+        )
 
     def against(self, grid: Grid) -> dict[str, tuple[NDArray[np.float64], ...]]:
         """A positive wins against what lies below it, a negative loses against what lies above."""

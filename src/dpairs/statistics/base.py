@@ -26,6 +26,7 @@ from ..formats.checks import fields as allowed
 from ..garbled.encoding import FixedPoint
 from ..garbled.kernels import PairKernel
 from .linear import Linearizer
+from .separable import Separable
 
 EVERYBODY = "everybody"
 """The name of the only stratum of statistics without public classes."""
@@ -47,6 +48,20 @@ class Finished:
 
     value: float
     gradient: NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Bounded:
+    """A kernel's mean over pairs of people, and the range of its values."""
+
+    mean: float
+    low: float
+    high: float
+
+    @property
+    def variance(self) -> float:
+        """The most it can be (Bhatia and Davis)."""
+        return max((self.mean - self.low) * (self.high - self.mean), 0.0)
 
 
 class Statistic(ABC):
@@ -201,6 +216,10 @@ class Statistic(ABC):
         the same where there is only one.
         """
 
+    def separable(self, grid: Grid) -> tuple[Separable, ...] | None:
+        """The forms with the "average" kernel as comparisons of whole numbers; None where they are none."""
+        return None
+
     def linearizer(self, grid: Grid) -> Linearizer:
         """What the `projection` protocol asks: derivatives at distributions on the cells of ``grid``."""
         return Linearizer(self, grid)
@@ -218,6 +237,17 @@ class Statistic(ABC):
     ) -> dict[str, float]:
         """Further figures that go with an estimate; ``error`` gives the standard error along a gradient."""
         return {}
+
+    def most_sampling(self, kernel: Bounded, sizes: Mapping[str, int]) -> float:
+        """The largest variance that the choice of people can cause in the mean of a kernel.
+
+        A kernel of range a..b and mean m has a variance of at most (m - a)(b - m); the mean over all pairs
+        varies no more than over the disjoint pairs that people can be put into (Hoeffding, "Probability
+        inequalities for sums of bounded random variables", JASA 1963, section 5). For tau that is
+        Daniels and Kendall's 2 (1 - tau^2) / n, for the AUC theta (1 - theta) / min(n+, n-).
+        """
+        disjoint = min(sizes.values()) if len(sizes) > 1 else sum(sizes.values()) // 2
+        return kernel.variance / disjoint
 
     def range(self, domains: tuple[Domain, ...]) -> tuple[float, float]:
         """The least and the greatest value the kernel takes."""

@@ -19,6 +19,7 @@ from ..garbled.encoding import FixedPoint
 from ..garbled.kernels import Concordance, PairKernel
 from .base import EVERYBODY, ErrorOf, Finished, Form, Statistic, need_two
 from .binned import equal, order, product, several
+from .separable import Separable, Steps, flat, on_diagonal
 from .vertices import Vertices
 
 
@@ -106,6 +107,20 @@ class KendallTau(Statistic):
             all_x, all_y = np.ones((x.bins, x.bins)), np.ones((y.bins, y.bins))
             forms.append(Form(product(same_x.matrix, all_y), product(same_x.spread, all_y)))
             forms.append(Form(product(all_x, same_y.matrix), product(all_x, same_y.spread)))
+        return tuple(forms)
+
+    def separable(self, grid: Grid) -> tuple[Separable, ...] | None:
+        """Signs, and for tau-b ties where bins hold one value or infinitely many."""
+        sizes = [axis.bins for axis in grid.axes]
+        signs = tuple(Steps(1, -1, np.zeros(bins, dtype=np.int64)) for bins in sizes)
+        forms = [Separable((signs,), -1, 1, 1.0)]
+        if self.variant == "b":
+            same = [1 / axis.geometry[2] for axis in grid.axes]
+            if any(not np.array_equal(share, np.rint(share)) for share in same):
+                return None
+            tied = [on_diagonal(share.astype(np.int64)) for share in same]
+            forms.append(Separable(((tied[0], flat(sizes[1], 1)),), 0, 1, 1.0))
+            forms.append(Separable(((flat(sizes[0], 1), tied[1]),), 0, 1, 1.0))
         return tuple(forms)
 
     def against(self, grid: Grid) -> dict[str, tuple[NDArray[np.float64], ...]]:

@@ -46,7 +46,7 @@ class PilotHistogram(Histogram):
             {stratum: imagine(masses[stratum], each.people) for stratum, each in counts.items()}
             for _ in range(REPLICATES)
         ]
-        return Pilot(_cut(self.grid), masses, imagined)
+        return Pilot(cut_cells(self.grid), masses, imagined)
 
     def own_answer(self, counts: Mapping[str, DenseCounts]) -> Answer:
         return self.estimate(counts, self.estimators[0])
@@ -70,7 +70,7 @@ class PilotHistogram(Histogram):
         return histogram_alone(self, shape, pilots)
 
 
-def _cut(grid: Grid) -> Grid:
+def cut_cells(grid: Grid) -> Grid:
     """The same cells, between edges that a function can be read between."""
     axes: list[Axis] = []
     for axis in grid.axes:

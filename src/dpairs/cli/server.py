@@ -1,0 +1,167 @@
+"""`dpairs server`: the steps of two servers on files, so that all they do can be looked at."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ..errors import BadFile, BadParameter
+from ..formats import files
+from ..randomness import SystemRandomness
+from ..release import shared
+from ..study import Study
+from ..tally import Tally
+from .show import output
+
+app = typer.Typer(help="The steps of two servers, on files.", no_args_is_help=True)
+StudyFile = Annotated[Path, typer.Argument(metavar="STUDY", help="A study file.")]
+TallyFile = Annotated[Path, typer.Option(help="This server's tally.")]
+Number = Annotated[int, typer.Option("--server", min=0, max=1, help="Which server this is: 0 or 1.")]
+Inbound = Annotated[Path | None, typer.Option(help="What the other server sent.")]
+Out = Annotated[Path | None, typer.Option(help="Where to write what is sent to the other server.")]
+
+
+@app.command()
+def key(file: Annotated[Path, typer.Argument(metavar="FILE", help="Where to write it.")]) -> None:
+    """Make the key that both servers share, and no participant knows."""
+    from ..server_files import write_key
+
+    write_key(file)
+    output.print(f"key written to {file}: give it to the other server, and to nobody else", highlight=False)
+
+
+@app.command()
+def verify(
+    study_file: StudyFile,
+    server: Number,
+    key: Annotated[Path, typer.Option(help="The key that both servers share.")],
+    shares: Annotated[Path, typer.Option(help="The shares that reached this server, one in a line.")],
+    tally: Annotated[Path | None, typer.Option(help="Where to write the tally of valid reports.")] = None,
+    inbound: Inbound = None,
+    out: Out = None,
+) -> None:
+    """Verify reports with the other server, and add up the shares of those that are valid.
+
+    Server 0 begins (--out), server 1 answers (--inbound, --out, --tally), server 0 ends (--inbound, --tally).
+    """
+    from ..server_files import read_key, read_messages, read_share_lines, write_messages
+    from ..servers import Server
+
+    study = Study.load(study_file)
+    me = Server(study, server, read_key(key))
+    mine = list(read_share_lines(shares, study))
+    if server == 0 and inbound is None:
+        messages = me.begin(mine)
+        write_messages(_given(out, "--out"), study, server, messages)
+        output.print(f"{len(messages)} reports sent for verification", highlight=False)
+        return
+    received = read_messages(_given(inbound, "--inbound"), study, 1 - server)
+    if server == 1:
+        counted, answers = me.answer(mine, received)
+        write_messages(_given(out, "--out"), study, server, answers)
+    else:
+        counted = me.finish(mine, received)
+    counted.save(_given(tally, "--tally"))
+    output.print(f"{counted.n} of {len(mine)} reports are valid and added up", highlight=False)
+
+
+@app.command()
+def multiply(
+    study_file: StudyFile,
+    tally: TallyFile,
+    secret: Annotated[Path, typer.Option(help="A file of this server's own random bits, made when missing.")],
+    offer: Annotated[Path | None, typer.Option(help="Server 0's last step: server 1's offer again.")] = None,
+    inbound: Inbound = None,
+    out: Out = None,
+    products: Annotated[Path | None, typer.Option(help="Where to write shares of the products.")] = None,
+) -> None:
+    """Compute inner products of the two servers' tallies, in shares, by oblivious transfer.
+
+    Server 1 offers (--out); server 0 replies (--inbound offer, --out); server 1 corrects (--inbound reply,
+    --out, --products); server 0 ends (--offer offer, --inbound corrections, --products).
+    """
+    from ..server_files import once, read_key, write_key, write_products
+    from ..servers import Multiplication, batch_of, shares_of
+
+    study = Study.load(study_file)
+    mine = Tally.load(tally, study)
+    number, _ = shares_of(mine)
+    if not secret.exists():
+        write_key(secret, "the secret")
+    task = Multiplication(mine, once(read_key(secret, "the secret"), batch_of(mine)))
+    if not task.needed:
+        raise BadParameter("this study releases sums only: there is nothing to multiply, go on with release")
+    what = "the message"
+    if number == 1 and inbound is None:
+        files.write(_given(out, "--out"), task.offer(), what)
+        return
+    received = files.read(_given(inbound, "--inbound"), what)
+    if number == 1:
+        task.offer()
+        found, corrections = task.correct(received)
+        files.write(_given(out, "--out"), corrections, what)
+    elif offer is None:
+        files.write(_given(out, "--out"), task.reply(received), what)
+        return
+    else:
+        task.reply(files.read(offer, what))
+        found = task.finish(received)
+    write_products(_given(products, "--products"), study, number, found)
+    # A second exchange with the same bits could be used to learn them.
+    secret.unlink()
+
+
+@app.command()
+def release(
+    study_file: StudyFile,
+    tally: TallyFile,
+    out: Annotated[Path, typer.Option(help="Where to write this server's part, for the analyst.")],
+    products: Annotated[
+        Path | None, typer.Option(help="This server's shares of products, where there are any.")
+    ] = None,
+) -> None:
+    """Add this server's noise and hand out its part of the release: only once for a tally."""
+    from ..server_files import read_products, write_part
+    from ..servers import part, shares_of
+
+    study = Study.load(study_file)
+    mine = Tally.load(tally, study)
+    number, _ = shares_of(mine)
+    found = [] if products is None else read_products(products, study, number)
+    protocol = shared(study)
+    noise = protocol.noise(mine.sizes, SystemRandomness())
+    made = part(mine, found, noise)
+    marker = tally.with_name(tally.name + ".released")
+    try:
+        # Before anything leaves: noise that is drawn twice is half gone.
+        marker.touch(exist_ok=False)
+    except OSError as error:
+        raise BadFile(
+            f"this tally was released before, or {marker} cannot be written: {error.strerror or error}"
+        ) from None
+    write_part(out, made)
+    output.print(f"part of server {number} written to {out}", highlight=False)
+
+
+@app.command("open")
+def open_release(
+    study_file: StudyFile,
+    parts: Annotated[list[Path], typer.Argument(metavar="PART PART", help="The parts of both servers.")],
+    out: Annotated[Path, typer.Option(help="Where to write the release.")],
+) -> None:
+    """Add both servers' parts up: the released numbers, for `dpairs estimate`."""
+    from ..server_files import read_part
+    from ..servers import open_parts
+
+    study = Study.load(study_file)
+    found = open_parts([read_part(each, study) for each in parts])
+    found.save(out)
+    output.print(f"release of {found.n} people written to {out}", highlight=False)
+
+
+def _given(path: Path | None, option: str) -> Path:
+    if path is None:
+        raise BadParameter(f"this step needs {option}")
+    return path

@@ -1,0 +1,206 @@
+"""From released numbers to an answer with its errors.
+
+A standard error has three parts: the two servers' noise, which is known; what binning does; and for the
+population the sampling of people. The last two come from coarse counts, as far as they are known, and
+sampling is never taken for more than it can be.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...data.domains import Domain
+from ...errors import NotEstimable
+from ...estimate import Quantization
+from ...statistics import Statistic
+from ...statistics.base import Bounded
+from ..base import Answer
+from .sampling import Rough
+
+LEVEL, NORMAL = 0.975, 1.959963984540054
+"""The quantile at which an uncertain variance is made up for."""
+Vector = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """Forms with the variance of their noise, and what is roughly known of the people."""
+
+    statistic: Statistic
+    domains: tuple[Domain, ...]
+    sizes: Mapping[str, int]
+    forms: Vector
+    noise: Vector
+    """The covariance of the forms' noise."""
+    rough: Rough | None
+    """None where no counts were released."""
+
+    def answer(self) -> Answer:
+        forms = self._within(self.forms)
+        finished = self.statistic.finish(forms, self.sizes)
+        gradient = finished.gradient
+        noise = float(gradient @ self.noise @ gradient)
+        low, high = self._bounds()
+        most, second_order = self._most(forms, gradient, noise)
+        binning, sampling, doubt = 0.0, most, 0.0
+        found = self._rough(gradient, forms)
+        if found is not None:
+            likely, binning, doubt = found
+            likely, known = likely + second_order, noise + binning
+            if (known + likely) * _wider(known + likely, doubt) ** 2 < known + most:
+                sampling = likely
+            else:
+                doubt = 0.0
+        variance = noise + binning
+        population = min(math.sqrt(variance + sampling) * _wider(variance + sampling, doubt), high - low)
+
+        def error(direction: NDArray[np.float64]) -> float:
+            length = float(gradient @ gradient)
+            return population * abs(float(direction @ gradient)) / length if length else 0.0
+
+        return Answer(
+            min(max(finished.value, low), high),
+            population,
+            math.sqrt(variance),
+            Quantization(None, math.sqrt(binning), binning) if binning else Quantization(0.0, 0.0, 0.0),
+            self.statistic.details(forms, self.sizes, error),
+            bounds=(low, high),
+        )
+
+    def _within(self, forms: Vector) -> Vector:
+        """A single form cannot leave the kernel's range."""
+        if forms.size > 1:
+            return forms
+        low, high = self.statistic.range(self.domains)
+        return np.clip(forms, low, high)
+
+    def _bounds(self) -> tuple[float, float]:
+        low, high = self.statistic.range(self.domains)
+        if self.forms.size > 1:
+            return low, high
+        ends = []
+        for end in (low, high):
+            try:
+                ends.append(self.statistic.finish(np.array([end]), self.sizes).value)
+            except NotEstimable:
+                ends.append(math.inf)
+        return min(ends), max(ends)
+
+    def _rough(self, gradient: Vector, forms: Vector) -> tuple[float, float, float] | None:
+        """Sampling variance, binning variance and the first one's doubt, in the statistic's unit."""
+        if self.rough is None:
+            return None
+        # With one form psi is in the form's unit, with several in the statistic's.
+        scale = float(gradient[0]) ** 2 if forms.size == 1 else 1.0
+        rough = self.rough
+        released = float(forms[0]) if forms.size == 1 else self.statistic.finish(forms, self.sizes).value
+        try:
+            scaled = scale * self._calibrated(forms, rough)
+            return scaled * rough.sampling, scale * rough.binning(released), scaled * rough.doubt
+        except NotEstimable:
+            return None
+
+    def _calibrated(self, forms: Vector, rough: Rough) -> float:
+        """How much less a comparison varies at its released mean than at that of the coarse cells.
+
+        A kernel of two values a and b has the variance (m - a)(b - m). Coarse cells hide how people compare
+        within them, so their mean lies nearer to the middle; sampling falls in proportion, by a
+        quarter at most.
+        """
+        if forms.size > 1 or self.statistic.needs not in ("ordered", "discrete"):
+            return 1.0
+        low, high = self.statistic.range(self.domains)
+        low, high = (low, high) if math.isfinite(high) else (0.0, 1.0)
+        there, here = (Bounded(float(mean), low, high).variance for mean in (rough.linear.forms[0], forms[0]))
+        return min(max(here / there, 0.75), 1.0) if there > 0 else 1.0
+
+    def _most(self, forms: Vector, gradient: Vector, noise: float) -> tuple[float, float]:
+        """The largest sampling variance, and that of its second order, at the least favourable mean.
+
+        Least favourable among those that the noise leaves possible: one standard deviation to the middle.
+        """
+        low, high = self.statistic.range(self.domains)
+        scale, mean, doubt = 1.0, float(forms[0]), math.sqrt(float(self.noise[0, 0]))
+        if forms.size > 1:
+            if self.rough is None:
+                return math.inf, 0.0
+            kernels = self.statistic.forms(self.rough.grid, "average")
+            along = np.tensordot(gradient, np.array([form.matrix for form in kernels]), axes=1)
+            reach = np.tensordot(np.abs(gradient), np.array([form.spread for form in kernels]), axes=1)
+            low, high = float((along - reach).min()), float((along + reach).max())
+            mean, doubt = float(gradient @ forms), math.sqrt(noise)
+        else:
+            scale = float(gradient[0]) ** 2
+            # U counts pairs without an end; its form is a share of them.
+            low, high = (low, high) if math.isfinite(high) else (0.0, 1.0)
+        middle = (low + high) / 2
+        towards = min(mean + doubt, middle) if mean < middle else max(mean - doubt, middle)
+        kernel, sizes = Bounded(towards, low, high), list(self.sizes.values())
+        pairs = math.prod(sizes) if len(sizes) > 1 else sizes[0] * (sizes[0] - 1) / 2
+        return scale * self.statistic.most_sampling(kernel, self.sizes), scale * kernel.variance / pairs
+
+
+def _wider(total: float, doubt: float) -> float:
+    """How much wider an interval must be when its variance is known only up to ``doubt``.
+
+    Satterthwaite's degrees of freedom, 2 (variance / doubt)^2, and Student's quantile over the normal one.
+    """
+    if doubt == 0 or total == 0:
+        return 1.0
+    from scipy.special import stdtrit  # heavy, and no participant needs it
+
+    freedom = 2 * (total / doubt) ** 2 if math.isfinite(doubt) else 1.0
+    return float(stdtrit(max(freedom, 1.0), LEVEL)) / NORMAL
+
+
+def from_counts(
+    people: Sequence[Vector], kernels: Sequence[Vector], variance: float
+) -> tuple[Vector, NDArray[np.float64]]:
+    """Forms' totals from noisy counts, without the noise's bias, and the covariance of their noise.
+
+    With one stratum E (h + e)'A(h + e) = h'Ah + v tr A for noise e of variance v.
+    """
+    covariance = noise_covariance(people, kernels, variance, noisy=True)
+    if len(people) == 2:
+        first, second = people
+        return np.array([first @ kernel @ second for kernel in kernels]), covariance
+    (one,) = people
+    diagonals = np.array([np.diagonal(kernel) for kernel in kernels])
+    along = np.array([kernel @ one for kernel in kernels])
+    return along @ one - variance * diagonals.sum(axis=1) - diagonals @ one, covariance
+
+
+def noise_covariance(
+    people: Sequence[Vector], kernels: Sequence[Vector], variance: float, noisy: bool = False
+) -> NDArray[np.float64]:
+    """The covariance of forms' totals under noise of variance v on every count.
+
+    One stratum: 4 v (Ah)'Bh + 2 v^2 <A, B> for forms A and B and, since the sum of two Laplace numbers has an
+    excess kurtosis of 3/2, 3/2 v^2 of their diagonals. Two strata: v ((Ab)'Bb + (A'a)'B'a) + v^2 <A, B>. With
+    ``noisy`` counts what their noise adds to (Ah)'Bh is taken off.
+    """
+    alike = np.array([[float((one * other).sum()) for other in kernels] for one in kernels])
+    extra = variance * alike if noisy else np.zeros_like(alike)
+    if len(people) == 2:
+        first, second = people
+        right = np.array([kernel @ second for kernel in kernels])
+        left = np.array([first @ kernel for kernel in kernels])
+        spread = variance * (right @ right.T + left @ left.T - 2 * extra)
+        return _no_less(spread) + variance**2 * alike
+    (one,) = people
+    along = np.array([kernel @ one for kernel in kernels])
+    diagonals = np.array([np.diagonal(kernel) for kernel in kernels])
+    spread = 4 * variance * (along @ along.T - extra)
+    second = variance**2 * (2 * alike + 1.5 * diagonals @ diagonals.T)
+    return np.asarray(_no_less(spread) + second)
+
+
+def _no_less(covariance: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The nearest covariance without negative variances."""
+    values, vectors = np.linalg.eigh((covariance + covariance.T) / 2)
+    return np.asarray((vectors * np.maximum(values, 0.0)) @ vectors.T)

@@ -1,0 +1,129 @@
+"""How fine a grid two servers count on, and how the loss is divided among forms."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...data.domains import Categories, Domain, Integers, Interval, Levels
+from ...data.grids import MAX_BINS, Grid
+from ...errors import BadParameter, NotEstimable
+from ...formats.checks import integer
+from ...statistics import Statistic
+from ...statistics.kernel import MAX_TABLE_CELLS
+from .budget import LAPLACE
+from .sampling import coarse_grid
+
+WHOLE = 1024
+USUAL = 1024
+"""Bins of one axis where nobody says how many people there are: 8 KB of shares."""
+LEAST = 64
+MOST_COUNTED = 1024
+"""Cells of a release of counts at most: its noise needs the kernel's table."""
+FINER = 12.0
+"""Bins for each square root of a person: then binning adds less than a twentieth of the noise to the error.
+
+Noise is about 4 / (n epsilon) of the kernel's range. People's places within k bins of an even spread move the
+value by 2 / sqrt(12 n) / k, and where most of them lie in a third of the domain by three times that.
+"""
+
+
+def chosen_bins(
+    statistic: Statistic,
+    domains: tuple[Domain, ...],
+    bins: int | Sequence[int] | None,
+    n: int | None,
+    counted: float | None,
+) -> tuple[int, ...]:
+    """Bins of each domain: as given, one for each value, or as fine as noise lets one notice.
+
+    ``counted`` is epsilon where the counts themselves are released, whose noise grows with their number.
+    """
+    if n is not None:
+        integer("n", n, 1, 2**53)
+    if isinstance(bins, (list, tuple)):
+        if len(bins) != len(domains):
+            raise BadParameter(
+                f"bins must be one number for each of the {len(domains)} domain(s), not {len(bins)}"
+            )
+        return tuple(integer("bins", count, 2, MAX_BINS) for count in bins)
+    return tuple(_bins(statistic, domains, domain, bins, n, counted) for domain in domains)
+
+
+def _bins(
+    statistic: Statistic,
+    domains: tuple[Domain, ...],
+    domain: Domain,
+    bins: Any,
+    n: int | None,
+    counted: float | None,
+) -> int:
+    if isinstance(domain, (Levels, Categories)):
+        return domain.size
+    size = MAX_BINS if isinstance(domain, Interval) else domain.size
+    if bins is not None:
+        return min(integer("bins", bins, 2, MAX_BINS), size)
+    others = math.prod(other.size for other in domains if isinstance(other, (Levels, Categories)))
+    cut = sum(isinstance(other, (Interval, Integers)) for other in domains)
+    hidden = statistic.cell_domains(domains)[len(domains) :]
+    labels = math.prod(other.size for other in hidden if isinstance(other, (Levels, Categories)))
+    room = MAX_TABLE_CELLS if statistic.from_table else MAX_BINS
+    most: int = min(size, max(2, math.floor((room / (others * labels)) ** (1 / cut) + 1e-9)))
+    if statistic.needs == "discrete":
+        # Equal bins are not equal values.
+        return most
+    if counted is not None:
+        # Noise of counts grows like sqrt(cells) / (n epsilon), binning falls like 1 / bins^2.
+        people = 1000 if n is None else n
+        best: float = 2 * (people * counted) ** 0.4 if cut == 1 else 1.2 * (people * counted) ** 0.3
+        room = math.isqrt(MOST_COUNTED) if cut > 1 else MOST_COUNTED // labels
+        return max(2, min(most, room, round(best)))
+    if cut > 1:
+        return most
+    wanted = USUAL if n is None else 2 ** math.ceil(math.log2(max(FINER * math.sqrt(n), LEAST)))
+    return min(most, wanted)
+
+
+def form_weights(statistic: Statistic, grid: Grid, noise: str) -> tuple[int, ...]:
+    """Shares of the loss, in 1024ths, that make a smooth function of forms least noisy.
+
+    The variance is a sum of (g s / w)^2 over forms of gradient g, sensitivity s and share w, for Gaussian
+    noise of g^2 s^2 / w: least for w proportional to (g s)^(2/3), or to g s.
+    """
+    count = statistic.form_count
+    if count == 1:
+        return (WHOLE,)
+    coarse, _ = coarse_grid(grid, 64)
+    kernels = [form.matrix for form in statistic.forms(coarse, "average")]
+    gradient = np.zeros(count)
+    for masses in _priors(coarse):
+        try:
+            forms = np.array([masses @ kernel @ masses for kernel in kernels])
+            gradient += np.abs(statistic.finish(forms, dict.fromkeys(statistic.strata, 1000)).gradient)
+        except NotEstimable:
+            continue
+    if not gradient.any():
+        gradient = np.ones(count)
+    spans = np.array([max(np.ptp(kernel, axis=0).max(), 1e-12) for kernel in kernels])
+    power = 2 / 3 if noise == LAPLACE else 1.0
+    shares = np.maximum(gradient * spans, 1e-3 * float((gradient * spans).max())) ** power
+    parts = np.maximum(np.floor(WHOLE * shares / shares.sum()), 1).astype(int)
+    parts[int(np.argmax(parts))] -= max(int(parts.sum()) - WHOLE, 0)
+    return tuple(parts.tolist())
+
+
+def _priors(grid: Grid) -> list[NDArray[np.float64]]:
+    """An even spread, and on two columns also people who are alike in both."""
+    priors = [np.full(grid.cells, 1 / grid.cells)]
+    if len(grid.axes) > 1:
+        shape = [axis.bins for axis in grid.axes]
+        alike = np.zeros(shape)
+        steps = max(shape)
+        for step in range(steps):
+            alike[tuple(step * bins // steps for bins in shape)] += 1 / steps
+        priors.append(alike.reshape(-1))
+    return priors

@@ -1,0 +1,162 @@
+"""A statistic's forms in whole numbers: what two servers compute on shared histograms.
+
+With the histogram h of one stratum, the sum of A over ordered pairs of different people is h'Ah - diag(A)'h;
+with two strata a and b it is a'Ab. Whole numbers, so that shares modulo a prime add up to them exactly and
+the noise can be discrete.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...data.grids import Grid
+from ...statistics import Statistic
+from ...statistics.separable import Separable
+
+EXACT = (1, 2, 3, 4, 6, 12)
+"""Denominators that make tables of signs, ties and levels whole."""
+STEPS = 2**20
+"""Steps across the range of a kernel without such a denominator: rounding moves a mean by half of one."""
+LIMB = 22
+"""Bits of an element's limbs: |entry| 2^22 k stays below 2^63 for k up to 2^20."""
+Vector = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """A kernel between cells as a table of whole numbers."""
+
+    entries: NDArray[np.int64]
+
+    def apply(self, people: Vector) -> Vector:
+        product: Vector = self.entries @ people
+        return product
+
+    @property
+    def transposed(self) -> Table:
+        return Table(self.entries.T)
+
+    @property
+    def diagonal(self) -> Vector:
+        return np.diagonal(self.entries)
+
+    @property
+    def low(self) -> int:
+        return int(self.entries.min())
+
+    @property
+    def high(self) -> int:
+        return int(self.entries.max())
+
+    @property
+    def span(self) -> int:
+        """The most that a pair's entry changes when one of the two changes."""
+        return int(max(np.ptp(self.entries, axis=0).max(), np.ptp(self.entries, axis=1).max()))
+
+
+@dataclass(frozen=True, eq=False)
+class IntegerForm:
+    """A kernel between cells: ``unit`` times whole numbers, to the nearest."""
+
+    kernel: Table | Separable
+    unit: float
+    rounding: float
+    """The most that rounding moves a mean."""
+
+    @property
+    def largest(self) -> int:
+        """The largest entry's size."""
+        return max(abs(self.kernel.low), abs(self.kernel.high))
+
+    def total(self, histograms: Sequence[Vector]) -> int:
+        """The sum over all pairs, in units."""
+        if len(histograms) == 2:
+            first, second = histograms
+            return dot(first, self.kernel.apply(second))
+        (people,) = histograms
+        return dot(people, self.kernel.apply(people)) - dot(people, self.kernel.diagonal)
+
+    def sensitivity(self, sizes: Sequence[int]) -> int:
+        """The most that one person's other value changes `total`, whoever the others are.
+
+        A person is in n - 1 pairs, each counted in both orders, or in as many as the other stratum has, and
+        none of them changes by more than `span`.
+        """
+        return self.kernel.span * (2 * (sizes[0] - 1) if len(sizes) == 1 else max(sizes))
+
+    def apply_modulo(self, share: Sequence[int], modulus: int, transposed: bool = False) -> list[int]:
+        """The kernel's product with a vector of field elements."""
+        kernel = self.kernel.transposed if transposed else self.kernel
+        mask, total = (1 << LIMB) - 1, [0] * len(share)
+        for shift in range(0, modulus.bit_length(), LIMB):
+            limb = np.array([element >> shift & mask for element in share], dtype=np.int64)
+            part = kernel.apply(limb).tolist()
+            total = [before + (each << shift) for before, each in zip(total, part, strict=True)]
+        return [each % modulus for each in total]
+
+
+def dot(first: Vector, second: Vector) -> int:
+    """The inner product, however large."""
+    return sum(a * b for a, b in zip(first.tolist(), second.tolist(), strict=True))
+
+
+def pairs(sizes: Sequence[int]) -> int:
+    """How many pairs `IntegerForm.total` adds up."""
+    return sizes[0] * (sizes[0] - 1) if len(sizes) == 1 else sizes[0] * sizes[1]
+
+
+def integer_forms(statistic: Statistic, grid: Grid) -> tuple[IntegerForm, ...]:
+    """The forms of ``statistic`` on the cells of ``grid``."""
+    separable = statistic.separable(grid)
+    if separable is not None:
+        return tuple(IntegerForm(form, form.unit, 0.0) for form in separable)
+    return tuple(_integer(form.matrix) for form in statistic.forms(grid, "average"))
+
+
+def _integer(matrix: NDArray[np.float64]) -> IntegerForm:
+    for bottom in EXACT:
+        whole = np.rint(matrix * bottom)
+        if np.abs(whole).max() < STEPS and np.array_equal(whole / bottom, matrix):
+            return IntegerForm(Table(whole.astype(np.int64)), 1 / bottom, 0.0)
+    extent = float(matrix.max() - matrix.min()) or 1.0
+    # A power of two, so that units multiply without rounding.
+    unit = 2.0 ** math.ceil(math.log2(extent / STEPS))
+    return IntegerForm(Table(np.rint(matrix / unit).astype(np.int64)), unit, unit / 2)
+
+
+def multiplicands(
+    forms: Sequence[IntegerForm], server: int, shares: Sequence[Sequence[int]], modulus: int
+) -> list[list[int]]:
+    """One server's side of the cross products that forms need of shared histograms.
+
+    With one stratum that is h0'(A h1) for each form, with two a0'(A b1) and b0'(A'a1): the first factor is
+    server 0's, the second server 1's.
+    """
+    if server == 0:
+        return [list(share) for _ in forms for share in shares]
+    sides = [(shares[-1], False), (shares[0], True)][: len(shares)]
+    return [form.apply_modulo(share, modulus, down) for form in forms for share, down in sides]
+
+
+def total_shares(
+    forms: Sequence[IntegerForm], shares: Sequence[Sequence[int]], products: Sequence[int], modulus: int
+) -> list[int]:
+    """One server's shares of the forms' totals, from its shares of histograms and of cross products."""
+    found, each = [], len(products) // max(len(forms), 1)
+    for place, form in enumerate(forms):
+        crossed = sum(products[place * each : (place + 1) * each])
+        own = _inner(shares[0], form.apply_modulo(shares[-1], modulus))
+        if len(shares) == 1:
+            crossed *= 2
+            own -= _inner(shares[0], form.kernel.diagonal.tolist())
+        found.append((own + crossed) % modulus)
+    return found
+
+
+def _inner(first: Sequence[int], second: Sequence[int]) -> int:
+    return sum(a * b for a, b in zip(first, second, strict=True))

@@ -1,0 +1,229 @@
+"""Two rounds, for domains too large for a vector of shares: first noisy counts of a few cells.
+
+They make a pilot: a rough distribution that is public. In the second round (`sum_round`) everybody sends the
+influence function at the own value. The pilot's error enters the answer squared, so few cells are enough, and
+all that is released is linear in people's answers: private against a server that does anything, by adaptive
+composition of the two rounds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...data.domains import Domain
+from ...data.grids import Axis, Grid
+from ...errors import BadFile, BadParameter, NotEnoughData
+from ...formats.checks import fields, integer, real, required
+from ...privacy import PrivacyClaim
+from ...randomness import Randomness, SystemRandomness
+from ...randomness.coins import Coins
+from ...statistics import Statistic
+from ..base import Answer, FirstRound, Setting, Trust
+from ..projection.pilot import REPLICATES, Pilot, PublicNoise, on_simplex
+from ..projection.pilot_histogram import cut_cells
+from ..shape import Prediction, Shape
+from .bins import MOST_COUNTED, chosen_bins
+from .budget import LAPLACE, Budget, Query
+from .claim import two_servers_claim
+from .goldilocks import MODULUS
+from .predict import candidates, predict_rounds
+from .released import NoisyCounts, Numbers, SharedNumbers
+from .shared import FEWEST, Shared, one_hot_bits
+from .sum_round import LARGEST, SumRound
+
+if TYPE_CHECKING:
+    from ...vdaf.prio3 import Prio3
+
+SPLIT = 0.3
+"""The share of the loss that the pilot takes."""
+
+
+@dataclass(frozen=True, eq=False)
+class PilotRound(Shared, FirstRound):
+    """The first of two rounds: noisy counts of a few cells."""
+
+    statistic: Statistic
+    domains: tuple[Domain, ...]
+    bins: tuple[int, ...]
+    split: float
+    budget: Budget
+    name: ClassVar[str] = "two_servers"
+    rounds: ClassVar[int] = 2
+    options: ClassVar[tuple[str, ...]] = ("bins", "split", "noise", "delta", "n")
+    trust: ClassVar[Trust] = Trust.TWO_SERVERS
+    estimators: ClassVar[tuple[str, ...]] = ("pilot",)
+
+    @classmethod
+    def create(cls, *given: Any, **options: Any) -> PilotRound:
+        statistic, domains, epsilon = given
+        if options.pop("release", "value") != "value":
+            raise BadParameter("two rounds release a pilot and a sum: release='counts' is for one round")
+        return cls._create(statistic, domains, epsilon, **options)
+
+    @classmethod
+    def _create(
+        cls,
+        statistic: Statistic,
+        domains: tuple[Domain, ...],
+        epsilon: float,
+        bins: int | Sequence[int] | None = None,
+        split: float = SPLIT,
+        noise: str = LAPLACE,
+        delta: float = 0.0,
+        n: int | None = None,
+    ) -> PilotRound:
+        statistic.check_domains(domains)
+        share = real("split", split)
+        chosen = chosen_bins(statistic, domains, bins, n, epsilon * share)
+        if statistic.from_table:
+            statistic = statistic.tabulate(_grid(statistic, domains, chosen), "average")
+        return cls(statistic, domains, chosen, share, Budget(noise, epsilon, delta))
+
+    def __post_init__(self) -> None:
+        """Refuse parts that do not fit together."""
+        self.statistic.check_domains(self.domains)
+        if not 0.01 <= self.split <= 0.9:
+            raise BadParameter(
+                f"split, the pilot's share of epsilon, must be from 0.01 to 0.9, not {self.split!r}"
+            )
+        if self.grid.cells > MOST_COUNTED:
+            raise BadParameter(f"a pilot has at most {MOST_COUNTED} cells, not {self.grid.cells}")
+
+    @classmethod
+    def from_json(cls, statistic: Statistic, domains: tuple[Domain, ...], spec: Mapping[str, Any]) -> Shared:
+        return read_round(statistic, domains, spec)
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "name": self.name,
+            "rounds": 2,
+            "round": 1,
+            "bins": list(self.bins),
+            "split": self.split,
+            "noise": self.budget.noise,
+            "epsilon": self.budget.epsilon,
+            "delta": self.budget.delta,
+        }
+
+    @cached_property
+    def grid(self) -> Grid:
+        return _grid(self.statistic, self.domains, self.bins)
+
+    @cached_property
+    def vdaf(self) -> Mapping[str, Prio3]:
+        from ...vdaf.instances import one_hot
+
+        return dict.fromkeys(self.strata, one_hot(self.grid.cells))
+
+    def measure(self, stratum: str, columns: Sequence[Any]) -> NDArray[np.int64]:
+        return self.grid.place(columns, self.statistic.private_columns, SystemRandomness())
+
+    def added(self, stratum: str, measurements: NDArray[np.int64]) -> NDArray[np.int64]:
+        return np.bincount(measurements, minlength=self.grid.cells)
+
+    def query(self, sizes: Mapping[str, int]) -> Query:
+        """Counts of every stratum; a person is in one."""
+        if set(sizes) != set(self.strata) or min(sizes.values()) < FEWEST:
+            raise NotEnoughData(f"nothing is released of fewer than {FEWEST} people of each class")
+        return Query.counts(self.grid.cells, Fraction(self.split))
+
+    def sum_query(self, sizes: Mapping[str, int]) -> Query:
+        """What the second round releases."""
+        return Query.number(LARGEST, 1 - Fraction(self.split))
+
+    @classmethod
+    def candidates(cls, setting: Setting) -> Iterable[dict[str, Any]]:
+        return candidates(setting)
+
+    def predict(self, shape: Shape, sizes: Mapping[str, int]) -> Prediction:
+        return predict_rounds(self, shape, sizes)
+
+    @property
+    def report_bits(self) -> int:
+        return one_hot_bits(self.grid.cells)
+
+    def totals(self, sums: Mapping[str, NDArray[np.int64]]) -> Numbers:
+        return Numbers((), {name: sums[name] for name in self.strata})
+
+    def multiplicands(self, server: int, shares: Mapping[str, Sequence[int]]) -> list[list[int]]:
+        return []
+
+    def share_totals(
+        self, shares: Mapping[str, Sequence[int]], products: Sequence[int], sizes: Mapping[str, int]
+    ) -> SharedNumbers:
+        return SharedNumbers([], {name: [each % MODULUS for each in shares[name]] for name in self.strata})
+
+    def noise(self, sizes: Mapping[str, int], bits: Randomness) -> Numbers:
+        query = self.query(sizes)
+        return Numbers((), {name: self.budget.draw(query, bits) for name in self.strata})
+
+    def shape(self, sizes: Mapping[str, int]) -> tuple[int, dict[str, int]]:
+        return 0, dict.fromkeys(self.strata, self.grid.cells)
+
+    def answer(self, sizes: Mapping[str, int], numbers: Numbers) -> Answer:
+        """A pilot is no answer."""
+        raise BadParameter(
+            "this is the first of two rounds: the answer comes from the second, see Study.next"
+        )
+
+    def next_round(self, study_id: str, coins: Coins, counts: Mapping[str, Any], epsilon: float) -> SumRound:
+        """The round of sums that follows from the released counts."""
+        released: dict[str, NoisyCounts] = dict(counts)
+        sizes = {name: each.people for name, each in released.items()}
+        variance = self.budget.variance(self.query(sizes))
+        masses = {name: on_simplex(each.array / each.people) for name, each in released.items()}
+        noise = PublicNoise(coins)
+        imagined = [
+            {
+                name: on_simplex(each + np.sqrt(variance) * noise.normals(each.size) / released[name].people)
+                for name, each in masses.items()
+            }
+            for _ in range(REPLICATES)
+        ]
+        pilot = Pilot(cut_cells(self.grid), masses, imagined)
+        return SumRound.of(self.statistic, self.domains, pilot, study_id, self.split, self.budget, sizes)
+
+    @property
+    def epsilon(self) -> float:
+        """The loss of both rounds."""
+        return both_rounds(self.budget, self.split)
+
+    @property
+    def delta(self) -> float:  # type: ignore[override]
+        return self.budget.delta
+
+    def privacy(self, epsilon_asked: float) -> PrivacyClaim:
+        return two_servers_claim(self.statistic, self.budget, self.epsilon, epsilon_asked, False, 2)
+
+
+def both_rounds(budget: Budget, split: float) -> float:
+    """The loss of the pilot and of the sum."""
+    if budget.delta:
+        return budget.epsilon
+    return float(budget.loss(Fraction(split)) + budget.loss(1 - Fraction(split)))
+
+
+def read_round(statistic: Statistic, domains: tuple[Domain, ...], spec: Mapping[str, Any]) -> Shared:
+    """Either round from its file."""
+    if spec.get("round") == 2:
+        return SumRound.from_json(statistic, domains, spec)
+    names = ("name", "rounds", "round", "bins", "split", "noise", "epsilon", "delta")
+    fields("a two_servers study of two rounds", spec, names)
+    required("a two_servers study of two rounds", spec, names)
+    integer("round", spec["round"], 1, 2)
+    if not isinstance(spec["bins"], list):
+        raise BadFile("the bins of a two_servers study are a list")
+    budget = Budget(spec["noise"], real("epsilon", spec["epsilon"]), real("delta", spec["delta"]))
+    bins = chosen_bins(statistic, domains, spec["bins"], None, None)
+    return PilotRound(statistic, domains, bins, real("split", spec["split"]), budget)
+
+
+def _grid(statistic: Statistic, domains: tuple[Domain, ...], bins: Sequence[int]) -> Grid:
+    return statistic.grid(tuple(Axis(domain, count) for domain, count in zip(domains, bins, strict=True)))

@@ -1,0 +1,347 @@
+"""Two servers that do not collude hold everybody's answers in shares, and release a few noisy numbers.
+
+`release="value"`: the forms that the statistic needs, and coarse counts with a share of the loss, from which
+an interval for the population follows. `release="counts"`: the counts of all cells. Either way people come
+once, and the noise is that of a curator: its error falls like 1 / n.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...data.domains import Domain, Integers, Interval
+from ...data.grids import Axis, Grid
+from ...errors import BadFile, BadParameter, NotEnoughData
+from ...estimate import Manipulation
+from ...formats.checks import choice, fields, integer, real, required
+from ...privacy import PrivacyClaim
+from ...randomness import Randomness, SystemRandomness
+from ...statistics import Statistic
+from ..base import Answer, FirstRound, Setting, Trust
+from ..shape import Prediction, Shape
+from .answer import Measured, from_counts
+from .bins import MOST_COUNTED, WHOLE, chosen_bins, form_weights
+from .budget import LAPLACE, Budget, Query
+from .claim import two_servers_claim
+from .forms import IntegerForm, integer_forms, multiplicands, pairs, total_shares
+from .goldilocks import MODULUS
+from .predict import candidates, gradient, predict_counts, predict_value
+from .released import Numbers, SharedNumbers
+from .sampling import Rough, coarse_grid
+from .shared import FEWEST, Shared, one_hot_bits
+
+if TYPE_CHECKING:
+    from ...vdaf.prio3 import Prio3
+
+VALUE, COUNTS = "value", "counts"
+COARSE = {0: (8, 16), 4_000: (32, 36), 64_000: (128, 256)}
+"""From so many people of a class on, so many coarse cells of one column of numbers, and of two."""
+SPLIT = 0.2
+"""The share of the loss that coarse counts take: see docs/two-servers.md for others."""
+FAR = 64
+"""Scales of noise that a field must have room for: more have a chance of e^-64."""
+
+
+@dataclass(frozen=True, eq=False)
+class TwoServers(Shared, FirstRound):
+    """One visit: a one-hot vector in two shares from everybody."""
+
+    statistic: Statistic
+    domains: tuple[Domain, ...]
+    release: str
+    bins: tuple[int, ...]
+    split: float
+    weights: tuple[int, ...]
+    """Each form's share of what coarse counts leave of the loss, in 1024ths."""
+    budget: Budget
+    name: ClassVar[str] = "two_servers"
+    options: ClassVar[tuple[str, ...]] = ("release", "rounds", "bins", "split", "noise", "delta", "n")
+    estimators: ClassVar[tuple[str, ...]] = ("plug-in",)
+    trust: ClassVar[Trust] = Trust.TWO_SERVERS
+
+    @classmethod
+    def create(cls, *given: Any, **options: Any) -> FirstRound:
+        statistic, domains, epsilon = given
+        rounds = integer("rounds", options.pop("rounds", 1), 1, 2)
+        if rounds == 2:
+            from .pilot_round import PilotRound
+
+            return PilotRound.create(statistic, domains, epsilon, **options)
+        return cls._create(statistic, domains, epsilon, **options)
+
+    @classmethod
+    def _create(
+        cls,
+        statistic: Statistic,
+        domains: tuple[Domain, ...],
+        epsilon: float,
+        release: str = VALUE,
+        bins: int | Sequence[int] | None = None,
+        split: float = SPLIT,
+        noise: str = LAPLACE,
+        delta: float = 0.0,
+        n: int | None = None,
+    ) -> TwoServers:
+        statistic.check_domains(domains)
+        choice("release", release, (VALUE, COUNTS))
+        budget = Budget(noise, epsilon, delta)
+        counted = release == COUNTS
+        chosen = chosen_bins(statistic, domains, bins, n, epsilon if counted else None)
+        if statistic.from_table:
+            statistic = statistic.tabulate(_grid(statistic, domains, chosen), "average")
+        share = 0.0 if counted else _share(split)
+        weights = (WHOLE,) if counted else form_weights(statistic, _grid(statistic, domains, chosen), noise)
+        return cls(statistic, domains, release, chosen, share, weights, budget)
+
+    def __post_init__(self) -> None:
+        """Refuse parts that do not fit together."""
+        self.statistic.check_domains(self.domains)
+        self.statistic.check_grid(self.grid, "average")
+        if self.release == COUNTS and self.grid.cells > MOST_COUNTED:
+            raise BadParameter(f"a release of counts has at most {MOST_COUNTED} cells, not {self.grid.cells}")
+        count = 1 if self.release == COUNTS else self.statistic.form_count
+        if len(self.weights) != count or sum(self.weights) > WHOLE or min(self.weights) < 1:
+            raise BadParameter(f"the weights of {count} form(s) are whole numbers that add up to {WHOLE}")
+
+    @classmethod
+    def from_json(cls, statistic: Statistic, domains: tuple[Domain, ...], spec: Mapping[str, Any]) -> Shared:
+        if spec.get("rounds") == 2:
+            from .pilot_round import read_round
+
+            return read_round(statistic, domains, spec)
+        names = ("name", "release", "bins", "split", "weights", "noise", "epsilon", "delta")
+        fields("a two_servers study", spec, names)
+        required("a two_servers study", spec, names)
+        bins, weights = spec["bins"], spec["weights"]
+        if not isinstance(bins, list) or not isinstance(weights, list):
+            raise BadFile("the bins and weights of a two_servers study are lists")
+        return cls(
+            statistic,
+            domains,
+            choice("release", spec["release"], (VALUE, COUNTS)),
+            chosen_bins(statistic, domains, bins, None, None),
+            0.0 if spec["release"] == COUNTS else _share(spec["split"]),
+            tuple(integer("a weight", weight, 1, WHOLE) for weight in weights),
+            Budget(spec["noise"], real("epsilon", spec["epsilon"]), real("delta", spec["delta"])),
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "name": self.name,
+            "release": self.release,
+            "bins": list(self.bins),
+            "split": self.split,
+            "weights": list(self.weights),
+            "noise": self.budget.noise,
+            "epsilon": self.budget.epsilon,
+            "delta": self.budget.delta,
+        }
+
+    @cached_property
+    def grid(self) -> Grid:
+        return _grid(self.statistic, self.domains, self.bins)
+
+    @cached_property
+    def forms(self) -> tuple[IntegerForm, ...]:
+        """What the servers compute between them: nothing for a release of counts."""
+        return integer_forms(self.statistic, self.grid) if self.release == VALUE else ()
+
+    def coarse(self, sizes: Mapping[str, int]) -> tuple[Grid, NDArray[np.int64]]:
+        """The cells that are counted in a release of so many people, and the one that each cell lies in."""
+        if self.release == COUNTS:
+            return self.grid, np.arange(self.grid.cells)
+        line, plane = max(cells for people, cells in COARSE.items() if people <= min(sizes.values()))
+        return coarse_grid(self.grid, line if len(self.statistic.domain_columns) == 1 else plane)
+
+    # ------------------------------------------------------------ participants
+
+    @property
+    def cells(self) -> int:
+        """The length of a person's one-hot vector."""
+        return self.grid.cells
+
+    @property
+    def report_bits(self) -> int:
+        return one_hot_bits(self.cells)
+
+    def measure(self, stratum: str, columns: Sequence[Any]) -> NDArray[np.int64]:
+        """The cell of each person: what is shared."""
+        return self.grid.place(columns, self.statistic.private_columns, SystemRandomness())
+
+    def added(self, stratum: str, measurements: NDArray[np.int64]) -> NDArray[np.int64]:
+        """How many people are in each cell."""
+        return np.bincount(measurements, minlength=self.cells)
+
+    @cached_property
+    def vdaf(self) -> Mapping[str, Prio3]:
+        """A one-hot vector over Field64 with three proofs."""
+        from ...vdaf.instances import one_hot
+
+        return dict.fromkeys(self.strata, one_hot(self.cells))
+
+    # ------------------------------------------------------------ servers
+
+    def queries(self, sizes: Mapping[str, int]) -> tuple[list[Query], Query | None]:
+        """What is released of so many people: a number for each form, and counts of each stratum.
+
+        A person is in one stratum only, so counts of all strata lose as much as those of one.
+        """
+        few = [name for name, people in sizes.items() if people < FEWEST]
+        if few or set(sizes) != set(self.strata):
+            raise NotEnoughData(f"nothing is released of fewer than {FEWEST} people of each class")
+        coarse = Fraction(1) if self.release == COUNTS else Fraction(self.split)
+        people = list(sizes.values())
+        numbers = [
+            Query.number(form.sensitivity(people), (1 - coarse) * Fraction(weight, WHOLE))
+            for form, weight in zip(self.forms, self.weights, strict=False)
+        ]
+        for form, query in zip(self.forms, numbers, strict=True):
+            if form.largest * pairs(people) + FAR * self.budget.scale(query) > MODULUS // 2:
+                raise BadParameter(f"{max(people):,} people are too many for sums in a field of 64 bits")
+        counts = Query.counts(self.coarse(sizes)[0].cells, coarse) if coarse else None
+        return numbers, counts
+
+    def totals(self, histograms: Mapping[str, NDArray[np.int64]]) -> Numbers:
+        """What is released but for the noise: computed by the servers on shares, here in the clear."""
+        people = [histograms[name] for name in self.strata]
+        sizes = {name: int(histograms[name].sum()) for name in self.strata}
+        grid, place = self.coarse(sizes)
+        counts = {}
+        if self.split or self.release == COUNTS:
+            for name in self.strata:
+                coarse = np.zeros(grid.cells, dtype=np.int64)
+                np.add.at(coarse, place, histograms[name])
+                counts[name] = coarse
+        return Numbers(tuple(form.total(people) for form in self.forms), counts)
+
+    def multiplicands(self, server: int, shares: Mapping[str, Sequence[int]]) -> list[list[int]]:
+        return multiplicands(self.forms, server, [shares[name] for name in self.strata], MODULUS)
+
+    def share_totals(
+        self, shares: Mapping[str, Sequence[int]], products: Sequence[int], sizes: Mapping[str, int]
+    ) -> SharedNumbers:
+        people = [shares[name] for name in self.strata]
+        totals = total_shares(self.forms, people, products, MODULUS)
+        grid, place = self.coarse(sizes)
+        counts: dict[str, list[int]] = {}
+        for name in self.shape(sizes)[1]:
+            coarse = [0] * grid.cells
+            for cell, share in zip(place.tolist(), shares[name], strict=True):
+                coarse[cell] = (coarse[cell] + share) % MODULUS
+            counts[name] = coarse
+        return SharedNumbers(totals, counts)
+
+    def noise(self, sizes: Mapping[str, int], bits: Randomness) -> Numbers:
+        """One server's noise, enough for the whole claim."""
+        numbers, counts = self.queries(sizes)
+        totals = tuple(int(self.budget.draw(query, bits)[0]) for query in numbers)
+        drawn = {} if counts is None else {name: self.budget.draw(counts, bits) for name in self.strata}
+        return Numbers(totals, drawn)
+
+    def shape(self, sizes: Mapping[str, int]) -> tuple[int, dict[str, int]]:
+        """How many totals and, by stratum, counts are released."""
+        counted = bool(self.split) or self.release == COUNTS
+        return len(self.forms), dict.fromkeys(self.strata, self.coarse(sizes)[0].cells) if counted else {}
+
+    # ------------------------------------------------------------ analyst
+
+    def answer(self, sizes: Mapping[str, int], numbers: Numbers) -> Answer:
+        queries, counts = self.queries(sizes)
+        people, number = list(sizes.values()), pairs(list(sizes.values()))
+        rough = None
+        if counts is not None:
+            variance = self.budget.variance(counts)
+            rough = self._rough(sizes, numbers, variance)
+        if self.release == COUNTS:
+            kernels = [form.matrix for form in self.statistic.forms(self.grid, "average")]
+            counted = [numbers.counts[name].astype(np.float64) for name in self.strata]
+            totals, covariance = from_counts(counted, kernels, variance)
+            return Measured(
+                self.statistic, self.domains, sizes, totals / number, covariance / number**2, rough
+            ).answer()
+        units = np.array([form.unit for form in self.forms])
+        forms = units * np.array([float(total) for total in numbers.totals]) / number
+        spread = units**2 * np.array([self.budget.variance(query) for query in queries]) / number**2
+        rounding = np.array([form.rounding for form in self.forms]) ** 2 / (3 * min(people))
+        return Measured(
+            self.statistic, self.domains, sizes, forms, np.diag(spread + rounding), rough
+        ).answer()
+
+    def _rough(self, sizes: Mapping[str, int], numbers: Numbers, variance: float) -> Rough:
+        """What the released counts say; a table's kernel is known on the study's own cells alone."""
+        coarse, place = self.coarse(sizes)
+        if self.statistic.from_table:
+            return Rough(self.statistic, self.grid, numbers.counts, sizes, variance, 1.0, place)
+        axes = zip(coarse.axes, self.grid.axes, strict=True)
+        finer = max(
+            (few.bins / many.bins for few, many in axes if isinstance(many.domain, (Interval, Integers))),
+            default=0.0,
+        )
+        single = all((axis.geometry[2] == 1).all() for axis in self.grid.axes)
+        return Rough(self.statistic, coarse, numbers.counts, sizes, variance, 0.0 if single else finer)
+
+    @classmethod
+    def candidates(cls, setting: Setting) -> Iterable[dict[str, Any]]:
+        return candidates(setting)
+
+    def predict(self, shape: Shape, sizes: Mapping[str, int]) -> Prediction:
+        return (predict_counts if self.release == COUNTS else predict_value)(self, shape, sizes)
+
+    def moved_by(self, sizes: Mapping[str, int], numbers: Numbers, people: int) -> Manipulation:
+        """A valid answer weighs one person: so many liars move a form by so many times its sensitivity."""
+        if len(self.forms) != 1:
+            return super().moved_by(sizes, numbers, people)
+        (form,), count = self.forms, list(sizes.values())
+        mean = form.unit * numbers.totals[0] / pairs(count)
+        reach = people * form.unit * form.sensitivity(count) / pairs(count)
+        low, high = self.statistic.range(self.domains)
+        places = np.clip([mean - reach, mean, mean + reach], low, high)
+        values = [self.statistic.finish(np.array([at]), sizes).value for at in places]
+        down, up = values[1] - min(values), max(values) - values[1]
+        return Manipulation(people, people, down, up, False, 1.0)
+
+    def predict_manipulation(self, shape: Shape, sizes: Mapping[str, int], liars: int) -> float:
+        if not self.forms:
+            return math.inf
+        people = list(sizes.values())
+        weights = [form.unit * form.sensitivity(people) / pairs(people) for form in self.forms]
+        return liars * shape.scale * float(np.abs(gradient(shape)) @ np.array(weights))
+
+    # ------------------------------------------------------------ what is promised
+
+    @property
+    def epsilon(self) -> float:
+        """The exact loss."""
+        if self.delta:
+            return self.budget.epsilon
+        numbers, counts = self.queries(dict.fromkeys(self.strata, FEWEST))
+        return float(self.budget.spent([*numbers, *([counts] if counts else [])]))
+
+    @property
+    def delta(self) -> float:  # type: ignore[override]
+        return self.budget.delta
+
+    def privacy(self, epsilon_asked: float) -> PrivacyClaim:
+        curious = self.release == VALUE
+        return two_servers_claim(self.statistic, self.budget, self.epsilon, epsilon_asked, curious, 1)
+
+
+def _grid(statistic: Statistic, domains: tuple[Domain, ...], bins: Sequence[int]) -> Grid:
+    return statistic.grid(tuple(Axis(domain, count) for domain, count in zip(domains, bins, strict=True)))
+
+
+def _share(split: Any) -> float:
+    share = real("split", split)
+    if not (share == 0 or 0.01 <= share <= 0.9):
+        raise BadParameter(
+            f"split, the coarse counts' share of epsilon, must be 0 or from 0.01 to 0.9, not {split!r}"
+        )
+    return share

@@ -1,0 +1,228 @@
+"""The variance of sampling people, and what binning does, from coarse noisy counts.
+
+The released value contains neither: the variance is a cubic form of the histogram. Coarse counts give the
+influence function psi; by Hoeffding's decomposition the statistic's sampling variance is the sum over strata
+of Var(psi) / n, and a second-order term. Within a fine bin people are told apart no more: if they lie evenly
+there, that moves the statistic by a variance of E Var(psi within a bin) / n.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...data.domains import Integers, Interval
+from ...data.grids import Axis, CutAxis, Grid
+from ...errors import NotEstimable
+from ...randomness import Randomness, SeededRandomness
+from ...statistics import Statistic
+from ...statistics.linear import Linear, Linearizer
+from ...statistics.vertices import Vertices, cell_means
+from ..projection.pilot import on_simplex
+
+Vector = NDArray[np.float64]
+IMAGINED = 32
+"""How often noise is imagined again."""
+CLEAR = 3.0
+"""Standard deviations of noise beyond which a difference is believed."""
+
+
+def coarse_axis(axis: Axis, cells: int) -> tuple[Axis, NDArray[np.int64]]:
+    """The axis cut into at most ``cells`` runs of its bins, and each bin's run."""
+    domain = axis.domain
+    if axis.bins <= cells or not isinstance(domain, (Interval, Integers)):
+        return axis, np.arange(axis.bins)
+    run = np.arange(axis.bins) * cells // axis.bins
+    starts = np.searchsorted(run, np.arange(cells))
+    low, _, points = axis.geometry
+    if isinstance(domain, Interval):
+        edges = [*low[starts].tolist(), domain.high]
+    else:
+        reached = np.concatenate(([0.0], np.cumsum(points))).astype(int)
+        edges = [*reached[starts].tolist(), domain.size]
+    return CutAxis.at(domain, edges), run
+
+
+def coarse_grid(grid: Grid, cells: int) -> tuple[Grid, NDArray[np.int64]]:
+    """A grid of about ``cells`` cells over the same domains, and the coarse cell of every cell."""
+    cut = sum(isinstance(axis.domain, (Interval, Integers)) for axis in grid.axes)
+    per_axis = max(2, round(cells ** (1 / max(cut, 1))))
+    axes, runs = zip(*(coarse_axis(axis, per_axis) for axis in grid.axes), strict=True)
+    return Grid(tuple(axes)), _places_of(axes, runs)
+
+
+def _places_of(axes: Sequence[Axis], runs: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
+    place = np.zeros(1, dtype=np.int64)
+    for axis, run in zip(axes, runs, strict=True):
+        place = (place[:, None] * axis.bins + run[None, :]).reshape(-1)
+    return place
+
+
+def coarsened(grid: Grid) -> tuple[Grid, NDArray[np.int64]]:
+    """The grid with neighbouring bins of numbers merged, and the merged cell of every cell."""
+    axes, runs = zip(*(coarse_axis(axis, -(-axis.bins // 2)) for axis in grid.axes), strict=True)
+    return Grid(tuple(axes)), _places_of(axes, runs)
+
+
+@dataclass(frozen=True, eq=False)
+class Rough:
+    """Rough distributions of the strata on coarse cells, and what the statistic does around them."""
+
+    statistic: Statistic
+    grid: Grid
+    counts: Mapping[str, NDArray[np.int64]]
+    """As released: noisy, and perhaps below 0."""
+    sizes: Mapping[str, int]
+    variance: float
+    """Of the noise of each count."""
+    finer: float
+    """One over the fine bins of a coarse one; 0 where values are counted one by one."""
+    place: NDArray[np.int64] | None = None
+    """The count that each cell of ``grid`` belongs to, where a table is known on finer cells only."""
+
+    @cached_property
+    def masses(self) -> dict[str, Vector]:
+        """The nearest distributions."""
+        return self._spread({name: people / self.sizes[name] for name, people in self.counts.items()})
+
+    def _spread(self, shares: Mapping[str, Vector]) -> dict[str, Vector]:
+        """Distributions on the cells of the grid, evenly within those that were counted."""
+        nearest = {name: on_simplex(each) for name, each in shares.items()}
+        if self.place is None:
+            return nearest
+        held = np.bincount(self.place)
+        return {name: (each / held)[self.place] for name, each in nearest.items()}
+
+    @cached_property
+    def linearizer(self) -> Linearizer:
+        return self.statistic.linearizer(self.grid)
+
+    @cached_property
+    def linear(self) -> Linear:
+        return self.linearizer.at(self.masses, self.sizes)
+
+    @cached_property
+    def sampling(self) -> float:
+        """The variance over samples of people, in the unit of psi.
+
+        Noise in the counts spreads people out and makes it too large: by as much as the same noise, imagined
+        once more, makes it larger still. That is taken off, at most half of the whole.
+        """
+        seen = self._sampling(self.masses)
+        return max(2 * seen - float(np.mean(self._imagined)), seen / 2)
+
+    def _sampling(self, masses: Mapping[str, Vector]) -> float:
+        functions = self.linearizer.at(masses, self.sizes).functions
+        return sum(
+            moments(self.grid, function, masses[name])[0] / self.sizes[name]
+            for name, function in functions.items()
+        )
+
+    @cached_property
+    def _imagined(self) -> list[float]:
+        """The sampling variance at the counts with imagined noise on top, the same in every run."""
+        bits, found = SeededRandomness(0), []
+        start = {name: on_simplex(people / self.sizes[name]) for name, people in self.counts.items()}
+        for _ in range(IMAGINED):
+            noisy = {
+                name: each + math.sqrt(self.variance) * _normals(each.size, bits) / self.sizes[name]
+                for name, each in start.items()
+            }
+            masses = self._spread(noisy)
+            try:
+                found.append(self._sampling(masses))
+            except NotEstimable:
+                continue
+        if len(found) < IMAGINED / 2:
+            raise NotEstimable("the coarse counts are too noisy to tell how much people differ")
+        return found
+
+    @cached_property
+    def doubt(self) -> float:
+        """The standard deviation of `sampling` under the noise of the counts, from imagined noise."""
+        return float(np.std(self._imagined, ddof=1))
+
+    def binning(self, released: float) -> float:
+        """The variance that binning causes around a released value, with `bias` squared, in psi's unit."""
+        return self._places + self.bias(released) ** 2
+
+    def bias(self, released: float) -> float:
+        """How far binning moves the value where people do not lie evenly, by extrapolation.
+
+        The coarse cells move it by what lies between their value and the released one; bins that are finer by
+        a factor f by f^a of that. Merging neighbours moves the coarse value by D, and by D' once they are
+        merged already. A smooth density has D' = 4 D and a = 2, a spike less: D' = 2^a D. Unless both are
+        well beyond the noise, a = 2 is taken.
+        """
+        if self.finer == 0 or self.place is not None:
+            return 0.0
+        grid, masses, values = self.grid, self.masses, [self.linear.value]
+        for _ in range(2):
+            grid, place = coarsened(grid)
+            masses = {name: _merged(place, each, grid.cells) for name, each in masses.items()}
+            values.append(self.statistic.linearizer(grid).at(masses, self.sizes).value)
+        near, far = abs(values[1] - values[0]), abs(values[2] - values[1])
+        clear = CLEAR * math.sqrt(self._noise)
+        order = min(max(math.log2(far / near), 0.5), 2.0) if min(near, far) > clear else 2.0
+        # Where the coarse cells are the released ones, their merging has to tell.
+        whole = abs(released - values[0]) if self.finer < 1 else near / (2.0**order - 1)
+        left: float = math.sqrt(max(whole**2 - self._noise, 0.0)) * self.finer**order
+        return left
+
+    @property
+    def _noise(self) -> float:
+        """The variance of the value at the coarse counts, of first order in their noise."""
+        total = 0.0
+        for name, function in self.linear.functions.items():
+            means = cell_means(self.grid, function)
+            total += self.variance * float(((means - means.mean()) ** 2).sum()) / self.sizes[name] ** 2
+        return total
+
+    @cached_property
+    def _places(self) -> float:
+        first = sum(
+            moments(self.grid, function, self.masses[name])[1] / self.sizes[name]
+            for name, function in self.linear.functions.items()
+        )
+        return first * self.finer**2
+
+
+def _normals(count: int, bits: Randomness) -> Vector:
+    """Standard normal numbers by Box and Muller's transform: imagined noise protects nobody."""
+    uniform = ((bits.words(2 * count) >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53
+    radius, angle = np.sqrt(-2 * np.log(uniform[:count])), 2 * np.pi * uniform[count:]
+    return np.asarray(radius * np.cos(angle))
+
+
+def _merged(place: NDArray[np.int64], masses: Vector, cells: int) -> Vector:
+    return np.bincount(place, weights=masses, minlength=cells).astype(np.float64)
+
+
+def moments(grid: Grid, heights: Vector, masses: Vector) -> tuple[float, float]:
+    """The variance of a function that is linear between the vertices of cells, and its part within cells.
+
+    By two-point Gauss quadrature on every axis, exact for squares of linear functions.
+    """
+    ends = [Vertices(axis) for axis in grid.axes]
+    table = heights.reshape([vertices.bins.size for vertices in ends])
+    offset = 0.5 / math.sqrt(3)
+    mass = masses.reshape([axis.bins for axis in grid.axes])
+    square = 0.0
+    for corner in np.ndindex(*([2] * len(ends))):
+        values = table
+        for place, (vertices, side) in enumerate(zip(ends, corner, strict=True)):
+            first = np.flatnonzero(~vertices.top)
+            last = np.append(first[1:], vertices.bins.size) - 1
+            through = 0.5 + (offset if side else -offset)
+            values = (1 - through) * np.take(values, first, axis=place) + through * np.take(
+                values, last, axis=place
+            )
+        square += float((mass * values**2).sum()) / 2 ** len(ends)
+    means = cell_means(grid, heights)
+    mean, between = float(masses @ means), float(masses @ means**2)
+    return max(square - mean**2, 0.0), max(square - between, 0.0)

@@ -1,0 +1,114 @@
+"""What a study of two servers offers: a round that people answer in two shares."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import BadParameter, NotAsked, NotEstimable
+from ...estimate import Manipulation
+from ...randomness import Randomness
+from ...randomness.coins import Coins
+from ...vdaf.fields import FIELD64
+from ...vdaf.measurements import Histogram, best_chunk
+from ..base import Alone, Answer, Protocol
+from .released import Numbers, SharedNumbers
+from .tally import ShareCounts
+
+if TYPE_CHECKING:
+    from ...vdaf.prio3 import Prio3
+
+
+PROOFS, SEEDS = 3, 160
+"""Proofs of a one-hot vector, and bytes of seeds and blinds for both servers."""
+FEWEST = 2
+"""People of a stratum below which nothing is released."""
+
+
+class Shared(Protocol):
+    """A round of shares: a person's measurement, the servers' totals and noise, the analyst's answer."""
+
+    uses_coins: ClassVar[bool] = False
+
+    @property
+    def shared(self) -> Shared:
+        return self
+
+    @property
+    @abstractmethod
+    def vdaf(self) -> Mapping[str, Prio3]:
+        """How a measurement of each stratum is shared and verified."""
+
+    @abstractmethod
+    def measure(self, stratum: str, columns: Sequence[Any]) -> NDArray[np.int64]:
+        """What each person shares: the number of a cell, or a fixed-point number."""
+
+    @abstractmethod
+    def added(self, stratum: str, measurements: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The sum of all shared vectors."""
+
+    @abstractmethod
+    def totals(self, sums: Mapping[str, NDArray[np.int64]]) -> Numbers:
+        """What is released but for the noise: computed by the servers on shares, here in the clear."""
+
+    @abstractmethod
+    def multiplicands(self, server: int, shares: Mapping[str, Sequence[int]]) -> list[list[int]]:
+        """One server's side of the inner products that the two compute; none where sums are released."""
+
+    @abstractmethod
+    def share_totals(
+        self, shares: Mapping[str, Sequence[int]], products: Sequence[int], sizes: Mapping[str, int]
+    ) -> SharedNumbers:
+        """One server's shares of what is released but for the noise."""
+
+    @abstractmethod
+    def noise(self, sizes: Mapping[str, int], bits: Randomness) -> Numbers:
+        """One server's noise, enough for the whole claim."""
+
+    @abstractmethod
+    def shape(self, sizes: Mapping[str, int]) -> tuple[int, dict[str, int]]:
+        """How many totals and, by stratum, counts are released."""
+
+    @abstractmethod
+    def answer(self, sizes: Mapping[str, int], numbers: Numbers) -> Answer:
+        """The answer from what was released."""
+
+    @property
+    @abstractmethod
+    def report_bits(self) -> int:
+        """What a person sends."""
+
+    def moved_by(self, sizes: Mapping[str, int], numbers: Numbers, people: int) -> Manipulation:
+        """How far so many liars can move the answer; infinite where no bound is known."""
+        return Manipulation(people, people, math.inf, math.inf, False, 1.0)
+
+    @property
+    def symbols(self) -> int:
+        """A report is no symbol."""
+        raise BadParameter("a report of a two_servers study is two shares and a proof, not a symbol")
+
+    @property
+    def alone(self) -> Alone:
+        raise NotAsked("people of a two_servers study send shares of their values and randomize nothing")
+
+    def empty_counts(self, coins: Coins, stratum: int) -> ShareCounts:
+        """One server's shares of nothing."""
+        vdaf = self.vdaf[self.strata[stratum]]
+        return ShareCounts(vdaf.circuit.sums, vdaf.circuit.field.modulus)
+
+    def estimate(self, counts: Mapping[str, Any], estimator: str) -> Answer:
+        """One server's shares are random numbers."""
+        raise NotEstimable(
+            "one server's tally says nothing by itself: an estimate is made from what both servers release"
+        )
+
+
+def one_hot_bits(cells: int) -> int:
+    """What a person sends to both servers: one vector, three proofs, and seeds."""
+    circuit = Histogram(FIELD64, best_chunk(cells), cells)
+    return 8 * (FIELD64.size * (circuit.length + PROOFS * circuit.proof) + SEEDS)

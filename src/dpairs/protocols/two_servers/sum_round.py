@@ -1,0 +1,221 @@
+"""The second of two rounds: a verified sum of everybody's influence, in fixed point.
+
+With the pilot g and psi, the statistic's derivative there, theta(h) = theta(g) + <psi, h> - <psi, g> + a rest
+of second order in h - g. The sum of psi over all people gets noise of the size of one person; the rest is
+learnt by imagining the pilot's noise again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...data.domains import Domain
+from ...data.grids import CutAxis, Grid
+from ...errors import BadFile, BadParameter, NotEnoughData
+from ...formats.canonical import big_integer
+from ...formats.checks import fields, real, required, text
+from ...privacy import PrivacyClaim
+from ...randomness import Randomness
+from ...statistics import Statistic
+from ...statistics.influence import STEPS, Influence
+from ...statistics.linear import nominal
+from ...vdaf.fields import FIELD64
+from ...vdaf.measurements import Sum
+from ..base import Answer
+from ..projection.analysis import Analysis
+from ..projection.pilot import Pilot
+from ..projection.reading import by_stratum, read_grid
+from ..projection.remainder import remainder_of
+from .budget import Budget, Query
+from .claim import two_servers_claim
+from .goldilocks import MODULUS
+from .released import Numbers, SharedNumbers
+from .shared import FEWEST, Shared
+
+if TYPE_CHECKING:
+    from ...vdaf.prio3 import Prio3
+
+SEED = 32
+LARGEST = STEPS
+"""Influence is sent as a whole number from 0 to LARGEST."""
+_FIELDS = ("rounds", "round", "first", "split", "noise", "epsilon", "delta", "edges", "functions")
+
+
+@dataclass(frozen=True, eq=False)
+class SumRound(Shared):
+    """The second round of a study; ``analysis`` is the analyst's, and no part of the study's file."""
+
+    statistic: Statistic
+    domains: tuple[Domain, ...]
+    first: str
+    split: float
+    budget: Budget
+    influences: dict[str, Influence]
+    analysis: Analysis | None = None
+    name: ClassVar[str] = "two_servers"
+    round: ClassVar[int] = 2
+    rounds: ClassVar[int] = 2
+    estimators: ClassVar[tuple[str, ...]] = ("two rounds",)
+
+    def __post_init__(self) -> None:
+        """Check that the parts fit together."""
+        self.statistic.check_domains(self.domains)
+        if not 0.01 <= self.split <= 0.9:
+            raise BadParameter(f"split must be from 0.01 to 0.9, not {self.split!r}")
+
+    @classmethod
+    def of(
+        cls,
+        statistic: Statistic,
+        domains: tuple[Domain, ...],
+        pilot: Pilot,
+        first: str,
+        split: float,
+        budget: Budget,
+        people: dict[str, int],
+    ) -> SumRound:
+        """Linearize the statistic at the pilot, and imagine how far that may be off."""
+        linearizer = statistic.linearizer(pilot.grid)
+        linear = linearizer.at(pilot.masses, nominal(statistic))
+        influences = {name: Influence.of(pilot.grid, values) for name, values in linear.functions.items()}
+        extents = [high - low for _, (low, high) in influences.values()]
+        half_range = max(extents) / (4 if len(extents) == 1 else 2)
+        remainder = remainder_of(statistic, linearizer, linear, pilot, half_range)
+        analysis = Analysis.of(statistic, pilot, linear, influences, remainder, people, None)
+        return cls(
+            statistic.described(),
+            domains,
+            first,
+            split,
+            budget,
+            {name: influence for name, (influence, _) in influences.items()},
+            analysis.checked(statistic),
+        )
+
+    @classmethod
+    def from_json(
+        cls, statistic: Statistic, domains: tuple[Domain, ...], spec: Mapping[str, Any]
+    ) -> SumRound:
+        what = "a second round"
+        fields(what, spec, ("name", *_FIELDS))
+        required(what, spec, _FIELDS)
+        first = text("first study", spec["first"])
+        if len(first) != 64 or not set(first) <= set("0123456789abcdef"):
+            raise BadFile("a first round is named by the 64 hexadecimal digits of its study's id")
+        grid = read_grid(statistic, domains, spec["edges"])
+        functions = by_stratum(statistic, "functions", spec["functions"])
+        budget = Budget(spec["noise"], real("epsilon", spec["epsilon"]), real("delta", spec["delta"]))
+        read = {name: Influence.from_json(grid, each) for name, each in functions.items()}
+        return cls(statistic, domains, first, real("split", spec["split"]), budget, read)
+
+    def analysis_to_json(self) -> dict[str, Any] | None:
+        return None if self.analysis is None else self.analysis.to_json()
+
+    def with_analysis(self, spec: Any) -> SumRound:
+        return replace(self, analysis=Analysis.from_json(self.statistic, spec))
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "name": self.name,
+            "rounds": 2,
+            "round": 2,
+            "first": self.first,
+            "split": self.split,
+            "noise": self.budget.noise,
+            "epsilon": self.budget.epsilon,
+            "delta": self.budget.delta,
+            "edges": [
+                [big_integer(edge) if isinstance(edge, int) else edge for edge in axis.edges]
+                if isinstance(axis, CutAxis)
+                else None
+                for axis in self._grid.axes
+            ],
+            "functions": {name: influence.to_json() for name, influence in self.influences.items()},
+        }
+
+    @property
+    def _grid(self) -> Grid:
+        return next(iter(self.influences.values())).grid
+
+    @property
+    def first_study(self) -> str:
+        """The id of the first round's study."""
+        return self.first
+
+    @cached_property
+    def vdaf(self) -> Mapping[str, Prio3]:
+        """A whole number in a range over Field64."""
+        from ...vdaf.instances import sum_up
+
+        return dict.fromkeys(self.strata, sum_up(LARGEST))
+
+    def measure(self, stratum: str, columns: Sequence[Any]) -> NDArray[np.int64]:
+        """The influence function at each person's value, to the nearest step."""
+        heights = self.influences[stratum](columns, self.statistic.private_columns)
+        return np.rint(heights * LARGEST).astype(np.int64)
+
+    @property
+    def report_bits(self) -> int:
+        circuit = Sum(FIELD64, LARGEST)
+        return 8 * (FIELD64.size * (circuit.length + circuit.proof) + 2 * SEED)
+
+    def added(self, stratum: str, measurements: NDArray[np.int64]) -> NDArray[np.int64]:
+        return np.array([measurements.sum()], dtype=np.int64)
+
+    def query(self, sizes: Mapping[str, int]) -> Query:
+        """The sum of one stratum; a person is in one."""
+        if set(sizes) != set(self.strata) or min(sizes.values()) < FEWEST:
+            raise NotEnoughData(f"nothing is released of fewer than {FEWEST} people of each class")
+        return Query.number(LARGEST, 1 - Fraction(self.split))
+
+    def totals(self, sums: Mapping[str, NDArray[np.int64]]) -> Numbers:
+        return Numbers(tuple(int(sums[name][0]) for name in self.strata))
+
+    def multiplicands(self, server: int, shares: Mapping[str, Sequence[int]]) -> list[list[int]]:
+        return []
+
+    def share_totals(
+        self, shares: Mapping[str, Sequence[int]], products: Sequence[int], sizes: Mapping[str, int]
+    ) -> SharedNumbers:
+        return SharedNumbers([shares[name][0] % MODULUS for name in self.strata], {})
+
+    def noise(self, sizes: Mapping[str, int], bits: Randomness) -> Numbers:
+        query = self.query(sizes)
+        return Numbers(tuple(int(self.budget.draw(query, bits)[0]) for _ in self.strata))
+
+    def shape(self, sizes: Mapping[str, int]) -> tuple[int, dict[str, int]]:
+        return len(self.strata), {}
+
+    def answer(self, sizes: Mapping[str, int], numbers: Numbers) -> Answer:
+        """The pilot's value, corrected by the mean of the functions."""
+        at, variance = self.analysis, self.budget.variance(self.query(sizes))
+        if at is None:
+            raise BadParameter("the second round's answer needs its analysis: see Study.with_analysis")
+        value, noise, sampling = at.value + at.remainder.mean, at.remainder.variance, 0.0
+        for name, total in zip(self.strata, numbers.totals, strict=True):
+            (low, high), people = at.ranges[name], sizes[name]
+            value += (high - low) * (total / (LARGEST * people) - at.means[name])
+            noise += ((high - low) / (LARGEST * people)) ** 2 * variance
+            sampling += (high - low) ** 2 * at.variances[name] / people
+        return at.finished(self.statistic, value, noise + sampling, noise, dict(sizes))
+
+    @property
+    def epsilon(self) -> float:
+        """The loss of both rounds."""
+        if self.budget.delta:
+            return self.budget.epsilon
+        return float(self.budget.loss(Fraction(self.split)) + self.budget.loss(1 - Fraction(self.split)))
+
+    @property
+    def delta(self) -> float:  # type: ignore[override]
+        return self.budget.delta
+
+    def privacy(self, epsilon_asked: float) -> PrivacyClaim:
+        return two_servers_claim(self.statistic, self.budget, self.epsilon, epsilon_asked, False, 2)

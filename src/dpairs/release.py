@@ -1,0 +1,134 @@
+"""What two servers release: a few noisy numbers, all that an analyst gets, and all that an estimate needs."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from .errors import BadFile, BadParameter, WrongStudy
+from .estimate import Estimate, Manipulation
+from .formats import files
+from .formats.canonical import canonical, parse
+from .formats.checks import choice, fields, integer, required
+from .protocols.counts import MAX_COUNT
+from .protocols.two_servers.released import NoisyCounts, Numbers, read_numbers
+from .protocols.two_servers.shared import Shared
+from .study import Study
+
+FORMAT = "dpairs-release"
+VERSION = 1
+_FIELDS = ("format", "version", "study", "people", "numbers")
+
+
+def shared(study: Study) -> Shared:
+    """The study's protocol, if answers are split between servers."""
+    found = study.protocol.shared
+    if found is None:
+        raise BadParameter(f"a {study.protocol.name} study has no servers that release anything")
+    return found
+
+
+@dataclass(frozen=True)
+class _Attack:
+    """What liars can do to the estimate of a release, computed when it is asked for."""
+
+    protocol: Shared
+    sizes: dict[str, int]
+    numbers: Numbers
+
+    @property
+    def participants(self) -> int:
+        return sum(self.sizes.values())
+
+    def __call__(self, people: int) -> Manipulation:
+        return self.protocol.moved_by(self.sizes, self.numbers, people)
+
+
+@dataclass(frozen=True, eq=False)
+class Release:
+    """The released numbers of one round, and how many people of each stratum they are of.
+
+    >>> from dpairs import Interval, simulate_release
+    >>> study = Study.create("auc", protocol="two_servers", epsilon=1.0, domain=Interval(0, 1), bins=64)
+    >>> release = simulate_release(study, {"score": [0.1, 0.4, 0.5, 0.9], "label": [0, 0, 1, 1]}, seed=1)
+    >>> release.sizes
+    {'positive': 2, 'negative': 2}
+    """
+
+    study: Study
+    sizes: dict[str, int]
+    numbers: Numbers
+
+    def __post_init__(self) -> None:
+        """Refuse numbers of another kind of study."""
+        totals, cells = shared(self.study).shape(self.sizes)
+        if len(self.numbers.totals) != totals or set(self.numbers.counts) != set(cells):
+            raise BadParameter("these numbers are not what this study releases")
+
+    @property
+    def n(self) -> int:
+        """How many people took part."""
+        return sum(self.sizes.values())
+
+    def counts(self, stratum: str) -> NoisyCounts:
+        """The released counts of a stratum: what a second round is made from."""
+        name = choice("stratum", stratum, self.study.strata)
+        return NoisyCounts(self.numbers.counts[name], self.sizes[name])
+
+    def estimate(self, estimator: str | None = None) -> Estimate:
+        """The statistic with its standard error, from the released numbers alone."""
+        protocol = shared(self.study)
+        chosen = choice("estimator", estimator or protocol.estimators[0], protocol.estimators)
+        answer = protocol.answer(self.sizes, self.numbers)
+        return Estimate(
+            statistic=self.study.statistic.name,
+            value=answer.value,
+            standard_error=answer.standard_error,
+            sample_standard_error=answer.sample_standard_error,
+            strata=self.sizes,
+            privacy=self.study.privacy,
+            protocol=protocol.name,
+            estimator=chosen,
+            study_id=self.study.id,
+            quantization=answer.quantization,
+            details=answer.details,
+            bounds=answer.bounds,
+            attack=_Attack(protocol, self.sizes, self.numbers),
+        )
+
+    def to_json(self) -> str:
+        return canonical(
+            {
+                "format": FORMAT,
+                "version": VERSION,
+                "study": self.study.id,
+                "people": self.sizes,
+                "numbers": self.numbers.to_json(),
+            }
+        )
+
+    @classmethod
+    def from_json(cls, text: str | bytes, study: Study) -> Release:
+        """Read a release of ``study``; refuse another study's, and numbers that it does not release."""
+        spec = parse(text, "the release", files.MAX_BYTES)
+        if spec.get("format") != FORMAT or spec.get("version") != VERSION:
+            raise BadFile(f"this is not a release of version {VERSION}: its format is {spec.get('format')!r}")
+        required("the release", spec, _FIELDS)
+        fields("a release", spec, _FIELDS)
+        if spec["study"] != study.id:
+            raise WrongStudy(
+                f"this release belongs to study {str(spec['study'])[:16]}..., not to {study.id[:16]}..."
+            )
+        people = spec["people"]
+        if not isinstance(people, Mapping) or set(people) != set(study.strata):
+            raise BadFile(f"a release says how many people there are of {', '.join(study.strata)}")
+        sizes = {name: integer("people", people[name], 0, MAX_COUNT) for name in study.strata}
+        return cls(study, sizes, read_numbers(spec["numbers"], *shared(study).shape(sizes)))
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        files.write(path, self.to_json().encode() + b"\n", "the release")
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], study: Study) -> Release:
+        return cls.from_json(files.read(path, "the release"), study)

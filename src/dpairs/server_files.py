@@ -1,0 +1,130 @@
+"""The files that two servers keep and exchange: everything in them is checked before it is used."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from .errors import BadFile, WrongStudy
+from .formats import files
+from .formats.canonical import big_integer, canonical, parse, read_integer
+from .formats.checks import fields, integer, required
+from .protocols.counts import MAX_COUNT
+from .protocols.two_servers.goldilocks import MODULUS
+from .protocols.two_servers.released import read_shares
+from .randomness import KEY, SecretStream, secret_bytes
+from .release import shared
+from .servers import Messages, Part
+from .shares import SERVERS, Share
+from .study import Study
+
+VERSION = 1
+MESSAGES, PRODUCTS, PART = "dpairs-messages", "dpairs-products", "dpairs-part"
+
+
+def read_key(path: Path, what: str = "the key") -> bytes:
+    """32 bytes in hexadecimal."""
+    try:
+        key = bytes.fromhex(files.read(path, what).decode().strip())
+    except ValueError:
+        key = b""
+    if len(key) != KEY:
+        raise BadFile(f"{what} {path} must hold {KEY} bytes in hexadecimal")
+    return key
+
+
+def write_key(path: Path, what: str = "the key") -> None:
+    """A fresh key that only its owner may read; a file that is there already is left alone."""
+    try:
+        path.touch(mode=0o600, exist_ok=False)
+    except OSError as error:
+        raise BadFile(f"{what} {path} cannot be made: {error.strerror or error}") from None
+    path.write_text(secret_bytes().hex() + "\n", encoding="ascii")
+
+
+def once(secret: bytes, context: bytes) -> SecretStream:
+    """The random bits of one multiplication: the same in every step of it, and in no other."""
+    return SecretStream(hashlib.sha256(b"dpairs product/" + secret + context).digest())
+
+
+def read_share_lines(path: Path, study: Study) -> Iterator[Share]:
+    """Every share of a file, one JSON object in a line."""
+    for number, line in enumerate(files.read(path, "the share file").splitlines(), 1):
+        try:
+            yield Share.from_json(parse(line, f"line {number} of {path}"), study)
+        except WrongStudy:
+            raise
+        except ValueError as error:
+            raise BadFile(f"line {number} of {path}: {error}") from None
+
+
+def _read(path: Path, kind: str, study: Study, names: tuple[str, ...]) -> dict[str, Any]:
+    what = f"the file {path}"
+    spec = parse(files.read(path, what), what, files.MAX_BYTES)
+    if spec.get("format") != kind or spec.get("version") != VERSION:
+        raise BadFile(f"{what} is not of the format {kind!r}, version {VERSION}")
+    allowed = ("format", "version", "study", "server", *names)
+    required(what, spec, allowed)
+    fields(what, spec, allowed)
+    if spec["study"] != study.id:
+        raise WrongStudy(f"{what} belongs to study {str(spec['study'])[:16]}..., not to {study.id[:16]}...")
+    integer("server", spec["server"], 0, SERVERS - 1)
+    return spec
+
+
+def _write(path: Path, kind: str, study: Study, server: int, content: Mapping[str, Any]) -> None:
+    head = {"format": kind, "version": VERSION, "study": study.id, "server": server}
+    files.write(path, canonical({**head, **content}).encode() + b"\n", f"the file {path}")
+
+
+def write_messages(path: Path, study: Study, server: int, messages: Messages) -> None:
+    named = {nonce.hex(): message.hex() for nonce, message in messages.items()}
+    _write(path, MESSAGES, study, server, {"messages": named})
+
+
+def read_messages(path: Path, study: Study, sender: int) -> Messages:
+    """The other server's messages about reports, by nonce."""
+    spec = _read(path, MESSAGES, study, ("messages",))
+    if spec["server"] != sender or not isinstance(spec["messages"], Mapping):
+        raise BadFile(f"{path} must hold messages of server {sender}")
+    try:
+        return {bytes.fromhex(nonce): bytes.fromhex(text) for nonce, text in spec["messages"].items()}
+    except (TypeError, ValueError):
+        raise BadFile(f"the messages of {path} must be in hexadecimal") from None
+
+
+def write_products(path: Path, study: Study, server: int, products: list[int]) -> None:
+    _write(path, PRODUCTS, study, server, {"products": [big_integer(each) for each in products]})
+
+
+def read_products(path: Path, study: Study, server: int) -> list[int]:
+    """This server's own shares of the products."""
+    spec = _read(path, PRODUCTS, study, ("products",))
+    given = spec["products"]
+    elements = list(map(read_integer, given)) if isinstance(given, list) else [-1]
+    if spec["server"] != server or not all(type(each) is int and 0 <= each < MODULUS for each in elements):
+        raise BadFile(f"{path} must hold server {server}'s shares of products")
+    return elements
+
+
+def write_part(path: Path, part: Part) -> None:
+    content = {"batch": part.batch.hex(), "people": part.sizes, "numbers": part.numbers.to_json()}
+    _write(path, PART, part.study, part.server, content)
+
+
+def read_part(path: Path, study: Study) -> Part:
+    """One server's part of a release."""
+    spec = _read(path, PART, study, ("batch", "people", "numbers"))
+    people = spec["people"]
+    if not isinstance(people, Mapping) or set(people) != set(study.strata):
+        raise BadFile(f"{path} must say how many people there are of {', '.join(study.strata)}")
+    sizes = {name: integer("people", people[name], 0, MAX_COUNT) for name in study.strata}
+    try:
+        batch = bytes.fromhex(spec["batch"])
+    except (TypeError, ValueError):
+        raise BadFile(f"{path} must name its reports in hexadecimal") from None
+    totals, cells = shared(study).shape(sizes)
+    numbers = read_shares(spec["numbers"], totals, cells, MODULUS)
+    return Part(study, spec["server"], batch, sizes, numbers)
