@@ -87,8 +87,9 @@ def test_reports_that_come_during_a_download_are_in_one_part_or_none(here, monke
         return found
 
     monkeypatch.setattr(export, "part", part)
-    ask, seen = Caller(here.base, here.token), []
+    ask = Caller(here.base, here.token)
     place: str | None = "0.-1"
+    seen: list[int] = []
     while place is not None:
         answer = ask("GET", f"{STUDIES}/{study.id}/reports?after={place}")
         assert answer.status == 200

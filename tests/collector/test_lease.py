@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator
 
 import pytest
-from sqlalchemy import create_engine, insert, text
+from sqlalchemy import create_engine, delete, insert, select, text, update
 
 from dpairs.collector import Service, Settings, lease, schema
 from dpairs.errors import Closed, NotAllowed, ServiceError, Unavailable
@@ -262,3 +262,33 @@ def test_what_is_in_memory_and_cannot_be_trusted_is_read_anew(running, monkeypat
     assert running.analyst().tally(study.id).n == 2
     with pytest.raises((Closed, NotAllowed, ServiceError)):
         running.analyst().advance(study.id)
+
+
+def test_an_older_copy_under_a_running_collector_voids_all_secrets(here):
+    """It gives indices again that others have; their secrets must not be the same."""
+    study, call = histogram(), Caller(here.base)
+    begin(here.analyst(), study)
+    given = enrol(call, study.id, 1)
+    engine = create_engine(here.database)
+    with engine.connect() as connection:
+        serial = connection.scalar(select(schema.lease.c.serial))
+    lost = enrol(call, study.id, 2)
+    with engine.begin() as connection:  # as it was before
+        connection.execute(delete(schema.people).where(schema.people.c.index == lost["index"]))
+        connection.execute(update(schema.lease).values(serial=serial))
+    engine.dispose()
+    assert call("GET", "/readyz").status == 503
+    until(lambda: call("GET", "/readyz").status == 200, "taking over again")
+    other = enrol(call, study.id, 3)
+    assert other["index"] == lost["index"]
+    assert other["secret"] != lost["secret"]
+    path = f"{STUDIES}/{study.id}/reports"
+    assert call("POST", path, report_json(study, lost, 0), token=lost["secret"]).status == 401
+    assert call("POST", path, report_json(study, other, 1), token=other["secret"]).status == 200
+    again = enrol(call, study.id, 1)
+    assert again["index"] == given["index"]
+    assert again["secret"] != given["secret"]
+    epoch = here.service.lease.epoch
+    here.service.lease.lose()
+    until(lambda: here.service.lease.epoch > epoch and here.service.lease.held, "taking over once more")
+    assert enrol(call, study.id, 1)["secret"] == again["secret"]

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from ..errors import BadFile
 from ..randomness import secret_bytes
 from ..study import Study
 from ..tally import Tally
 from .transport import Transport
 
 API = "/api/v1"
+PLACE = re.compile(r"[0-9]{1,4}\.[0-9]{1,16}")
 
 
 class Analyst:
@@ -91,20 +94,26 @@ class Analyst:
         self, study: str, folder: str | os.PathLike[str], number: int | None = None
     ) -> list[str]:
         """Save a round's reports as several files; begun again after an error, it goes on where it was."""
-        home, after = Path(folder), "0.-1"
+        home = Path(folder)
+        place: tuple[int, int] | None = (0, -1)
         paths: list[str] = []
         home.mkdir(parents=True, exist_ok=True)
         query = "" if number is None else f"&round={number}"
-        while after:
-            path = home / f"reports-{after.replace('.-1', '.first')}.parquet"
+        while place is not None:
+            begins = "first" if place[1] < 0 else f"{place[1]}"
+            path = home / f"reports-{study[:16]}-{number or 'now'}-{place[0]}.{begins}.parquet"
             note = path.with_suffix(".next")
-            if not note.exists():
-                where = f"{API}/studies/{study}/reports?after={after}{query}"
+            if note.exists():
+                following = note.read_text()
+            else:
+                where = f"{API}/studies/{study}/reports?after={place[0]}.{place[1]}{query}"
                 body, headers = self._line.answer("GET", where, token=self.token)
+                following = headers.get("x-next", "")
+                _after(place, following)
                 path.write_bytes(body)
-                note.write_text(headers.get("x-next", ""))  # written last: without it the part is not there
+                note.write_text(following)  # written last: without it the part is not there
             paths.append(str(path))
-            after = note.read_text()
+            place = _after(place, following)
         return paths
 
     def _round(self, study: str, wanted: str) -> Study:
@@ -137,3 +146,15 @@ class Analyst:
         wish = {"request": secret_bytes(16).hex(), "people": dict(people)}
         found: dict[str, dict[str, Any]] = self._ask("POST", f"/studies/{study}/gateways", wish)["people"]
         return found
+
+
+def _after(place: tuple[int, int], following: str) -> tuple[int, int] | None:
+    """Where the next part begins: further on, or the parts would never end; nothing after the last."""
+    if not following:
+        return None
+    if not PLACE.fullmatch(following):
+        raise BadFile("the collector names no place where the next reports begin")
+    stratum, _, index = following.partition(".")
+    if (int(stratum), int(index)) <= place:
+        raise BadFile("the collector gives the same reports again")
+    return int(stratum), int(index)

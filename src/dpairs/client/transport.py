@@ -26,6 +26,8 @@ MAX_ANSWER = 512 * 2**20
 MAX_JSON = 64 * 2**20
 """Bytes of JSON that are parsed: in memory they are many times as long."""
 PIECE = 2**16
+BEGUN = 10.0
+"""Seconds that an answer may take at least, once it has begun."""
 SLOWEST = 10_000
 """Bytes in a second that are waited for beyond one's patience."""
 JSON = "application/json"
@@ -137,7 +139,8 @@ def _body(response: urllib3.BaseHTTPResponse, base: str, patience: float) -> byt
             size += len(piece)
             if size > MAX_ANSWER:
                 raise errors.TooLarge(f"{base} answers with more than {MAX_ANSWER} bytes")
-            if time.monotonic() - began > patience + size / SLOWEST:
+            # Who does not try again still waits for an answer that has begun.
+            if time.monotonic() - began > max(patience, BEGUN) + size / SLOWEST:
                 raise errors.Unavailable(f"{base} answers too slowly")
     except errors.DpairsError:
         response.close()

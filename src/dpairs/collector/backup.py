@@ -18,10 +18,10 @@ from sqlalchemy import URL, Connection, Engine, Table, create_engine, delete, fu
 from sqlalchemy.exc import SQLAlchemyError
 
 from ..errors import BadFile, Conflict, Unavailable
-from ..randomness import secret_bytes
 from . import schema
 from .database import Database, address, cause, migrate
 from .lease import Lease
+from .tokens import renew_epoch
 
 SLICE = 10_000
 """Rows that are copied at once."""
@@ -93,7 +93,7 @@ def restore(file: str | os.PathLike[str], database: str) -> dict[str, int]:
                     raise Conflict("this database has studies: a backup is restored into an empty one")
                 writing.execute(delete(schema.meta))
                 found = {table.name: _copy(reading, writing, table) for table in COPIED}
-                _renew(writing)
+                renew_epoch(writing)
                 _after_copy(writing)
                 writing.commit()
             lease.committed(0.0)
@@ -118,12 +118,6 @@ def _check_backup(source: Engine, place: Path) -> None:
 def _file(path: Path) -> URL:
     """The address of a file, whatever letters its name has."""
     return URL.create("sqlite", database=str(path))
-
-
-def _renew(connection: Connection) -> None:
-    """A new epoch: what was given to people before is void."""
-    connection.execute(delete(schema.meta).where(schema.meta.c.name == "epoch"))
-    connection.execute(insert(schema.meta), {"name": "epoch", "value": secret_bytes(16)})
 
 
 def _after_copy(connection: Connection) -> None:

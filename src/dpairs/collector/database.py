@@ -149,18 +149,21 @@ def address(where: str | URL) -> URL:
     """An address of a kind of database that a collector can store in, with its driver at hand."""
     try:
         url = make_url(where)
-        if url.get_backend_name() not in ("sqlite", "postgresql"):
-            raise BadParameter(f"a collector stores in sqlite or postgresql, not {url.drivername}")
+    except ArgumentError as error:
+        raise BadParameter(f"the database's address cannot be used: {cause(error)}") from None
+    except ValueError:
+        raise BadParameter("the database's address cannot be used: it is no address") from None
+    if url.get_backend_name() not in ("sqlite", "postgresql"):
+        raise BadParameter(f"a collector stores in sqlite or postgresql, not {url.drivername}")
+    try:
         url.get_dialect().import_dbapi()
     except ModuleNotFoundError as error:
         raise BadParameter(
             f"{url.drivername} needs {error.name}, which is not here: install the extra 'postgresql' "
             f"of dpairs, which postgresql+psycopg uses"
         ) from None
-    except (ArgumentError, NoSuchModuleError) as error:
+    except NoSuchModuleError as error:
         raise BadParameter(f"the database's address cannot be used: {cause(error)}") from None
-    except ValueError:
-        raise BadParameter("the database's address cannot be used: it is no address") from None
     return url
 
 

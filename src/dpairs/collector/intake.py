@@ -31,6 +31,14 @@ SLICE = 2**15
 DENSE = 4
 """A batch that spans at most so many indices for each report is looked up as one stretch."""
 
+# Built once: they are part of every commit.
+STORE = insert(schema.reports)
+KNOWN = select(schema.reports.c.index, schema.reports.c.symbol).where(
+    schema.reports.c.round == bindparam("serial"),
+    schema.reports.c.stratum == bindparam("group"),
+    schema.reports.c.index.in_(bindparam("indices", expanding=True)),
+)
+
 
 @dataclass(frozen=True)
 class Sent(AboutStudy):
@@ -85,7 +93,7 @@ def take(connection: Connection, reports: Sequence[Sent]) -> list[Any]:
             rows.append(dict(zip(("round", "stratum", "index", "symbol"), (*where, symbol), strict=True)))
             found.append(OnCommit(COUNTED, _nothing))
     if rows:
-        connection.execute(insert(schema.reports), rows)
+        connection.execute(STORE, rows)
         # All that was stored is counted at once, after the last.
         place = max(place for place, outcome in enumerate(found) if isinstance(outcome, OnCommit))
         found[place] = OnCommit(COUNTED, _count({each.round.serial: each.round for each in reports}, rows))
@@ -93,13 +101,11 @@ def take(connection: Connection, reports: Sequence[Sent]) -> list[Any]:
 
 
 def _known(connection: Connection, reports: Sequence[Sent]) -> dict[tuple[int, int, int], int]:
-    table, found = schema.reports.c, {}
+    found = {}
     for serial, stratum in {(each.round.serial, each.stratum) for each in reports}:
         indices = [each.index for each in reports if (each.round.serial, each.stratum) == (serial, stratum)]
-        wanted = select(table.index, table.symbol).where(
-            table.round == serial, table.stratum == stratum, table.index.in_(indices)
-        )
-        for index, symbol in connection.execute(wanted):
+        asked = {"serial": serial, "group": stratum, "indices": indices}
+        for index, symbol in connection.execute(KNOWN, asked):
             found[serial, stratum, index] = symbol
     return found
 

@@ -21,7 +21,7 @@ import time
 from dataclasses import dataclass
 
 import structlog
-from sqlalchemy import Connection, update
+from sqlalchemy import Connection, bindparam, update
 
 from ..errors import Unavailable
 from . import schema
@@ -31,6 +31,12 @@ TERM = 4.0
 """Seconds without a commit after which a standby takes over."""
 RENEW = 1.0
 """Seconds without a commit after which the holder makes an empty one."""
+# Built once: every transaction begins with it.
+RENEWAL = (
+    update(schema.lease)
+    .where(schema.lease.c.epoch == bindparam("mine"), schema.lease.c.serial == bindparam("last"))
+    .values(serial=bindparam("following"), clock=bindparam("now"))
+)
 STANDBY = "this collector is a standby: another one serves this database"
 log = structlog.get_logger()
 
@@ -61,6 +67,8 @@ class Lease:
         self.alone = threading.Lock()
         self.held = False
         """Set by the writer when all is loaded."""
+        self.set_back = False
+        """Whether commits of this collector are gone: somebody put an older copy in their place."""
 
     @property
     def epoch(self) -> int:
@@ -95,16 +103,16 @@ class Lease:
             connection.execute(
                 update(schema.lease).values(epoch=row.epoch + 1, serial=row.serial + 1, holder=self._holder)
             )
+        # Serials only grow: one that is behind what was committed here is an older copy's.
+        self.set_back = self.set_back or row.serial < self._serial
         self._epoch, self._serial, self._until = row.epoch + 1, row.serial + 1, now + TERM
         self._service, self._then, self._seen = float(row.clock), now, None
         return True
 
     def renew(self, connection: Connection) -> None:
         """The first statement of every transaction that writes."""
-        table = schema.lease
-        mine = (table.c.epoch == self._epoch, table.c.serial == self._serial)
-        values = {"serial": self._serial + 1, "clock": self.clock}
-        if connection.execute(update(table).where(*mine).values(values)).rowcount != 1:
+        mine = {"mine": self._epoch, "last": self._serial, "following": self._serial + 1, "now": self.clock}
+        if connection.execute(RENEWAL, mine).rowcount != 1:
             raise LeaseLost("another collector has taken over this database: this one has stopped writing")
 
     def committed(self, began: float) -> None:

@@ -24,7 +24,7 @@ from .lease import STANDBY, Lease
 from .live_study import CLOSED, LiveStudy, half_deleted, load
 from .metrics import Metrics
 from .settings import Settings
-from .tokens import Secrets, hashed, new_token
+from .tokens import Secrets, hashed, new_token, renew_epoch
 from .writer import Writer
 
 LOOK = 1.0
@@ -90,6 +90,7 @@ class Service:
                 self.lease.renew(connection)
                 key, epoch, self._analyst = self._keys(connection)
             self.lease.committed(began)
+            self.lease.set_back = False
         self.secrets = Secrets(key, epoch)
         with self.database.reading(long=True) as connection:
             found, self._deleted = load(connection), half_deleted(connection)
@@ -107,9 +108,13 @@ class Service:
         known = {row.name: row.value for row in connection.execute(select(schema.meta))}
         if "key" not in known:
             known["key"] = secret_bytes()
-            known["epoch"] = secret_bytes(16)
-            for name in ("key", "epoch"):
-                connection.execute(insert(schema.meta), {"name": name, "value": known[name]})
+            connection.execute(insert(schema.meta), {"name": "key", "value": known["key"]})
+            known["epoch"] = renew_epoch(connection)
+        elif self.lease.set_back:
+            log.error(
+                "the database is older than what was stored here: all secrets are void, as after a restore"
+            )
+            known["epoch"] = renew_epoch(connection)
         if self._new_analyst or "analyst" not in known:
             self.token = new_token()
             known["analyst"] = hashed(self.token)

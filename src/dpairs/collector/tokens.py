@@ -12,8 +12,11 @@ import hmac
 from dataclasses import dataclass
 from typing import Protocol
 
+from sqlalchemy import Connection, delete, insert
+
 from ..errors import NotAllowed, NotYours
 from ..randomness import secret_bytes
+from . import schema
 
 TOKEN = 24
 """Bytes of a token."""
@@ -100,3 +103,11 @@ class Secrets:
     def _mac(self, study: Keyed, name: str) -> str:
         text = f"{self._epoch}{study.epoch}{study.id}/{name}".encode(errors="replace")
         return hmac.new(self._key, text, hashlib.sha256).hexdigest()[:40]
+
+
+def renew_epoch(connection: Connection) -> bytes:
+    """A new epoch of the database: every secret that was given before is void."""
+    epoch, table = secret_bytes(16), schema.meta
+    connection.execute(delete(table).where(table.c.name == "epoch"))
+    connection.execute(insert(table), {"name": "epoch", "value": epoch})
+    return epoch

@@ -226,7 +226,9 @@ def test_a_truthful_report_is_the_sign_of_its_public_rows(domain, splitting, row
         for place, (level, row) in enumerate(coins_of(made, stratum, index)):
             node = leaf >> protocol.depth - level
             expected |= (node & row).bit_count() % 2 << place
-        report = Participant(made, index, STRATA[stratum], bits=tape([WORDS - 1] * protocol.answers))
+        report = Participant(
+            made, index, STRATA[stratum], max_delta=made.delta, bits=tape([WORDS - 1] * protocol.answers)
+        )
         assert report.report(score=value).symbol == expected
 
 
@@ -241,7 +243,9 @@ def test_many_and_one_at_a_time_agree(splitting):
     for stratum, name in enumerate(STRATA):
         together = protocol.randomize(made.coins, stratum, 1000, [scores], tape(words.reshape(-1)))
         alone = [
-            Participant(made, 1000 + place, name, bits=tape(words[place])).report(score=score).symbol
+            Participant(made, 1000 + place, name, bits=tape(words[place]), max_delta=made.delta)
+            .report(score=score)
+            .symbol
             for place, score in enumerate(scores)
         ]
         assert together.tolist() == alone
@@ -251,8 +255,10 @@ def test_a_bit_takes_one_word():
     for splitting, count in (("users", 1), ("users-independent", 1), ("budget", 9)):
         made = study(bins=2**9, splitting=splitting)
         with pytest.raises(dpairs.TapeExhausted):
-            Participant(made, 0, "positive", bits=tape([0] * (count - 1))).report(score=0.5)
-        Participant(made, 0, "positive", bits=tape([0] * count)).report(score=0.5)
+            Participant(made, 0, "positive", bits=tape([0] * (count - 1)), max_delta=made.delta).report(
+                score=0.5
+            )
+        Participant(made, 0, "positive", bits=tape([0] * count), max_delta=made.delta).report(score=0.5)
 
 
 @pytest.mark.parametrize("splitting", ["users", "users-independent"])
@@ -262,7 +268,7 @@ def test_one_bit_leaves_the_device(domain, splitting):
     made = study(domain, splitting=splitting)
     seen = set()
     for index in range(64):
-        wire = bytes(Participant(made, index, "negative").report(score=1))
+        wire = bytes(Participant(made, index, "negative", max_delta=made.delta).report(score=1))
         assert len(wire) == 18 + 1
         seen.add(wire[18])
         assert Report.from_bytes(wire, made).symbol == wire[18]
@@ -275,7 +281,7 @@ def test_one_bit_leaves_the_device(domain, splitting):
 def test_budget_reports_have_a_bit_for_each_level(depth, size):
     made = study(Integers(0, 2**64 - 1), bins=2**depth, splitting="budget")
     assert tree(made).symbols == 2**depth
-    report = Participant(made, 5, "positive").report(score=2**64 - 1)
+    report = Participant(made, 5, "positive", max_delta=made.delta).report(score=2**64 - 1)
     assert len(bytes(report)) == 18 + size
     assert Report.from_bytes(bytes(report), made) == report
     tally = Tally(made)
@@ -289,7 +295,7 @@ def test_budget_reports_have_a_bit_for_each_level(depth, size):
 def test_the_first_and_the_last_index_can_answer(depth, splitting):
     made = study(bins=2**depth, splitting=splitting, epsilon=0.5)
     for index in (0, 2**53 - 1):
-        report = Participant(made, index, "negative").report(score=0.5)
+        report = Participant(made, index, "negative", max_delta=made.delta).report(score=0.5)
         tally = Tally(made)
         tally.add(report)
         assert tally.n == 1
@@ -615,7 +621,9 @@ def test_reports_hold_nothing_but_the_symbol():
     """Two values with the same sign at the public row give the same bytes from the same tape."""
     made = study(Levels(range(8)), rows="others")
     wires = {
-        bytes(Participant(made, 3, "positive", bits=tape([WORDS - 1])).report(score=value))
+        bytes(
+            Participant(made, 3, "positive", bits=tape([WORDS - 1]), max_delta=made.delta).report(score=value)
+        )
         for value in range(8)
     }
     assert len(wires) == 2
@@ -681,7 +689,7 @@ def test_several_bits_fit_one_byte():
     protocol = tree(made)
     assert protocol.symbols == 2**protocol.parities <= 64
     for index in range(32):
-        wire = bytes(Participant(made, index, "positive").report(score=0.3))
+        wire = bytes(Participant(made, index, "positive", max_delta=made.delta).report(score=0.3))
         assert len(wire) == 19
         assert wire[18] < 2 ** min(coins_of(made, 0, index)[0][0], protocol.parities)
 
@@ -717,7 +725,9 @@ def test_several_bits_that_do_not_fit_are_refused(options):
 @pytest.mark.parametrize("index", [0, 2**52, 2**53 - 1])
 def test_several_bits_exist_for_every_index(index):
     made = several_bits(Integers(0, 2**64 - 1), 8.0)
-    assert Participant(made, index, "negative").report(score=5).symbol < tree(made).symbols
+    assert (
+        Participant(made, index, "negative", max_delta=made.delta).report(score=5).symbol < tree(made).symbols
+    )
 
 
 @pytest.mark.parametrize("wrong", ["drop", "swap", "lower the last"])
