@@ -269,7 +269,14 @@ REFUSED: dict[str, tuple[Any, Any, dict[str, Any], str]] = {
     "splitting": ("auc", Interval(0, 1), {"splitting": "users"}, "no option 'splitting'"),
     "answer": ("auc", Interval(0, 1), {"answer": "one-bit"}, "no option 'answer'"),
     "rows": ("auc", Interval(0, 1), {"rows": "all"}, "no option 'rows'"),
-    "delta": ("auc", Interval(0, 1), {"delta": 1e-6}, "no option 'delta'"),
+    "delta of one pair": (
+        "auc",
+        Interval(0, 1),
+        {"delta": 1e-6},
+        "delta must be a whole number from 2 to 64",
+    ),
+    "delta of 1": ("auc", Interval(0, 1), {"delta": 1, "pairs": 2}, "delta"),
+    "delta below 0": ("auc", Interval(0, 1), {"delta": -1e-6, "pairs": 2}, "delta"),
     "mechanism": ("auc", Interval(0, 1), {"mechanism": "krr"}, "no option 'mechanism'"),
     "65 levels": ("variance", Levels(range(65)), {}, "at most 64 cells, not 65"),
     "65 cells of a kernel": (

@@ -34,6 +34,7 @@ from dpairs import (
     Participant,
     Study,
     Tally,
+    WrongStudy,
     simulate,
     simulate_tally,
 )
@@ -703,7 +704,7 @@ BAD: tuple[Any, ...] = (None, -1, 0, 2**53, 1e308, "x", [], {})
 def test_a_forged_second_round_is_refused_or_works(name):
     """With an id that fits: one sentence, or a study in which people answer and the analyst estimates."""
     study = second_study(name, 1.0)
-    content = json.loads(study.to_json())
+    content, analysis = json.loads(study.to_json()), analysis_of(study)
     accepted, broken = 0, []
     for path in leaves(content):
         if path[0] == "id":
@@ -717,10 +718,14 @@ def test_a_forged_second_round_is_refused_or_works(name):
                 continue
             assert made.to_json() == text
             accepted += 1
+            try:
+                made = made.with_analysis(canonical({**analysis, "study": made.id}))
+            except BadFile as error:
+                one_sentence(error)
             wrong = used(made, SECOND[name][1][1] if name in SECOND else [[0.25]])
             if wrong is not None:
                 broken.append((path, new, wrong))
-    assert accepted > 5, "some fields are free: the seed, a label, a mean"
+    assert accepted > 5, "some fields are free: the seed, a label, a height"
     assert broken == []
 
 
@@ -751,10 +756,7 @@ def used(study: Study, person: list[Any]) -> str | None:
         (("protocol", "first", "study"), "G" * 64, "64 hexadecimal"),
         (("protocol", "first", "share"), 64, "share"),
         (("protocol", "first", "share"), 0, "share"),
-        (("protocol", "first", "people"), {"positive": 5}, "people for positive, negative"),
-        (("protocol", "first", "people", "positive"), 0, "people"),
-        (("protocol", "first", "alone"), [0.5], "value and a variance"),
-        (("protocol", "first", "alone"), [0.5, -1], "negative"),
+        (("protocol", "first", "people"), {"positive": 5, "negative": 5}, "no option 'people'"),
         (("protocol", "edges"), [], "edges"),
         (("protocol", "edges"), [None], "edges"),
         (("protocol", "edges", 0), [0, 1, 0.5], "edges"),
@@ -763,16 +765,12 @@ def used(study: Study, person: list[Any]) -> str | None:
         (("protocol", "edges", 0, 0), 0.001, "edges"),
         (("protocol", "edges", 0), list(range(5000)), "list of edges"),
         (("protocol", "functions", "positive"), ..., "functions"),
-        (("protocol", "functions", "positive", "heights"), "AAAA", "heights"),
-        (("protocol", "functions", "positive", "heights"), [], "heights"),
-        (("protocol", "functions", "positive", "low"), 1e9, "above its high"),
-        (("protocol", "spreads", "positive"), -0.1, "negative"),
-        (("protocol", "spreads", "positive"), "0.1", "finite"),
-        (("protocol", "means"), {}, "means"),
-        (("protocol", "rest"), [0], "rest"),
-        (("protocol", "rest", 1), -1e-9, "negative"),
-        (("protocol", "doubt"), -1, "negative"),
-        (("protocol", "forms"), [], "forms"),
+        (("protocol", "functions"), [], "functions for positive, negative"),
+        (("protocol", "functions", "positive"), "AAAA", "heights"),
+        (("protocol", "functions", "positive"), "not base64", "heights"),
+        (("protocol", "functions", "positive"), [], "heights"),
+        (("protocol", "functions", "positive"), {"heights": "AAAA", "low": 0, "high": 1}, "heights"),
+        (("protocol", "value"), 0.5, "no option 'value'"),
         (("protocol", "mechanism"), {"name": "krr", "inputs": 2, "floor": "5"}, "mechanism"),
         (("protocol", "mechanism", "floor"), "5", "promises epsilon"),
         (("statistic", "name"), "vus", "."),
@@ -794,10 +792,6 @@ def test_forged_second_rounds_are_refused_by_name(path, value, words):
     [
         ("auc", ("domain",), [{"kind": "categories", "values": ["a", "b"]}]),
         ("auc", ("domain",), [{"kind": "interval", "low": 0, "high": 1}] * 2),
-        ("auc, private", ("protocol", "forms"), [0.2]),
-        ("tau-b, ratings", ("protocol", "forms"), [0.2, 0.1]),
-        ("auc", ("protocol", "forms"), [0.2, 0.1]),
-        ("tau-b, ratings", ("protocol", "forms"), [0.2, 1.0, 1.0]),
     ],
     ids=str,
 )
@@ -805,14 +799,124 @@ def test_parts_that_do_not_fit_together_are_refused(name, path, value):
     """Forged files whose every field is well-formed, but which no first round can have led to."""
     content = json.loads(second_study(name, 1.0).to_json())
     content = changed(content, path, value)
-    if path == ("domain",):
-        two = len(value) == 2
-        content["protocol"]["edges"] = [None] if not two else content["protocol"]["edges"] * 2
-        for function in content["protocol"]["functions"].values():
-            vertices = len(base64.b64decode(function["heights"])) // 2
-            function["heights"] = base64.b64encode(bytes(2 * (vertices**2 if two else 2))).decode()
+    protocol, two = content["protocol"], len(value) == 2
+    protocol["edges"] = protocol["edges"] * 2 if two else [None]
+    for stratum, heights in protocol["functions"].items():
+        vertices = len(base64.b64decode(heights)) // 2
+        protocol["functions"][stratum] = base64.b64encode(bytes(2 * (vertices**2 if two else 2))).decode()
     with pytest.raises(BadFile):
         Study.from_json(signed(content))
+
+
+# ---------------------------------------------------------------- forged files of the analyst
+
+
+def analysis_of(study: Study) -> dict[str, Any]:
+    text = study.analysis_to_json()
+    assert text is not None
+    content: dict[str, Any] = json.loads(text)
+    return content
+
+
+@pytest.mark.parametrize("name", MUTATED)
+def test_a_forged_analysis_is_refused_or_works(name):
+    """One sentence, or an analysis from which the analyst estimates."""
+    study = second_study(name, 1.0)
+    content = analysis_of(study)
+    loaded = Study.from_json(study.to_json())
+    accepted, broken = 0, []
+    for path in leaves(content):
+        for new in (*BAD, other_value(lookup(content, path)), ...):
+            text = canonical(changed(content, path, new))
+            try:
+                made = loaded.with_analysis(text)
+            except DpairsError as error:
+                one_sentence(error)
+                continue
+            assert made.analysis_to_json() == text
+            accepted += 1
+            wrong = used(made, SECOND[name][1][1] if name in SECOND else [[0.25]])
+            if wrong is not None:
+                broken.append((path, new, wrong))
+    assert accepted > 5, "some fields are free: people, a remainder, a range"
+    assert broken == []
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "words"),
+    [
+        (("format",), "dpairs-study", "not an analysis"),
+        (("version",), 2, "not an analysis"),
+        (("comment",), "hello", "comment"),
+        (("analysis",), [], "JSON object"),
+        (("analysis", "comment"), "hello", "comment"),
+        (("analysis", "value"), ..., "value"),
+        (("analysis", "value"), "0.5", "finite"),
+        (("analysis", "value"), 1e101, "beyond all values"),
+        (("analysis", "people"), {"positive": 5}, "people for positive, negative"),
+        (("analysis", "people"), {"positive": 5, "negative": 5, "neither": 5}, "people for positive"),
+        (("analysis", "people", "positive"), 0, "people"),
+        (("analysis", "people", "positive"), 2**53, "people"),
+        (("analysis", "people", "positive"), 2.5, "people"),
+        (("analysis", "alone"), [0.5], "own estimate is two numbers"),
+        (("analysis", "alone"), [0.5, -1], "above 0"),
+        (("analysis", "alone"), [0.5, 0], "above 0"),
+        (("analysis", "forms"), [], r"1 form\(s\)"),
+        (("analysis", "forms"), 0.5, r"1 form\(s\)"),
+        (("analysis", "forms", 0), None, "finite"),
+        (("analysis", "ranges"), {}, "ranges for positive, negative"),
+        (("analysis", "ranges", "positive"), [1e9, 1], "must not lie above"),
+        (("analysis", "ranges", "positive"), [0], "two numbers"),
+        (("analysis", "ranges", "positive"), 1, "two numbers"),
+        (("analysis", "means"), {}, "means for positive, negative"),
+        (("analysis", "means", "positive"), "0.1", "finite"),
+        (("analysis", "variances"), {"everybody": 0.1}, "variances for positive, negative"),
+        (("analysis", "variances", "positive"), -0.1, "negative"),
+        (("analysis", "variances", "positive"), "0.1", "finite"),
+        (("analysis", "remainder"), [0], "remainder is two numbers"),
+        (("analysis", "remainder", 1), -1e-9, "negative"),
+        (("analysis", "kernel_uncertainty"), -1, "negative"),
+    ],
+    ids=str,
+)
+def test_forged_analyses_are_refused_by_name(path, value, words):
+    study = second_study("auc", 1.0)
+    with pytest.raises(BadFile, match=words) as raised:
+        study.with_analysis(json.dumps(changed(analysis_of(study), path, value)))
+    one_sentence(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "path", "value", "words"),
+    [
+        ("auc, private", ("forms",), [0.2], r"2 form\(s\)"),
+        ("tau-b, ratings", ("forms",), [0.2, 0.1], r"3 form\(s\)"),
+        ("auc", ("forms",), [0.2, 0.1], r"1 form\(s\)"),
+        ("tau-b, ratings", ("forms",), [0.2, 1.0, 1.0], "give no value"),
+        ("auc", ("forms",), [0.2], "give the value 0.2"),
+        ("auc, private", ("forms",), [0.1, 0.2], "give the value 0.5"),
+        ("auc, private", ("value",), 0.5, "not 0.5"),
+        ("auc", ("means", "positive"), 1.01, "from 0 to 1"),
+        ("auc", ("means", "negative"), -0.01, "from 0 to 1"),
+        ("auc", ("variances", "positive"), 0.26, "cannot have a variance of 0.26"),
+        ("auc", ("means", "positive"), 1, "of mean 1 cannot have a variance"),
+    ],
+    ids=str,
+)
+def test_parts_of_an_analysis_that_do_not_fit_together_are_refused(name, path, value, words):
+    """Every field is well-formed, but no first round can have led to them."""
+    study = second_study(name, 1.0)
+    with pytest.raises(BadFile, match=words) as raised:
+        study.with_analysis(json.dumps(changed(analysis_of(study), ("analysis", *path), value)))
+    one_sentence(raised.value)
+
+
+def test_an_analysis_is_of_its_own_study_alone():
+    study, other = second_study("auc", 1.0), second_study("auc", 4.0)
+    text = study.analysis_to_json()
+    assert text is not None
+    with pytest.raises(WrongStudy, match="belongs to study"):
+        other.with_analysis(text)
 
 
 @pytest.mark.parametrize(
@@ -1099,7 +1203,8 @@ def test_an_iterator_cannot_be_read_twice(as_iterator):
 def test_a_loaded_second_round_simulates_only_itself():
     case = CASES["auc"]
     table = case.draw(np.random.default_rng(1), 6400)
-    second = Study.from_json(second_study("auc", 1.0).to_json())
+    made = second_study("auc", 1.0)
+    second = Study.from_json(made.to_json()).with_analysis(canonical(analysis_of(made)))
     tally = simulate_tally(second, iter([table]), seed=1)
     assert tally.study == second
     assert isinstance(second.protocol, SecondRound)

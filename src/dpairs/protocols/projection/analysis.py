@@ -29,6 +29,8 @@ from .reading import by_stratum
 from .remainder import Remainder
 
 LARGEST = 1e100
+ROUNDING = 1e-6
+"""More than numbers of nine digits can be off, as a share."""
 _FIELDS = (
     "people",
     "alone",
@@ -123,8 +125,10 @@ class Analysis:
             raise BadFile(f"{what} of {statistic.name} has {statistic.form_count} form(s)")
         alone = None if spec["alone"] is None else _pair("first round's own estimate", spec["alone"])
         remainder = _pair("remainder", spec["remainder"])
-        if remainder[1] < 0 or (alone is not None and alone[1] < 0):
-            raise BadFile("a variance cannot be negative")
+        if remainder[1] < 0:
+            raise BadFile(f"the remainder's variance cannot be negative, as {remainder[1]:g} is")
+        if alone is not None and alone[1] <= 0:
+            raise BadFile(f"the first round's own estimate has a variance above 0, not {alone[1]:g}")
         ranges = {name: _pair("range", each) for name, each in by["ranges"].items()}
         if any(low > high for low, high in ranges.values()):
             raise BadFile("a function's least value must not lie above its greatest")
@@ -144,12 +148,26 @@ class Analysis:
         ).checked(statistic)
 
     def checked(self, statistic: Statistic) -> Analysis:
-        """Itself, if the statistic has a value at the pilot."""
+        """Itself, if the functions lie within their ranges and the forms give the value, up to rounding."""
+        for stratum, mean in self.means.items():
+            if not -ROUNDING <= mean <= 1 + ROUNDING:
+                raise BadParameter(f"a mean is a share of its function's range, from 0 to 1, not {mean:g}")
+            if self.variances[stratum] > mean * (1 - mean) + ROUNDING:
+                raise BadParameter(
+                    f"a function from 0 to 1 of mean {mean:g} cannot have a variance of "
+                    f"{self.variances[stratum]:g}"
+                )
+        value, slack = self.forms[0], 0.0
         if len(self.forms) > 1:
+            forms = np.array(self.forms)
             try:
-                statistic.finish(np.array(self.forms), nominal(statistic))
+                at_pilot = statistic.finish(forms, nominal(statistic))
             except NotEstimable as error:
                 raise BadParameter(f"the pilot's forms give no value: {error}") from None
+            value = at_pilot.value
+            slack = ROUNDING * (abs(value) + float(np.abs(at_pilot.gradient) @ np.abs(forms)))
+        if not abs(self.value - value) <= slack:
+            raise BadParameter(f"the pilot's forms give the value {value:g}, not {self.value:g}")
         return self
 
     def estimate(
