@@ -33,7 +33,7 @@ function stringText(text) {
     if (character === quote) out += `\\${quote}`;
     else if (ESCAPES[character]) out += ESCAPES[character];
     else if (code < 32 || code === 127) out += `\\x${code.toString(16).padStart(2, "0")}`;
-    else if (code >= 0xd800 && code <= 0xdfff) out += `\\u${code.toString(16)}`;
+    else if (code === 0x2028 || code === 0x2029 || (code >= 0xd800 && code <= 0xdfff)) out += `\\u${code.toString(16)}`;
     else out += character;
   }
   return quote + out + quote;

@@ -111,7 +111,7 @@ def _released(
 
 def _shared_release(study: Study, people: Mapping[str, NDArray[np.int64]], noise: list[Numbers]) -> Release:
     try:
-        from .servers import in_one_process
+        from .servers.steps import in_one_process
     except ImportError:
         raise BadParameter("real servers need more packages: install the extra 'servers' of dpairs") from None
     return in_one_process(study, people, noise)

@@ -494,7 +494,7 @@ def test_nobody_there_and_no_answer_are_retried_and_then_one_sentence(pauses):
     assert len(pauses) > 5
 
 
-@pytest.mark.parametrize("status", [301, 400, 401, 404, 409, 418, 500])
+@pytest.mark.parametrize("status", [301, 400, 401, 404, 409, 418])
 def test_other_refusals_are_not_repeated(fake, pauses, status):
     fake.answers = [(status, b"<html>")]
     with pytest.raises(Unavailable, match=f"status {status}"):

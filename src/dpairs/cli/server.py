@@ -26,7 +26,7 @@ Out = Annotated[Path | None, typer.Option(help="Where to write what is sent to t
 @app.command()
 def key(file: Annotated[Path, typer.Argument(metavar="FILE", help="Where to write it.")]) -> None:
     """Make the key that both servers share, and no participant knows."""
-    from ..server_files import write_key
+    from ..servers.files import write_key
 
     write_key(file)
     output.print(f"key written to {file}: give it to the other server, and to nobody else", highlight=False)
@@ -46,8 +46,8 @@ def verify(
 
     Server 0 begins (--out), server 1 answers (--inbound, --out, --tally), server 0 ends (--inbound, --tally).
     """
-    from ..server_files import read_key, read_messages, read_share_lines, write_messages
-    from ..servers import Server
+    from ..servers.files import read_key, read_messages, read_share_lines, write_messages
+    from ..servers.steps import Server
 
     study = Study.load(study_file)
     me = Server(study, server, read_key(key))
@@ -82,8 +82,8 @@ def multiply(
     Server 1 offers (--out); server 0 replies (--inbound offer, --out); server 1 corrects (--inbound reply,
     --out, --products); server 0 ends (--offer offer, --inbound corrections, --products).
     """
-    from ..server_files import once, read_key, write_key, write_products
-    from ..servers import Multiplication, batch_of, shares_of
+    from ..servers.files import once, read_key, write_key, write_products
+    from ..servers.steps import Multiplication, batch_of, shares_of
 
     study = Study.load(study_file)
     mine = Tally.load(tally, study)
@@ -123,8 +123,8 @@ def release(
     ] = None,
 ) -> None:
     """Add this server's noise and hand out its part of the release: only once for a tally."""
-    from ..server_files import read_products, write_part
-    from ..servers import part, shares_of
+    from ..servers.files import read_products, write_part
+    from ..servers.steps import part, shares_of
 
     study = Study.load(study_file)
     mine = Tally.load(tally, study)
@@ -152,8 +152,8 @@ def open_release(
     out: Annotated[Path, typer.Option(help="Where to write the release.")],
 ) -> None:
     """Add both servers' parts up: the released numbers, for `dpairs estimate`."""
-    from ..server_files import read_part
-    from ..servers import open_parts
+    from ..servers.files import read_part
+    from ..servers.steps import open_parts
 
     study = Study.load(study_file)
     found = open_parts([read_part(each, study) for each in parts])

@@ -9,7 +9,7 @@ from dpairs import Categories, Interval, Kernel, Levels
 from dpairs.data.grids import Axis
 from dpairs.protocols.two_servers.forms import (
     IntegerForm,
-    Table,
+    KernelTable,
     integer_forms,
     multiplicands,
     pairs,
@@ -119,7 +119,7 @@ def test_shares_of_histograms_make_shares_of_totals(name):
 
 
 def test_products_with_field_elements_are_exact():
-    form = IntegerForm(Table(np.array([[2**20, -(2**20)], [3, -7]])), 1.0, 0.0)
+    form = IntegerForm(KernelTable(np.array([[2**20, -(2**20)], [3, -7]])), 1.0, 0.0)
     share = [MODULUS - 1, MODULUS // 2]
     wanted = [(2**20 * share[0] - 2**20 * share[1]) % MODULUS, (3 * share[0] - 7 * share[1]) % MODULUS]
     assert form.apply_modulo(share, MODULUS) == wanted

@@ -14,7 +14,7 @@ import pytest
 from dpairs import BadParameter, Categories, Interval, Levels, NotEnoughData, Study
 from dpairs.mechanisms.central import laplace_pmf
 from dpairs.privacy.concentrated import delta_of
-from dpairs.protocols.two_servers.budget import FINEST, Budget, Query
+from dpairs.protocols.two_servers.budget import FINEST, NoiseBudget, Query
 from dpairs.randomness import SeededRandomness
 
 UNIT = Interval(0, 1)
@@ -135,7 +135,7 @@ def test_second_round_and_pilot_share_the_loss():
 
 
 def test_shares_of_a_loss_are_rounded_down():
-    budget = Budget("laplace", 1.0, 0.0)
+    budget = NoiseBudget("laplace", 1.0, 0.0)
     third = Fraction(1, 3)
     assert third - Fraction(1, FINEST) < budget.loss(third) <= third
     with pytest.raises(BadParameter, match="too little"):

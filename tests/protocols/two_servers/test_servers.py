@@ -13,7 +13,7 @@ from dpairs.protocols.two_servers.released import Numbers
 from dpairs.randomness import SeededRandomness
 
 pytest.importorskip("numba")
-servers = pytest.importorskip("dpairs.servers")
+servers = pytest.importorskip("dpairs.servers.steps")
 from dpairs.shares import Share, SharedReport, context_of, share_report  # noqa: E402
 
 UNIT = Interval(0, 1)

@@ -51,7 +51,7 @@ class Query:
 
 
 @dataclass(frozen=True)
-class Budget:
+class NoiseBudget:
     """A loss, and the kind of noise that keeps to it."""
 
     noise: str

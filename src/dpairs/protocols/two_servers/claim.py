@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...privacy import PrivacyClaim
 from ...statistics import Statistic
-from .budget import LAPLACE, Budget
+from .budget import LAPLACE, NoiseBudget
 
 CURIOUS = (
     "your answer is split between two servers: neither learns it unless both work together, "
@@ -17,7 +17,12 @@ ANY = (
 
 
 def two_servers_claim(
-    statistic: Statistic, budget: Budget, epsilon: float, epsilon_asked: float, curious: bool, rounds: int
+    statistic: Statistic,
+    budget: NoiseBudget,
+    epsilon: float,
+    epsilon_asked: float,
+    curious: bool,
+    rounds: int,
 ) -> PrivacyClaim:
     """The claim of a release: of values against a curious server, of sums against any one server."""
     theorem = (

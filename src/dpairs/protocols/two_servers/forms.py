@@ -28,7 +28,7 @@ Vector = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
-class Table:
+class KernelTable:
     """A kernel between cells as a table of whole numbers."""
 
     entries: NDArray[np.int64]
@@ -38,8 +38,8 @@ class Table:
         return product
 
     @property
-    def transposed(self) -> Table:
-        return Table(self.entries.T)
+    def transposed(self) -> KernelTable:
+        return KernelTable(self.entries.T)
 
     @property
     def diagonal(self) -> Vector:
@@ -63,7 +63,7 @@ class Table:
 class IntegerForm:
     """A kernel between cells: ``unit`` times whole numbers, to the nearest."""
 
-    kernel: Table | Separable
+    kernel: KernelTable | Separable
     unit: float
     rounding: float
     """The most that rounding moves a mean."""
@@ -122,11 +122,11 @@ def _integer(matrix: NDArray[np.float64]) -> IntegerForm:
     for bottom in EXACT:
         whole = np.rint(matrix * bottom)
         if np.abs(whole).max() < STEPS and np.array_equal(whole / bottom, matrix):
-            return IntegerForm(Table(whole.astype(np.int64)), 1 / bottom, 0.0)
+            return IntegerForm(KernelTable(whole.astype(np.int64)), 1 / bottom, 0.0)
     extent = float(matrix.max() - matrix.min()) or 1.0
     # A power of two, so that units multiply without rounding.
     unit = 2.0 ** math.ceil(math.log2(extent / STEPS))
-    return IntegerForm(Table(np.rint(matrix / unit).astype(np.int64)), unit, unit / 2)
+    return IntegerForm(KernelTable(np.rint(matrix / unit).astype(np.int64)), unit, unit / 2)
 
 
 def multiplicands(

@@ -30,7 +30,7 @@ from ..projection.pilot import REPLICATES, Pilot, PublicNoise, on_simplex
 from ..projection.pilot_histogram import cut_cells
 from ..shape import Prediction, Shape
 from .bins import MOST_COUNTED, chosen_bins
-from .budget import LAPLACE, Budget, Query
+from .budget import LAPLACE, NoiseBudget, Query
 from .claim import two_servers_claim
 from .goldilocks import MODULUS
 from .predict import candidates, predict_rounds
@@ -53,7 +53,7 @@ class PilotRound(Shared, FirstRound):
     domains: tuple[Domain, ...]
     bins: tuple[int, ...]
     split: float
-    budget: Budget
+    budget: NoiseBudget
     name: ClassVar[str] = "two_servers"
     rounds: ClassVar[int] = 2
     options: ClassVar[tuple[str, ...]] = ("bins", "split", "noise", "delta", "n")
@@ -84,7 +84,7 @@ class PilotRound(Shared, FirstRound):
         chosen = chosen_bins(statistic, domains, bins, n, epsilon * share)
         if statistic.from_table:
             statistic = statistic.tabulate(_grid(statistic, domains, chosen), "average")
-        return cls(statistic, domains, chosen, share, Budget(noise, epsilon, delta))
+        return cls(statistic, domains, chosen, share, NoiseBudget(noise, epsilon, delta))
 
     def __post_init__(self) -> None:
         """Refuse parts that do not fit together."""
@@ -203,7 +203,7 @@ class PilotRound(Shared, FirstRound):
         return two_servers_claim(self.statistic, self.budget, self.epsilon, epsilon_asked, False, 2)
 
 
-def both_rounds(budget: Budget, split: float) -> float:
+def both_rounds(budget: NoiseBudget, split: float) -> float:
     """The loss of the pilot and of the sum."""
     if budget.delta:
         return budget.epsilon
@@ -220,7 +220,7 @@ def read_round(statistic: Statistic, domains: tuple[Domain, ...], spec: Mapping[
     integer("round", spec["round"], 1, 2)
     if not isinstance(spec["bins"], list):
         raise BadFile("the bins of a two_servers study are a list")
-    budget = Budget(spec["noise"], real("epsilon", spec["epsilon"]), real("delta", spec["delta"]))
+    budget = NoiseBudget(spec["noise"], real("epsilon", spec["epsilon"]), real("delta", spec["delta"]))
     bins = chosen_bins(statistic, domains, spec["bins"], None, None)
     return PilotRound(statistic, domains, bins, real("split", spec["split"]), budget)
 

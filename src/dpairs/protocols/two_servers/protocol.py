@@ -29,7 +29,7 @@ from ..base import Answer, FirstRound, Setting, Trust
 from ..shape import Prediction, Shape
 from .answer import Measured, from_counts
 from .bins import MOST_COUNTED, WHOLE, chosen_bins, form_weights
-from .budget import LAPLACE, Budget, Query
+from .budget import LAPLACE, NoiseBudget, Query
 from .claim import two_servers_claim
 from .forms import IntegerForm, integer_forms, multiplicands, pairs, total_shares
 from .goldilocks import MODULUS
@@ -61,7 +61,7 @@ class TwoServers(Shared, FirstRound):
     split: float
     weights: tuple[int, ...]
     """Each form's share of what coarse counts leave of the loss, in 1024ths."""
-    budget: Budget
+    budget: NoiseBudget
     name: ClassVar[str] = "two_servers"
     options: ClassVar[tuple[str, ...]] = ("release", "rounds", "bins", "split", "noise", "delta", "n")
     estimators: ClassVar[tuple[str, ...]] = ("plug-in",)
@@ -92,7 +92,7 @@ class TwoServers(Shared, FirstRound):
     ) -> TwoServers:
         statistic.check_domains(domains)
         choice("release", release, (VALUE, COUNTS))
-        budget = Budget(noise, epsilon, delta)
+        budget = NoiseBudget(noise, epsilon, delta)
         counted = release == COUNTS
         chosen = chosen_bins(statistic, domains, bins, n, epsilon if counted else None)
         if statistic.from_table:
@@ -130,7 +130,7 @@ class TwoServers(Shared, FirstRound):
             chosen_bins(statistic, domains, bins, None, None),
             0.0 if spec["release"] == COUNTS else _share(spec["split"]),
             tuple(integer("a weight", weight, 1, WHOLE) for weight in weights),
-            Budget(spec["noise"], real("epsilon", spec["epsilon"]), real("delta", spec["delta"])),
+            NoiseBudget(spec["noise"], real("epsilon", spec["epsilon"]), real("delta", spec["delta"])),
         )
 
     def to_json(self) -> dict[str, Any]:

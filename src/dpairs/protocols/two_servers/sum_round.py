@@ -33,7 +33,7 @@ from ..projection.analysis import Analysis
 from ..projection.pilot import Pilot
 from ..projection.reading import by_stratum, read_grid
 from ..projection.remainder import remainder_of
-from .budget import Budget, Query
+from .budget import NoiseBudget, Query
 from .claim import two_servers_claim
 from .goldilocks import MODULUS
 from .released import Numbers, SharedNumbers
@@ -56,7 +56,7 @@ class SumRound(Shared):
     domains: tuple[Domain, ...]
     first: str
     split: float
-    budget: Budget
+    budget: NoiseBudget
     influences: dict[str, Influence]
     analysis: Analysis | None = None
     name: ClassVar[str] = "two_servers"
@@ -78,7 +78,7 @@ class SumRound(Shared):
         pilot: Pilot,
         first: str,
         split: float,
-        budget: Budget,
+        budget: NoiseBudget,
         people: dict[str, int],
     ) -> SumRound:
         """Linearize the statistic at the pilot, and imagine how far that may be off."""
@@ -111,7 +111,7 @@ class SumRound(Shared):
             raise BadFile("a first round is named by the 64 hexadecimal digits of its study's id")
         grid = read_grid(statistic, domains, spec["edges"])
         functions = by_stratum(statistic, "functions", spec["functions"])
-        budget = Budget(spec["noise"], real("epsilon", spec["epsilon"]), real("delta", spec["delta"]))
+        budget = NoiseBudget(spec["noise"], real("epsilon", spec["epsilon"]), real("delta", spec["delta"]))
         read = {name: Influence.from_json(grid, each) for name, each in functions.items()}
         return cls(statistic, domains, first, real("split", spec["split"]), budget, read)
 

@@ -71,10 +71,10 @@ export function planWords() {
     questions.forEach(([, { update: follow }], place) => follow(named[place][1]));
   }
 
-  function rebuild(named, each) {
+  function rebuild(named, strata) {
     questions = named.map(([name, each], place) => [name, questionFields(name, each, named.length > 1 ? place + 1 : 0)]);
-    asked = each.length ? line("The question that tells the groups apart", "For example: Did the test find diabetes?", "ask-group") : null;
-    groups = Object.fromEntries(each.map((name) => [name, line(`What people of the group ${name} answer`, GROUP_HINTS[name], `group-${name}`)]));
+    asked = strata.length ? line("The question that tells the groups apart", "For example: Did the test find diabetes?", "ask-group") : null;
+    groups = Object.fromEntries(strata.map((name) => [name, line(`What people of the group ${name} answer`, GROUP_HINTS[name], `group-${name}`)]));
     fill(own, ...questions.map(([, { where }]) => where), asked?.where ?? null, ...Object.values(groups).map(({ where }) => where));
   }
 

@@ -20,7 +20,7 @@ export function note(title, ...paragraphs) {
 
 const SERVED = "that this page is what it should be: whoever runs the collector serves it; the program dpairs join needs no such trust";
 
-/** Who asks, what for, and whom to ask back. */
+/** Who asks, what for, and whom to ask back. @param {{ words?: Record<string, any> }} study */
 function whoAsks({ words = {} }) {
   const rows = [["Who asks", words.organisation], ["What for", words.purpose], ["Questions about it", words.contact]].filter(([, text]) => text);
   return rows.length ? element("dl", { id: "who" }, ...rows.flatMap(([name, text]) => [element("dt", {}, name), element("dd", {}, text)])) : null;

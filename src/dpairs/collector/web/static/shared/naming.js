@@ -3,7 +3,10 @@
 const GROUPS = { positive: "Yes", negative: "No" };
 const QUESTIONS = { score: "Your score", value: "Your answer", x: "Your first answer", y: "Your second answer" };
 
-/** The names of a study's groups, questions and answers, as its participants read them. */
+/** The names of a study's groups, questions and answers, as its participants read them.
+ *
+ * @param {{ words?: Record<string, any>, strata?: string[] }} study
+ */
 export function naming({ words = {}, strata = [] } = {}) {
   const { groups = {}, columns = {} } = words;
   const group = (name) => groups[name] || GROUPS[name] || name;

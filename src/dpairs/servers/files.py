@@ -7,18 +7,18 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from .errors import BadFile, WrongStudy
-from .formats import files
-from .formats.canonical import big_integer, canonical, parse, read_integer
-from .formats.checks import fields, integer, required
-from .protocols.counts import MAX_COUNT
-from .protocols.two_servers.goldilocks import MODULUS
-from .protocols.two_servers.released import read_shares
-from .randomness import KEY, SecretStream, secret_bytes
-from .release import shared
-from .servers import Messages, Part
-from .shares import SERVERS, Share
-from .study import Study
+from ..errors import BadFile, WrongStudy
+from ..formats import files
+from ..formats.canonical import big_integer, canonical, parse, read_integer
+from ..formats.checks import fields, integer, required
+from ..protocols.counts import MAX_COUNT
+from ..protocols.two_servers.goldilocks import MODULUS
+from ..protocols.two_servers.released import read_shares
+from ..randomness import KEY, SecretStream, secret_bytes
+from ..release import shared
+from ..shares import SERVERS, Share
+from ..study import Study
+from .steps import Messages, Part
 
 VERSION = 1
 MESSAGES, PRODUCTS, PART = "dpairs-messages", "dpairs-products", "dpairs-part"

@@ -19,19 +19,19 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from .errors import BadMessage, BadParameter, BadValue, WrongStudy
-from .protocols.two_servers.goldilocks import MODULUS
-from .protocols.two_servers.multiply import MultiplyReceiver, MultiplySender
-from .protocols.two_servers.released import Numbers, SharedNumbers
-from .protocols.two_servers.tally import CHECKSUM, ShareCounts
-from .randomness import Randomness, SystemRandomness, secret_bytes
-from .release import Release, shared
-from .shares import SERVERS, Share, context_of, share_report
-from .study import Study
-from .tally import Tally
-from .vdaf.batch.pingpong import helper_init, leader_continued, leader_init
-from .vdaf.batch.server import Prepared
-from .vdaf.batch.server import Server as Batch
+from ..errors import BadMessage, BadParameter, BadValue, WrongStudy
+from ..protocols.two_servers.goldilocks import MODULUS
+from ..protocols.two_servers.multiply import MultiplyReceiver, MultiplySender
+from ..protocols.two_servers.released import Numbers, SharedNumbers
+from ..protocols.two_servers.tally import CHECKSUM, ShareCounts
+from ..randomness import Randomness, SystemRandomness, secret_bytes
+from ..release import Release, shared
+from ..shares import SERVERS, Share, context_of, share_report
+from ..study import Study
+from ..tally import Tally
+from ..vdaf.batch.pingpong import helper_init, leader_continued, leader_init
+from ..vdaf.batch.server import Prepared
+from ..vdaf.batch.server import Server as Batch
 
 LEADER, HELPER = 0, 1
 Messages = dict[bytes, bytes]

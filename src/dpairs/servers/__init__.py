@@ -1,0 +1,1 @@
+"""What each of two servers does: verify shares, multiply, release; and the files between their steps."""
