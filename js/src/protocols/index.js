@@ -28,6 +28,11 @@ const PROTOCOLS = {
       "a 'pairwise' study needs two people who compute together, which this program cannot do",
     );
   },
+  two_servers: () => {
+    throw new BadParameter(
+      "a 'two_servers' study needs an answer in two shares, which this program cannot make yet",
+    );
+  },
 };
 
 /**
