@@ -9,9 +9,10 @@ from typing import Any
 from ...data.domains import Categories, Domain, Interval, Levels
 from ...data.grids import Axis, CutAxis, Grid
 from ...errors import BadFile
-from ...formats.canonical import read_integer
+from ...formats.canonical import big_integer, read_integer
 from ...formats.checks import fields, integer, real, required, text
 from ...statistics import Statistic
+from ...statistics.influence import Influence
 from ..rounds import BLOCK
 
 
@@ -37,10 +38,26 @@ def read_earlier(spec: Any) -> Earlier:
     names = ("study", "share")
     fields("a first round", spec, names)
     required("a first round", spec, names)
-    study = text("first study", spec["study"])
+    return Earlier(read_first(spec["study"]), integer("share", spec["share"], 1, BLOCK - 1))
+
+
+def read_first(given: Any) -> str:
+    """Read the id of a first round."""
+    study = text("first study", given)
     if len(study) != 64 or not set(study) <= set("0123456789abcdef"):
         raise BadFile("a first round is named by the 64 hexadecimal digits of its study's id")
-    return Earlier(study, integer("share", spec["share"], 1, BLOCK - 1))
+    return study
+
+
+def write_edges(influences: Mapping[str, Influence]) -> list[Any]:
+    """The edges of the cells that all functions are given on; none where values are listed."""
+    grid = next(iter(influences.values())).grid
+    return [
+        [big_integer(edge) if isinstance(edge, int) else edge for edge in axis.edges]
+        if isinstance(axis, CutAxis)
+        else None
+        for axis in grid.axes
+    ]
 
 
 def read_grid(statistic: Statistic, domains: tuple[Domain, ...], spec: Any) -> Grid:

@@ -16,10 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...data.domains import Domain
-from ...data.grids import CutAxis, Grid
 from ...errors import NotEstimable
 from ...estimate import Manipulation
-from ...formats.canonical import big_integer
 from ...formats.checks import fields, required
 from ...mechanisms import ScalarResponse, scalar_from_json, scalar_response
 from ...privacy import PrivacyClaim, local_claim
@@ -35,7 +33,7 @@ from ..rounds import BLOCK, asked_first
 from .analysis import Analysis
 from .manipulation import second_round_manipulation
 from .pilot import Pilot
-from .reading import Earlier, by_stratum, read_earlier, read_grid
+from .reading import Earlier, by_stratum, read_earlier, read_grid, write_edges
 from .remainder import remainder_of
 
 _FIELDS = ("round", "first", "mechanism", "edges", "functions")
@@ -118,12 +116,7 @@ class SecondRound(Alone):
             "round": 2,
             "first": {"study": self.earlier_round.study_id, "share": self.earlier_round.share},
             "mechanism": self.mechanism.to_json(),
-            "edges": [
-                [big_integer(edge) if isinstance(edge, int) else edge for edge in axis.edges]
-                if isinstance(axis, CutAxis)
-                else None
-                for axis in self._grid.axes
-            ],
+            "edges": write_edges(self.influences),
             "functions": {name: influence.to_json() for name, influence in self.influences.items()},
         }
 
@@ -132,10 +125,6 @@ class SecondRound(Alone):
 
     def with_analysis(self, spec: Any) -> SecondRound:
         return replace(self, analysis=Analysis.from_json(self.statistic, spec))
-
-    @property
-    def _grid(self) -> Grid:
-        return next(iter(self.influences.values())).grid
 
     @property
     def symbols(self) -> int:

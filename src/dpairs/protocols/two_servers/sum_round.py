@@ -17,10 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...data.domains import Domain
-from ...data.grids import CutAxis, Grid
-from ...errors import BadFile, BadParameter, NotEnoughData
-from ...formats.canonical import big_integer
-from ...formats.checks import fields, real, required, text
+from ...errors import BadParameter, NotEnoughData
+from ...formats.checks import fields, real, required
 from ...privacy import PrivacyClaim
 from ...randomness import Randomness
 from ...statistics import Statistic
@@ -31,7 +29,7 @@ from ...vdaf.measurements import Sum
 from ..base import Answer
 from ..projection.analysis import Analysis
 from ..projection.pilot import Pilot
-from ..projection.reading import by_stratum, read_grid
+from ..projection.reading import by_stratum, read_first, read_grid, write_edges
 from ..projection.remainder import remainder_of
 from .budget import NoiseBudget, Query
 from .claim import two_servers_claim
@@ -106,9 +104,7 @@ class SumRound(Shared):
         what = "a second round"
         fields(what, spec, ("name", *_FIELDS))
         required(what, spec, _FIELDS)
-        first = text("first study", spec["first"])
-        if len(first) != 64 or not set(first) <= set("0123456789abcdef"):
-            raise BadFile("a first round is named by the 64 hexadecimal digits of its study's id")
+        first = read_first(spec["first"])
         grid = read_grid(statistic, domains, spec["edges"])
         functions = by_stratum(statistic, "functions", spec["functions"])
         budget = NoiseBudget(spec["noise"], real("epsilon", spec["epsilon"]), real("delta", spec["delta"]))
@@ -131,18 +127,9 @@ class SumRound(Shared):
             "noise": self.budget.noise,
             "epsilon": self.budget.epsilon,
             "delta": self.budget.delta,
-            "edges": [
-                [big_integer(edge) if isinstance(edge, int) else edge for edge in axis.edges]
-                if isinstance(axis, CutAxis)
-                else None
-                for axis in self._grid.axes
-            ],
+            "edges": write_edges(self.influences),
             "functions": {name: influence.to_json() for name, influence in self.influences.items()},
         }
-
-    @property
-    def _grid(self) -> Grid:
-        return next(iter(self.influences.values())).grid
 
     @property
     def first_study(self) -> str:
