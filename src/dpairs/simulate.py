@@ -7,7 +7,7 @@ that one already has. Data streams through in small slices, so memory does not g
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,7 @@ from .release import Release, shared
 from .study import Study
 from .tally import Tally
 
+Counted = TypeVar("Counted", Tally, Release)
 SLICE = 2**16
 """People randomized at once: few enough for the processor's caches."""
 CRYPTO = ("ideal", "real")
@@ -78,13 +79,7 @@ def simulate_release(
     """
     bits = source(seed)
     way = "ideal" if crypto is None else choice("crypto", crypto, CRYPTO)
-    left = study.protocol.rounds - study.protocol.round
-    if left > 0 and isinstance(data, Iterator):
-        raise BadValue("a study of two rounds reads the data twice: give a list of chunks, not an iterator")
-    release = _released(study, data, bits, way, progress)
-    for _ in range(left):
-        release = _released(release.study.next(release), data, bits, way, progress)
-    return release
+    return _every_round(study, data, lambda asked: _released(asked, data, bits, way, progress))
 
 
 def _released(
@@ -134,13 +129,18 @@ def simulate_tally(
     if crypto is not None:
         raise BadParameter(f"crypto is for studies of pairs; a {study.protocol.name} study has none")
     indices = {stratum: _first_index(study, bits) for stratum in study.strata}
+    return _every_round(study, data, lambda asked: _round(asked, data, bits, indices, progress))
+
+
+def _every_round(study: Study, data: Any, run: Callable[[Study], Counted]) -> Counted:
+    """The last round's result; each round's study is made from the result of the one before."""
     left = study.protocol.rounds - study.protocol.round
     if left > 0 and isinstance(data, Iterator):
         raise BadValue("a study of two rounds reads the data twice: give a list of chunks, not an iterator")
-    tally = _round(study, data, bits, indices, progress)
+    result = run(study)
     for _ in range(left):
-        tally = _round(tally.study.next(tally), data, bits, indices, progress)
-    return tally
+        result = run(result.study.next(result))
+    return result
 
 
 def _round(

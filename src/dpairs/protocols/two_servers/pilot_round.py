@@ -11,18 +11,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...data.domains import Domain
-from ...data.grids import Axis, Grid
 from ...errors import BadFile, BadParameter, NotEnoughData
 from ...formats.checks import fields, integer, real, required
 from ...privacy import PrivacyClaim
-from ...randomness import Randomness, SystemRandomness
+from ...randomness import Randomness
 from ...randomness.coins import Coins
 from ...statistics import Statistic
 from ..base import Answer, FirstRound, Setting, Trust
@@ -33,20 +31,21 @@ from .bins import MOST_COUNTED, chosen_bins
 from .budget import LAPLACE, NoiseBudget, Query
 from .claim import two_servers_claim
 from .goldilocks import MODULUS
+from .one_hot import OneHot, grid_of
 from .predict import candidates, predict_rounds
 from .released import NoisyCounts, Numbers, SharedNumbers
-from .shared import FEWEST, Shared, one_hot_bits
+from .shared import FEWEST, Shared
 from .sum_round import LARGEST, SumRound
 
 if TYPE_CHECKING:
-    from ...vdaf.prio3 import Prio3
+    pass
 
 SPLIT = 0.3
 """The share of the loss that the pilot takes."""
 
 
 @dataclass(frozen=True, eq=False)
-class PilotRound(Shared, FirstRound):
+class PilotRound(OneHot, FirstRound):
     """The first of two rounds: noisy counts of a few cells."""
 
     statistic: Statistic
@@ -83,7 +82,7 @@ class PilotRound(Shared, FirstRound):
         share = real("split", split)
         chosen = chosen_bins(statistic, domains, bins, n, epsilon * share)
         if statistic.from_table:
-            statistic = statistic.tabulate(_grid(statistic, domains, chosen), "average")
+            statistic = statistic.tabulate(grid_of(statistic, domains, chosen), "average")
         return cls(statistic, domains, chosen, share, NoiseBudget(noise, epsilon, delta))
 
     def __post_init__(self) -> None:
@@ -112,22 +111,6 @@ class PilotRound(Shared, FirstRound):
             "delta": self.budget.delta,
         }
 
-    @cached_property
-    def grid(self) -> Grid:
-        return _grid(self.statistic, self.domains, self.bins)
-
-    @cached_property
-    def vdaf(self) -> Mapping[str, Prio3]:
-        from ...vdaf.instances import one_hot
-
-        return dict.fromkeys(self.strata, one_hot(self.grid.cells))
-
-    def measure(self, stratum: str, columns: Sequence[Any]) -> NDArray[np.int64]:
-        return self.grid.place(columns, self.statistic.private_columns, SystemRandomness())
-
-    def added(self, stratum: str, measurements: NDArray[np.int64]) -> NDArray[np.int64]:
-        return np.bincount(measurements, minlength=self.grid.cells)
-
     def query(self, sizes: Mapping[str, int]) -> Query:
         """Counts of every stratum; a person is in one."""
         if set(sizes) != set(self.strata) or min(sizes.values()) < FEWEST:
@@ -144,10 +127,6 @@ class PilotRound(Shared, FirstRound):
 
     def predict(self, shape: Shape, sizes: Mapping[str, int]) -> Prediction:
         return predict_rounds(self, shape, sizes)
-
-    @property
-    def report_bits(self) -> int:
-        return one_hot_bits(self.grid.cells)
 
     def totals(self, sums: Mapping[str, NDArray[np.int64]]) -> Numbers:
         return Numbers((), {name: sums[name] for name in self.strata})
@@ -223,7 +202,3 @@ def read_round(statistic: Statistic, domains: tuple[Domain, ...], spec: Mapping[
     budget = NoiseBudget(spec["noise"], real("epsilon", spec["epsilon"]), real("delta", spec["delta"]))
     bins = chosen_bins(statistic, domains, spec["bins"], None, None)
     return PilotRound(statistic, domains, bins, real("split", spec["split"]), budget)
-
-
-def _grid(statistic: Statistic, domains: tuple[Domain, ...], bins: Sequence[int]) -> Grid:
-    return statistic.grid(tuple(Axis(domain, count) for domain, count in zip(domains, bins, strict=True)))

@@ -18,12 +18,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...data.domains import Domain, Integers, Interval
-from ...data.grids import Axis, Grid
+from ...data.grids import Grid
 from ...errors import BadFile, BadParameter, NotEnoughData
 from ...estimate import Manipulation
 from ...formats.checks import choice, fields, integer, real, required
 from ...privacy import PrivacyClaim
-from ...randomness import Randomness, SystemRandomness
+from ...randomness import Randomness
 from ...statistics import Statistic
 from ..base import Answer, FirstRound, Setting, Trust
 from ..shape import Prediction, Shape
@@ -33,13 +33,14 @@ from .budget import LAPLACE, NoiseBudget, Query
 from .claim import two_servers_claim
 from .forms import IntegerForm, integer_forms, multiplicands, pairs, total_shares
 from .goldilocks import MODULUS
+from .one_hot import OneHot, grid_of
 from .predict import candidates, gradient, predict_counts, predict_value
 from .released import Numbers, SharedNumbers
 from .sampling import Rough, coarse_grid
-from .shared import FEWEST, Shared, one_hot_bits
+from .shared import FEWEST, Shared
 
 if TYPE_CHECKING:
-    from ...vdaf.prio3 import Prio3
+    pass
 
 VALUE, COUNTS = "value", "counts"
 COARSE = {0: (8, 16), 4_000: (32, 36), 64_000: (128, 256)}
@@ -51,7 +52,7 @@ FAR = 64
 
 
 @dataclass(frozen=True, eq=False)
-class TwoServers(Shared, FirstRound):
+class TwoServers(OneHot, FirstRound):
     """One visit: a one-hot vector in two shares from everybody."""
 
     statistic: Statistic
@@ -96,9 +97,9 @@ class TwoServers(Shared, FirstRound):
         counted = release == COUNTS
         chosen = chosen_bins(statistic, domains, bins, n, epsilon if counted else None)
         if statistic.from_table:
-            statistic = statistic.tabulate(_grid(statistic, domains, chosen), "average")
+            statistic = statistic.tabulate(grid_of(statistic, domains, chosen), "average")
         share = 0.0 if counted else _share(split)
-        weights = (WHOLE,) if counted else form_weights(statistic, _grid(statistic, domains, chosen), noise)
+        weights = (WHOLE,) if counted else form_weights(statistic, grid_of(statistic, domains, chosen), noise)
         return cls(statistic, domains, release, chosen, share, weights, budget)
 
     def __post_init__(self) -> None:
@@ -146,10 +147,6 @@ class TwoServers(Shared, FirstRound):
         }
 
     @cached_property
-    def grid(self) -> Grid:
-        return _grid(self.statistic, self.domains, self.bins)
-
-    @cached_property
     def forms(self) -> tuple[IntegerForm, ...]:
         """What the servers compute between them: nothing for a release of counts."""
         return integer_forms(self.statistic, self.grid) if self.release == VALUE else ()
@@ -160,32 +157,6 @@ class TwoServers(Shared, FirstRound):
             return self.grid, np.arange(self.grid.cells)
         line, plane = max(cells for people, cells in COARSE.items() if people <= min(sizes.values()))
         return coarse_grid(self.grid, line if len(self.statistic.domain_columns) == 1 else plane)
-
-    # ------------------------------------------------------------ participants
-
-    @property
-    def cells(self) -> int:
-        """The length of a person's one-hot vector."""
-        return self.grid.cells
-
-    @property
-    def report_bits(self) -> int:
-        return one_hot_bits(self.cells)
-
-    def measure(self, stratum: str, columns: Sequence[Any]) -> NDArray[np.int64]:
-        """The cell of each person: what is shared."""
-        return self.grid.place(columns, self.statistic.private_columns, SystemRandomness())
-
-    def added(self, stratum: str, measurements: NDArray[np.int64]) -> NDArray[np.int64]:
-        """How many people are in each cell."""
-        return np.bincount(measurements, minlength=self.cells)
-
-    @cached_property
-    def vdaf(self) -> Mapping[str, Prio3]:
-        """A one-hot vector over Field64 with three proofs."""
-        from ...vdaf.instances import one_hot
-
-        return dict.fromkeys(self.strata, one_hot(self.cells))
 
     # ------------------------------------------------------------ servers
 
@@ -332,10 +303,6 @@ class TwoServers(Shared, FirstRound):
     def privacy(self, epsilon_asked: float) -> PrivacyClaim:
         curious = self.release == VALUE
         return two_servers_claim(self.statistic, self.budget, self.epsilon, epsilon_asked, curious, 1)
-
-
-def _grid(statistic: Statistic, domains: tuple[Domain, ...], bins: Sequence[int]) -> Grid:
-    return statistic.grid(tuple(Axis(domain, count) for domain, count in zip(domains, bins, strict=True)))
 
 
 def _share(split: Any) -> float:
