@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from fastapi import Request
 from fastapi.routing import APIRoute
@@ -12,15 +12,13 @@ from starlette.responses import Response
 
 from ..errors import BadFile, DpairsError, TooLarge, TooSlow, Unavailable
 from . import problems
-
-if TYPE_CHECKING:
-    from .service import Service
+from .settings import Settings
 
 SMALL = 2**16
 """Bytes that anybody may send. More is read from those alone whose token is known, out of the budget."""
 COPIES = 3
 """How often a large body is in memory at its worst: as it arrives, whole, and as numbers."""
-Admit = Callable[["Service", Request], int]
+Admit = Callable[[Any, Request], int]
 """How many bytes this request may have: it looks at the head alone, and raises for whoever may send none."""
 
 
@@ -43,6 +41,16 @@ class Budget:
         self._used -= size
 
 
+class Bounding(Protocol):
+    """A service, as far as bodies go."""
+
+    @property
+    def settings(self) -> Settings: ...
+
+    @property
+    def budget(self) -> Budget: ...
+
+
 def bounded(admit: Admit) -> type[APIRoute]:
     """Routes that admit a request by its head before they read its body."""
 
@@ -51,7 +59,7 @@ def bounded(admit: Admit) -> type[APIRoute]:
             handle = super().get_route_handler()
 
             async def bounded_handle(request: Request) -> Response:
-                service: Service = request.app.state.service
+                service: Bounding = request.app.state.service
                 try:
                     limit = admit(service, request)
                 except DpairsError as error:
