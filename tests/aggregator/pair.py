@@ -173,7 +173,7 @@ def in_threads(task: Task, folder: Path, **more: Any) -> Iterator[tuple[InThread
 
 SEEDED = (
     "import sys, dpairs.aggregator.service as service; from dpairs.randomness import SeededRandomness; "
-    "service.SystemRandomness = lambda: SeededRandomness(int(sys.argv.pop(1))); "
+    "seed = int(sys.argv.pop(1)); service.SystemRandomness = lambda: SeededRandomness(seed); "
     "from dpairs.cli import main; main()"
 )
 """`dpairs`, with noise of a given seed."""

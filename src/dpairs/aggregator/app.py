@@ -12,7 +12,7 @@ from .. import __version__
 from ..collector.limits import Limits
 from ..dap.task import LEADER
 from . import problems
-from .routes import helper, leader, public
+from .routes import helper, leader, pages, public
 from .service import Aggregator
 
 
@@ -39,6 +39,7 @@ def create_app(service: Aggregator) -> FastAPI:
     for router in (*leader.routers,) if service.server == LEADER else (helper.router,):
         app.include_router(router)
     app.include_router(public.router)
+    app.include_router(pages.router)
     # A page that somebody else hosts asks both servers; nothing here knows cookies.
     app.add_middleware(
         CORSMiddleware,

@@ -21,6 +21,8 @@ COPIES = 3
 Admit = Callable[[Any, Request], int]
 """How many bytes this request may have: it looks at the head alone, and raises for whoever may send none."""
 
+Refuse = Callable[[DpairsError], Response]
+
 
 class Budget:
     """The memory of all large bodies together."""
@@ -51,8 +53,8 @@ class Bounding(Protocol):
     def budget(self) -> Budget: ...
 
 
-def bounded(admit: Admit) -> type[APIRoute]:
-    """Routes that admit a request by its head before they read its body."""
+def bounded(admit: Admit, refuse: Refuse = problems.answer) -> type[APIRoute]:
+    """Routes that admit a request by its head before they read its body; ``refuse`` words a refusal."""
 
     class Bounded(APIRoute):
         def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
@@ -63,7 +65,7 @@ def bounded(admit: Admit) -> type[APIRoute]:
                 try:
                     limit = admit(service, request)
                 except DpairsError as error:
-                    return _unread(request, error)
+                    return _unread(request, refuse(error))
                 if request.method not in ("POST", "PUT"):
                     return await handle(request)
                 taken = 0
@@ -78,7 +80,7 @@ def bounded(admit: Admit) -> type[APIRoute]:
                         # FastAPI takes the body from here when it is read already.
                         request._body = await _read(request, limit, service.settings.body_seconds, take)
                     except DpairsError as error:
-                        return _unread(request, error)
+                        return _unread(request, refuse(error))
                     return await handle(request)
                 finally:
                     service.budget.give_back(taken)
@@ -88,8 +90,7 @@ def bounded(admit: Admit) -> type[APIRoute]:
     return Bounded
 
 
-def _unread(request: Request, error: DpairsError) -> Response:
-    response = problems.answer(error)
+def _unread(request: Request, response: Response) -> Response:
     if request.method in ("POST", "PUT"):
         # What is left of a body that is not read would be taken for the next request.
         response.headers["connection"] = "close"

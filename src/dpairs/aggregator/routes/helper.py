@@ -13,10 +13,11 @@ from ...collector.bodies import bounded
 from ...dap.jobs import VerifyInit
 from ...dap.verification import Verified
 from ...errors import Refused
+from ..problems import answer
 from ..workers import helper_job
 from . import check_kind, dap, from_letters, letters, of_leader, service_of
 
-router = APIRouter(prefix="/tasks/{task}", route_class=bounded(of_leader))
+router = APIRouter(prefix="/tasks/{task}", route_class=bounded(of_leader, answer))
 
 
 @router.post("/aggregation_jobs")
@@ -32,8 +33,8 @@ async def aggregate(request: Request, task: str) -> Response:
         return asyncio.run_coroutine_threadsafe(work, loop).result()
 
     latest = service.latest(helper.store.task)
-    answer = await to_thread.run_sync(partial(helper.aggregate, await request.body(), latest, verify))
-    return dap(answer.body, "aggregation-job-resp", Location=_where(request, task, answer.id))
+    answered = await to_thread.run_sync(partial(helper.aggregate, await request.body(), latest, verify))
+    return dap(answered.body, "aggregation-job-resp", Location=_where(request, task, answered.id))
 
 
 @router.get("/aggregation_jobs/{job}")
@@ -66,8 +67,8 @@ async def share(request: Request, task: str) -> Response:
     """This server's share of the result, sealed for the analyst."""
     check_kind(request, "aggregate-share-req")
     helper = service_of(request).helper(task)
-    answer = await to_thread.run_sync(helper.share, await request.body())
-    return dap(answer.body, "aggregate-share", Location=_where(request, task, answer.id))
+    answered = await to_thread.run_sync(helper.share, await request.body())
+    return dap(answered.body, "aggregate-share", Location=_where(request, task, answered.id))
 
 
 def _where(request: Request, task: str, name: bytes) -> str:

@@ -8,12 +8,13 @@ from starlette.responses import Response
 
 from ...collector.bodies import bounded
 from ...dap.reports import Report, ReportError, read_upload, write_upload_errors
+from ..problems import answer
 from . import check_kind, dap, from_letters, letters, of_analyst, of_anybody, service_of
 
 MOST_AT_ONCE = 1000
 """Reports of an upload."""
-people = APIRouter(prefix="/tasks/{task}", route_class=bounded(of_anybody))
-analysts = APIRouter(prefix="/tasks/{task}", route_class=bounded(of_analyst))
+people = APIRouter(prefix="/tasks/{task}", route_class=bounded(of_anybody, answer))
+analysts = APIRouter(prefix="/tasks/{task}", route_class=bounded(of_analyst, answer))
 routers = (people, analysts)
 
 
