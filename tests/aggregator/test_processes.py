@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import threading
+from functools import partial
 
 import pytest
 from sqlalchemy import create_engine, select
@@ -86,6 +87,9 @@ class Sending(threading.Thread):
         self.sent = 0
         self.failed: BaseException | None = None
 
+    def reached(self, moment: int) -> bool:
+        return self.failed is not None or self.sent >= moment
+
     def run(self) -> None:
         try:
             for start in range(0, len(self._reports), self._at_once):
@@ -109,7 +113,7 @@ def test_killed_servers_lose_no_acknowledged_report_and_release_once(tmp_path, d
     sending.start()
     for number in range(KILLS):
         moment = PEOPLE * (number + 1) // (KILLS + 1)
-        until(lambda moment=moment: sending.failed or sending.sent >= moment, "reports", 300)
+        until(partial(sending.reached, moment), "reports", 300)
         victim = rng.choice(servers)
         victim.kill()
         victim.start()

@@ -11,11 +11,12 @@ import re
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from ..dap.collection import CollectionJobReq, read_collection_resp
 from ..dap.participant import make_report
-from ..dap.reports import ReportError, read_configs, read_report, read_upload_errors, usable
+from ..dap.reports import HpkeConfig, ReportError, read_configs, read_report, read_upload_errors, usable
 from ..dap.result import open_release
 from ..dap.task import Task, analyst_token
 from ..errors import BadFile, BadParameter, Closed, NotYet, Refused
@@ -59,6 +60,11 @@ class TaskOffer:
     @property
     def study(self) -> Study:
         return self.task.study
+
+    @cached_property
+    def configs(self) -> list[HpkeConfig]:
+        """The key of each server, asked of each server itself."""
+        return [usable(read_configs(line.bytes("GET", "/hpke_config"))) for line in self.lines]
 
 
 def get_task(link: str, patience: float = 60.0) -> TaskOffer:
@@ -113,8 +119,7 @@ def send(
     if "sealed" not in me.data:
         group = _stratum(task, stratum)
         cell = int(task.protocol.measure(group, private_columns(task.study, values))[0])
-        configs = [usable(read_configs(line.bytes("GET", "/hpke_config"))) for line in offered.lines]
-        made = make_report(task, configs, group, cell, int(time.time()), SystemRandomness())
+        made = make_report(task, offered.configs, group, cell, int(time.time()), SystemRandomness())
         # Written down before it leaves: from now on only this very report is ever sent.
         me.data["sealed"] = {"wire": bytes(made).hex(), "stratum": group}
         me.save()
