@@ -15,7 +15,7 @@ from dpairs.dap.reports import Report
 from ..collector.servers import VALIDATE, dpairs, until
 from .pair import ANALYST, Process, auc, collect, crowd, new_task, state, upload
 
-PEOPLE, KILLS = (5000, 12) if VALIDATE else (240, 3)
+PEOPLE, KILLS = (5000, 12) if VALIDATE else (240, 2)
 SEED = 11
 
 

@@ -32,15 +32,17 @@ class Driver:
 
     def __init__(self, leader: Leader, recipe: Recipe, workers: Workers) -> None:
         self._leader, self._recipe, self._workers = leader, recipe, workers
-        self._woken = asyncio.Event()
+        self._woken, self._arrived, self._busy = asyncio.Event(), 0, True
         self._running: dict[bytes, asyncio.Task[None]] = {}
         task = leader.store.task
         self._helper = Transport(task.helper.url, patience=PATIENCE)
         self._path = f"/tasks/{task.name}"
 
-    def wake(self) -> None:
-        """Something arrived."""
-        self._woken.set()
+    def wake(self, reports: int = 0) -> None:
+        """So many reports arrived, or something else did that cannot wait."""
+        self._arrived, self._busy = self._arrived + reports, True
+        if not reports or self._arrived >= JOB:
+            self._woken.set()
 
     async def run(self) -> None:
         try:
@@ -59,15 +61,20 @@ class Driver:
         except TimeoutError:
             patient = False
         self._woken.clear()
+        if not self._busy:
+            return
         try:
             row = await to_thread.run_sync(self._leader.store.row)
             least = JOB if patient and row.state != CLOSING else 1
+            self._arrived, self._busy = 0, patient
             while await to_thread.run_sync(self._leader.new_job, least, JOB):
                 pass
             for name in await to_thread.run_sync(self._leader.open_jobs):
+                self._busy = True
                 if name not in self._running and len(self._running) < 2 * self._workers.count:
                     self._begin(name)
             if row.state in (CLOSING, CLOSED) and row.failed is None and not self._running:
+                self._busy = True
                 await self._result(row.state)
         except Refused as error:
             log.warning("no result", reason=str(error), kind=error.kind)
@@ -77,9 +84,11 @@ class Driver:
             await to_thread.run_sync(self._leader.fail, Refused(str(error)))
         except DpairsError as error:
             log.warning("put off", reason=str(error))
+            self._busy = True
             await asyncio.sleep(RETRY)
         except Exception:
             log.exception("failed")
+            self._busy = True
             await asyncio.sleep(RETRY)
 
     def _begin(self, name: bytes) -> None:

@@ -31,7 +31,7 @@ SKEW = 300
 log = structlog.get_logger()
 
 
-class Metrics:
+class RequestMetrics:
     """Numbers for Prometheus; nothing about anybody."""
 
     def __init__(self) -> None:
@@ -65,7 +65,7 @@ class Aggregator:
         noise: Randomness | None = None,
     ) -> None:
         self.settings, self.server, self.keys, self._secret = settings, server, keys, secret
-        self.budget, self.metrics = Budget(settings.body_memory), Metrics()
+        self.budget, self.metrics = Budget(settings.body_memory), RequestMetrics()
         self._noise = noise or SystemRandomness()
         self.database = Database(settings.database, schema.create)
         self.leaders: dict[str, Leader] = {}

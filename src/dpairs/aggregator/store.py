@@ -30,7 +30,7 @@ AT_ONCE = 500
 
 
 @dataclass(frozen=True)
-class State:
+class TaskState:
     """What a server says about a task, to anybody."""
 
     state: str
@@ -154,7 +154,7 @@ class Store:
         connection.execute(delete(jobs).where(jobs.c.task == self.task.id))
         connection.execute(update(reports).where(reports.c.task == self.task.id).values(content=None))
 
-    def state(self) -> State:
+    def state(self) -> TaskState:
         with self.look() as connection:
             row = connection.execute(select(tasks).where(tasks.c.id == self.task.id)).one()
             verified = {name: bucket.people for name, bucket in self.sums(connection).items()}
@@ -162,7 +162,7 @@ class Store:
             refused = {
                 ReportError(each.error).name.lower(): each.reports for each in connection.execute(wanted)
             }
-        return State(row.state, row.received, verified, refused, row.failed)
+        return TaskState(row.state, row.received, verified, refused, row.failed)
 
 
 def _columns(bucket: Bucket) -> dict[str, Any]:

@@ -41,7 +41,7 @@ def two_servers(
     secret = secret_bytes()
     operators = [
         Operator(name, f"http://127.0.0.1:{port}")
-        for name, port in zip(("A clinic", "A university"), _free_ports(), strict=True)
+        for name, port in zip(("A clinic", "A university"), free_ports(), strict=True)
     ]
     task = Task(option.study, "Risk score", operators[0], operators[1], Analyst.of(secret), 100)
     with tempfile.TemporaryDirectory() as folder, _servers(task, Path(folder)):
@@ -73,7 +73,7 @@ def two_servers(
     }
 
 
-def _free_ports() -> tuple[int, int]:
+def free_ports() -> tuple[int, int]:
     """Two ports that nobody listens on: a task's file names them before the servers start."""
     with socket.create_server(("127.0.0.1", 0)) as one, socket.create_server(("127.0.0.1", 0)) as two:
         return one.getsockname()[1], two.getsockname()[1]

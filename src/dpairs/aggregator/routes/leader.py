@@ -30,7 +30,7 @@ async def upload(request: Request, task: str) -> Response:
     if good:
         outcomes = iter(await service.intake.take(leader, good))
         errors = [next(outcomes) if error is None else error for error in errors]
-        service.drivers[task].wake()
+        service.drivers[task].wake(len(good))
     refused = [
         (each.metadata.report_id, error) for each, error in _pairs(reports, errors) if error is not None
     ]
