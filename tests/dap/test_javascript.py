@@ -21,6 +21,8 @@ from dpairs.dap.result import open_release, result_share
 from dpairs.dap.sealing import seal_result
 from dpairs.dap.task import Analyst, Operator, Task, analyst_token
 from dpairs.dap.verification import Verifier
+from dpairs.protocols.two_servers.goldilocks import MODULUS
+from dpairs.protocols.two_servers.protocol import TwoServers
 from dpairs.randomness import SeededRandomness, secret_bytes
 from dpairs.vdaf.hpke import derive_key, public_key
 
@@ -45,7 +47,7 @@ def spoken(agreed: Task, **asked: Any) -> Any:
 
 
 SCORES = [("positive", 0.7), ("negative", 0.2), ("positive", 1), ("negative", 0)]
-STUDIES = {
+STUDIES: dict[str, Any] = {
     "auc": (
         dpairs.Study.create(
             "auc", protocol="two_servers", epsilon=1.0, domain=dpairs.Interval(0, 1), bins=40, seed=1
@@ -111,6 +113,7 @@ def test_reports_of_a_browser_verify_and_its_result_is_pythons(name):
     assert opened["token"] == analyst_token(ANALYST)
     if name == "auc":
         assert opened["auc"]["value"] == pytest.approx(release.numbers.totals[0] / 2 / 4)
+        assert isinstance(task.protocol, TwoServers)
         spread = task.protocol.budget.variance(task.protocol.queries(sizes)[0][0]) ** 0.5 / 2 / 4
         assert opened["auc"]["noise"] == pytest.approx(spread, rel=1e-3)
     # The cells are those of the values: without the noise, the histogram of these people.

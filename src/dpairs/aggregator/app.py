@@ -39,7 +39,7 @@ def create_app(service: Aggregator) -> FastAPI:
     for router in (*leader.routers,) if service.server == LEADER else (helper.router,):
         app.include_router(router)
     app.include_router(public.router)
-    app.include_router(pages.router)
+    pages.install(app)
     # A page that somebody else hosts asks both servers; nothing here knows cookies.
     app.add_middleware(
         CORSMiddleware,
@@ -48,5 +48,6 @@ def create_app(service: Aggregator) -> FastAPI:
         allow_headers=["authorization", "content-type"],
         expose_headers=["location"],
     )
-    app.add_middleware(Limits, service=service)
+    tasks = [store.task for store in service.stores.values()]
+    app.add_middleware(Limits, service=service, headers=pages.headers(tasks))
     return app

@@ -81,6 +81,19 @@ def keys(
     )
 
 
+def page(
+    task_file: Annotated[Path, typer.Argument(metavar="TASK", help="The task file.")],
+    out: Annotated[Path, typer.Option(help="A folder; its content is hosted at the root of an address.")],
+) -> None:
+    """Write the page of a task as plain files, for somebody else than the two servers to host."""
+    from ..aggregator.routes.pages import export
+    from ..dap.task import Task
+
+    made = Task.load(task_file)
+    export(made, out)
+    output.print(f"written to {out}: people take part at /two-servers/{made.id.hex()}/", highlight=False)
+
+
 def collect(
     task_file: Annotated[Path, typer.Argument(metavar="TASK", help="The task file.")],
     key: Annotated[Path, typer.Option(help="The analyst's key.")],
