@@ -20,7 +20,7 @@ import uvicorn
 
 import dpairs
 from dpairs.aggregator.app import create_app
-from dpairs.aggregator.keys import ServerKeys, fresh_keys
+from dpairs.aggregator.keys import fresh_keys
 from dpairs.aggregator.service import Aggregator
 from dpairs.client.transport import Transport
 from dpairs.collector.connections import options
@@ -135,14 +135,12 @@ def state(transport: Transport, task: Task) -> dict[str, Any]:
 class InThread:
     """One server in a thread of this process."""
 
-    def __init__(
-        self, task: Task, number: int, database: str, keys: ServerKeys | None = None, **more: Any
-    ) -> None:
+    def __init__(self, task: Task, number: int, database: str, workers: int = 1, **more: Any) -> None:
         self.task, self.number, self.database = task, number, database
-        self.keys = keys or fresh_keys()
+        self.keys = fresh_keys()
         noise = SeededRandomness(NOISE[number])
         settings = Settings(database=database, rate=0.0, **more)
-        self.service = Aggregator(settings, number, SECRET, self.keys, [task], noise=noise)
+        self.service = Aggregator(settings, number, SECRET, self.keys, [task], workers=workers, noise=noise)
         self.base = task.operators[number].url
         self._line = socket.create_server(("127.0.0.1", int(self.base.rpartition(":")[2])), backlog=512)
         config = uvicorn.Config(create_app(self.service), timeout_graceful_shutdown=2, **options())

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
+
+import psutil
 import pytest
 
 import dpairs
 from dpairs.dap.reports import ReportError
 
+from ..collector.servers import until
 from .pair import NOISE, People, auc, collect, crowd, in_threads, new_task, state, upload
 
 
@@ -58,3 +62,19 @@ def test_a_report_sent_again_is_taken_once(tmp_path):
         assert upload(leader.line, task, reports[:3]) == {}
         late = crowd(task, 2, seed=9).reports((leader.line, helper.line))
         assert set(upload(leader.line, task, late).values()) == {ReportError.BATCH_COLLECTED.name}
+
+
+def test_several_processes_verify_and_a_lost_one_is_replaced(tmp_path):
+    task = new_task(auc(bins=64))
+    with in_threads(task, tmp_path, workers=2) as (leader, helper):
+        people = crowd(task, 900)
+        reports = people.reports((leader.line, helper.line))
+        assert upload(leader.line, task, reports[:450]) == {}
+        until(lambda: sum(state(helper.line, task)["verified"].values()) == 450, "verified reports")
+        workers = psutil.Process().children()
+        assert len([each for each in workers if "spawn_main" in " ".join(each.cmdline())]) >= 2
+        for each in workers:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                each.kill()
+        assert upload(leader.line, task, reports[450:]) == {}
+        assert collect(leader.line, task).to_json() == people.ideal().to_json()

@@ -3,7 +3,7 @@
 import { fromHex } from "../bytes.js";
 import { canonical } from "../canonical.js";
 import { BadFile, BadParameter } from "../errors.js";
-import { deriveKeys, open } from "../vdaf/hpke.js";
+import { deriveKeys, hmac, open } from "../vdaf/hpke.js";
 import { concat } from "../vdaf/xof.js";
 import { Reader, ascii, number, opaque } from "./presentation.js";
 import { letters } from "./task.js";
@@ -12,11 +12,6 @@ const MODULUS = 2n ** 64n - 2n ** 32n + 1n;
 const NONE = new Uint8Array(0);
 /** A CollectionJobReq: the leader selects the batch, and there are no parameters. */
 export const REQUEST = concat(number(2, 1), opaque(NONE, 2), opaque(NONE, 4), opaque(NONE, 2));
-
-async function hmac(key, message) {
-  const imported = await crypto.subtle.importKey("raw", key, { name: "HMAC", hash: "SHA-256" }, false, ["sign"]);
-  return new Uint8Array(await crypto.subtle.sign("HMAC", imported, message));
-}
 
 async function derived(secret, info) {
   const extracted = await hmac(ascii("dpairs analyst"), secret);

@@ -27,7 +27,8 @@ function subtle() {
   return globalThis.crypto.subtle;
 }
 
-async function hmac(key, message) {
+/** HMAC-SHA256. @param {any} key @param {any} message */
+export async function hmac(key, message) {
   const imported = await subtle().importKey("raw", key, { name: "HMAC", hash: "SHA-256" }, false, ["sign"]);
   return new Uint8Array(await subtle().sign("HMAC", imported, message));
 }

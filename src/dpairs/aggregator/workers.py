@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import multiprocessing
+import os
+import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
@@ -63,6 +65,18 @@ def leader_job(recipe: Recipe, contents: Sequence[bytes], patience: float) -> Ve
     return verifier.finish(begun, read_answer(answer, [each.metadata.report_id for each in begun.inits]))
 
 
+def _end_with_parent() -> None:
+    """A worker whose server was killed ends too, instead of waiting for ever."""
+    parent = multiprocessing.parent_process()
+
+    def watch() -> None:
+        if parent is not None:
+            parent.join()
+            os._exit(1)
+
+    threading.Thread(target=watch, name="parent", daemon=True).start()
+
+
 class Workers:
     """Processes that verify; one is a thread of this process."""
 
@@ -74,7 +88,8 @@ class Workers:
         if self.count == 1:
             return ThreadPoolExecutor(1, thread_name_prefix="verify")
         # A fresh interpreter for each: threads and open connections are not to be copied.
-        return ProcessPoolExecutor(self.count, multiprocessing.get_context("spawn"))
+        context = multiprocessing.get_context("spawn")
+        return ProcessPoolExecutor(self.count, context, initializer=_end_with_parent)
 
     async def run(self, work: Callable[..., T], *arguments: object) -> T:
         pool = self._pool

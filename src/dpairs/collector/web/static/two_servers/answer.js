@@ -34,14 +34,28 @@ function receipt(wire) {
   );
 }
 
-/** @param {import("/dpairs/dap/index.js").Task} task */
+function over() {
+  const words = "It takes no more reports. Nothing was sent from this device.";
+  return element("section", { class: "card", id: "over" }, element("h2", {}, "This study has ended"), element("p", {}, words));
+}
+
+/**
+ * The person's part, and `tell`, which is to be told what the leader says about the task.
+ *
+ * @param {import("/dpairs/dap/index.js").Task} task
+ */
 export function answering(task, told) {
   const kept = memory(task);
   const { report, sent } = kept.read();
-  if (sent) return receipt(fromHex(report));
   const place = element("div", {});
-  place.append(report ? sending(fromHex(report)) : form());
-  return place;
+  if (sent) place.append(receipt(fromHex(report)));
+  else place.append(report ? sending(fromHex(report)) : form());
+
+  function tell(leader) {
+    if (leader && leader.state !== "open" && !kept.read().report && !place.querySelector("#over")) place.replaceChildren(over());
+  }
+
+  return { element: place, tell };
 
   function form() {
     const { study } = task;

@@ -20,7 +20,8 @@ async function begin() {
     const task = Task.fromJson(await taskFile(id), id);
     document.title = task.title;
     const head = element("header", {}, element("h1", {}, task.title));
-    fill(view, head, overview(task), answering(task, told), opening(task, told));
+    const part = answering(task, told);
+    fill(view, head, overview(task, part.tell), part.element, opening(task, told));
   } catch (error) {
     if (!told(error)) throw error;
     fill(view, element("h1", {}, "This study cannot be answered here"), element("p", { role: "alert" }, sentence(error.message)));

@@ -22,7 +22,7 @@ function shown(task, result) {
     parts.push(element("p", {}, "The estimate and its interval are computed by dpairs estimate from the saved file."));
   }
   const button = element("button", { type: "button", class: "second", onclick: () => save(new Blob([`${result.toJson()}\n`], { type: "application/json" }), "release.json") }, "Save the release");
-  return element("div", { id: "result" }, ...parts, element("div", { class: "buttons" }, button));
+  return element("div", { id: "result", class: "card" }, ...parts, element("div", { class: "buttons" }, button));
 }
 
 /** @param {import("/dpairs/dap/index.js").Task} task */

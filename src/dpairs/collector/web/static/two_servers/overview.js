@@ -22,18 +22,20 @@ function rows(task, found) {
   return [task.leader, task.helper].map(({ name, url }, place) => {
     const state = found?.[place];
     const numbers = state ? [WORDS[state.state] ?? state.state, count(sum(state.verified)), count(sum(state.refused))] : [found ? "cannot be reached" : "…", "–", "–"];
-    return [name, new URL(url).host, ...numbers];
+    return [element("span", {}, name, element("br"), element("span", { class: "soft" }, new URL(url).host)), ...numbers];
   });
 }
 
-export function overview(task) {
+/** @param {import("/dpairs/dap/index.js").Task} task @param {(leader: any) => void} tell is told what the leader says, at each look */
+export function overview(task, tell) {
   const place = element("div", {});
   const draw = (found) =>
-    place.replaceChildren(table("The two servers", ["Run by", "Address", "State", "Reports verified", "Reports refused"], rows(task, found)));
+    place.replaceChildren(table("Reports at the two servers", ["Run by", "State", "Verified", "Refused"], rows(task, found)));
   draw(null);
   async function look() {
     const found = await states(task);
     draw(found);
+    tell(found[0]);
     setTimeout(look, LOOK);
   }
   look();
