@@ -81,18 +81,19 @@ def demo(
         raise BadParameter(
             f"the demonstration needs {error.name}: install the extras 'service', 'client' and 'servers'"
         ) from None
+    if folder is not None and not folder.is_dir():
+        raise BadParameter(f"the demonstration did not start: {folder} is no folder")
     from .demo_servers import PEOPLE, two_servers
 
-    first = two_servers(*scores(PEOPLE, seed=2025), EPSILON)
-    if not as_json:
-        _print([first], "What the analyst learned, and neither server")
-    with (
-        tempfile.TemporaryDirectory() as temporary,
-        _collector(folder or Path(temporary), port) as (
-            address,
-            analyst,
-        ),
-    ):
+    with _ending(), tempfile.TemporaryDirectory() as temporary:
+        first = two_servers(*scores(PEOPLE, seed=2025), EPSILON)
+        if not as_json:
+            _print([first], "What the analyst learned, and neither server")
+        _with_collector(folder or Path(temporary), port, people, pairs, first, as_json)
+
+
+def _with_collector(folder: Path, port: int, people: int, pairs: int, first: Row, as_json: bool) -> None:
+    with _collector(folder, port) as (address, analyst):
         results = [_two_rounds(analyst, people), _pairs(analyst, pairs)]
         if as_json:
             print_json([first, *results])
@@ -105,14 +106,22 @@ def demo(
 
 
 @contextmanager
+def _ending() -> Iterator[None]:
+    """Told to end, we end as for Ctrl-C, so that servers and collector end with us."""
+    before = signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+@contextmanager
 def _collector(folder: Path, port: int) -> Iterator[tuple[str, Analyst]]:
     """A collector in a process of its own."""
     from ..client import Analyst
 
     command = [sys.executable, "-m", "dpairs", "serve", "--port", str(port), "--rate", "0", "--json"]
     command += ["--log-level", "warning", "--new-token", "--database", f"sqlite:///{folder}/dpairs.sqlite"]
-    # Told to end, we end as for Ctrl-C, so that the collector ends with us.
-    before = signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     # Its own session, so that Ctrl-C reaches us first.
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True) as process:  # noqa: S603
         try:
@@ -123,7 +132,6 @@ def _collector(folder: Path, port: int) -> Iterator[tuple[str, Analyst]]:
             yield known["address"], Analyst(known["address"], known["token"])
         finally:
             process.terminate()
-            signal.signal(signal.SIGTERM, before)
 
 
 def _two_rounds(analyst: Analyst, people: int) -> Row:
