@@ -224,8 +224,8 @@ class Task:
         if spec.get("format") != FORMAT or spec.get("version") != VERSION:
             raise BadFile(f"this is not a task of version {VERSION}: its format is {spec.get('format')!r}")
         required("the task", spec, (*_FIELDS, *_NUMBERS))
-        fields("a task", spec, (*_FIELDS, *_NUMBERS))
         try:
+            fields("a task", spec, (*_FIELDS, *_NUMBERS))
             task = cls(
                 Study.from_json(canonical(spec["study"])),
                 spec["title"],
