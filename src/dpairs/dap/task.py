@@ -193,7 +193,7 @@ class Task:
         )
 
     def verify_key(self, secret: bytes) -> bytes:
-        """The servers' key of the proofs, from what the operators agreed on before (section 6.7.2)."""
+        """The proofs' key, from what operators agreed on before ("VDAF Verification Key Requirements")."""
         return hkdf(b"verify_key", secret, self.id)
 
     def leader_token(self, secret: bytes) -> str:
