@@ -8,6 +8,7 @@ from pathlib import Path
 
 from dpairs.aggregator import schema
 from dpairs.aggregator.leader import Leader
+from dpairs.aggregator.releases import Releases
 from dpairs.aggregator.store import Store
 from dpairs.collector.database import Database
 from dpairs.dap.buckets import sizes, total_checksum
@@ -111,7 +112,7 @@ class Alone:
         self.database = Database(f"sqlite:///{folder}/leader.sqlite", schema.create)
         self.store = Store(self.database, task, 0)
         self.store.accept()
-        self.leader = Leader(self.store, [3], SeededRandomness(1))
+        self.leader = Leader(self.store, [3], SeededRandomness(1), Releases())
         keys = [HpkeConfig(3, public_key(LEADER_KEY)), HpkeConfig(4, public_key(derive_key(bytes(32))))]
         self.verifiers = [
             Verifier(task, 0, {3: LEADER_KEY}, task.verify_key(SECRET)),
