@@ -128,7 +128,8 @@ class Leader:
             mine = (jobs.c.task == store.task.id, jobs.c.id == name, jobs.c.done.is_(False))
             if not connection.execute(update(jobs).where(*mine).values(done=True)).rowcount:
                 return
-            store.mark(connection, found.valid, VERIFIED)
+            ours = (reports.c.task == store.task.id, reports.c.job == name)
+            connection.execute(update(reports).where(*ours).values(state=VERIFIED, content=None))
             store.mark(connection, list(found.refused), REFUSED)
             store.add(connection, found.buckets)
             store.count_refused(connection, found.refused.values())

@@ -60,7 +60,7 @@ def _check_extras(module: str) -> None:
         importlib.import_module(module)
     except ImportError as error:
         raise BadParameter(
-            f"this needs {error.name}, which is not here: install the extras 'client', 'servers' and 'service'"
+            f"this needs {error.name}, which is not here: install the extras 'client', 'service' and 'vdaf'"
         ) from None
 
 
