@@ -50,7 +50,7 @@ class Player:
 
     def match(self, step: dict[str, Any]) -> None:
         found = pairs_of(self.study, step["people"])
-        columns = (found.numbers, found.rounds, found.garblers, found.evaluators)
+        columns = (found.numbers, found.pairings, found.garblers, found.evaluators)
         rows = [list(row) for row in zip(*(each.tolist() for each in columns), strict=True)]
         assert sorted(rows) == step["pairs"]
 

@@ -175,7 +175,7 @@ class Vector:
 
     def match(self, people: dict[str, int]) -> None:
         found = pairs_of(self.study, people)
-        columns = (found.numbers, found.rounds, found.garblers, found.evaluators)
+        columns = (found.numbers, found.pairings, found.garblers, found.evaluators)
         rows = [list(row) for row in zip(*(each.tolist() for each in columns), strict=True)]
         self.good("match", people=people, pairs=sorted(rows))
 
@@ -500,7 +500,7 @@ def bad_message() -> Vector:
 
 
 def _people(pair: Pair) -> tuple[int, int, int]:
-    return pair.garbler, pair.evaluator, pair.round
+    return pair.garbler, pair.evaluator, pair.pairing
 
 
 def bad_tally() -> Vector:

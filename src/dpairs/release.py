@@ -23,10 +23,10 @@ _FIELDS = ("format", "version", "study", "people", "numbers")
 
 def shared(study: Study) -> Shared:
     """The study's protocol, if answers are split between servers."""
-    found = study.protocol.shared
-    if found is None:
+    protocol = study.protocol.shared
+    if protocol is None:
         raise BadParameter(f"a {study.protocol.name} study has no servers that release anything")
-    return found
+    return protocol
 
 
 @dataclass(frozen=True)

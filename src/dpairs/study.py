@@ -114,13 +114,13 @@ class Study:
 
     def asks_all(self, stratum: str, indices: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Whether each participant of these ascending indices is asked in this round."""
-        found, place = np.ones(indices.size, dtype=bool), self.strata.index(stratum)
+        answers, place = np.ones(indices.size, dtype=bool), self.strata.index(stratum)
         for part, first, there in windows(indices):
             asked = self.protocol.asked(self.coins, place, first, there.size)
             if asked is None:
                 break
-            found[part] = asked[there]
-        return found
+            answers[part] = asked[there]
+        return answers
 
     def next(self, tally: RoundTally) -> Study:
         """The round that follows: a study of its own, with what this round's tally showed inside.

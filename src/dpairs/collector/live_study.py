@@ -193,12 +193,12 @@ class Matched:
         return len(self.pairs)
 
     def people(self, number: int) -> tuple[int, int, int]:
-        """The garbler, the evaluator and the round of pairing of a pair."""
+        """The garbler, the evaluator and the pairing of a pair."""
         place = self._place.get(number)
         if place is None:
             raise NotFound(f"there is no pair {number} in this study")
         pairs = self.pairs
-        return int(pairs.garblers[place]), int(pairs.evaluators[place]), int(pairs.rounds[place])
+        return int(pairs.garblers[place]), int(pairs.evaluators[place]), int(pairs.pairings[place])
 
     def of(self, stratum: int, index: int, strata: int) -> list[tuple[int, str]]:
         """The pairs of a person, with the person's role in each.

@@ -103,7 +103,7 @@ class Question:
         self, epsilon: float, sizes: Mapping[str, int], only: str | None = None
     ) -> tuple[list[Option], dict[str, str]]:
         """The best of each protocol, the smallest error first; and why the others do not fit."""
-        found: dict[str, Option] = {}
+        best: dict[str, Option] = {}
         reasons: dict[str, str] = {}
         for protocol, parameters in self._candidates(epsilon, sizes):
             if only is not None and protocol != only:
@@ -113,10 +113,10 @@ class Question:
             except (BadParameter, NotEstimable) as error:
                 reasons.setdefault(protocol, str(error))
                 continue
-            if protocol not in found or made.error < found[protocol].error:
-                found[protocol] = made
-        left = {name: why for name, why in reasons.items() if name not in found}
-        return sorted(found.values(), key=lambda each: each.error), left
+            if protocol not in best or made.error < best[protocol].error:
+                best[protocol] = made
+        left = {name: why for name, why in reasons.items() if name not in best}
+        return sorted(best.values(), key=lambda each: each.error), left
 
     def option(
         self, protocol: str, parameters: Mapping[str, Any], epsilon: float, sizes: Mapping[str, int]

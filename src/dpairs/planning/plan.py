@@ -167,19 +167,19 @@ def plan(
         search or partial(optimize, progress=progress),
     )
     _check_fits(ask, protocol)
-    found: list[Option] = []
+    offered: list[Option] = []
     left: dict[str, str] = {}
     if loss is not None and sizes is not None:
-        found, left = ask.options(loss, sizes, protocol)
+        offered, left = ask.options(loss, sizes, protocol)
     elif loss is not None and goal is not None:
-        found = people(ask, loss, goal, protocol)
+        offered = people(ask, loss, goal, protocol)
     elif sizes is not None and goal is not None:
-        found = privacy(ask, sizes, goal, protocol)
-    if not found:
+        offered = privacy(ask, sizes, goal, protocol)
+    if not offered:
         reasons = "; ".join(f"{name}: {why}" for name, why in left.items())
         raise BadParameter(reasons or f"no protocol fits {made.name} on these domains")
     name = f"the worst of {len(given)} shapes" if len(given) > 1 else given[0].name
-    return Plan(made, tuple(found), missing[0], name, without_privacy(ask, found[0].sizes), given, left)
+    return Plan(made, tuple(offered), missing[0], name, without_privacy(ask, offered[0].sizes), given, left)
 
 
 def _loss(epsilon: Any) -> float:

@@ -67,9 +67,9 @@ class Server:
             # Only what both have can be verified, whichever of them a share did not reach.
             both = [share for share in batch if share.nonce in inbound]
             server = self._batches[stratum]
-            found = helper_init(server, *_columns(both), [inbound[share.nonce] for share in both])
-            self._add(tally, stratum, both, found.prepared, found.valid)
-            sent.update(_named(both, found.outbound))
+            verified = helper_init(server, *_columns(both), [inbound[share.nonce] for share in both])
+            self._add(tally, stratum, both, verified.prepared, verified.valid)
+            sent.update(_named(both, verified.outbound))
         return tally, sent
 
     def finish(self, shares: Iterable[Share], inbound: Mapping[bytes, bytes]) -> Tally:

@@ -105,8 +105,8 @@ class KendallTau(Statistic):
         if self.variant == "b":
             same_x, same_y = equal(x, kernel), equal(y, kernel)
             all_x, all_y = np.ones((x.bins, x.bins)), np.ones((y.bins, y.bins))
-            forms.append(Form(product(same_x.matrix, all_y), product(same_x.spread, all_y)))
-            forms.append(Form(product(all_x, same_y.matrix), product(all_x, same_y.spread)))
+            forms.append(Form(product(same_x.matrix, all_y), product(same_x.uncertainty, all_y)))
+            forms.append(Form(product(all_x, same_y.matrix), product(all_x, same_y.uncertainty)))
         return tuple(forms)
 
     def separable(self, grid: Grid) -> tuple[Separable, ...] | None:

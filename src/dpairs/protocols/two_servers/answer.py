@@ -131,7 +131,7 @@ class Measured:
                 return math.inf, 0.0
             kernels = self.statistic.forms(self.rough.grid, "average")
             along = np.tensordot(gradient, np.array([form.matrix for form in kernels]), axes=1)
-            reach = np.tensordot(np.abs(gradient), np.array([form.spread for form in kernels]), axes=1)
+            reach = np.tensordot(np.abs(gradient), np.array([form.uncertainty for form in kernels]), axes=1)
             low, high = float((along - reach).min()), float((along + reach).max())
             mean, doubt = float(gradient @ forms), math.sqrt(noise)
         else:
