@@ -16,7 +16,7 @@ from .data.domains import Domain, domain_from_json
 from .errors import BadFile, InvalidInput, WrongStudy
 from .formats import files
 from .formats.canonical import canonical, digest, parse
-from .formats.checks import choice, fields, integer, positive, required
+from .formats.checks import choice, fields, head, integer, positive, required
 from .privacy import PrivacyClaim
 from .protocols import PROTOCOLS, Protocol
 from .protocols.counts import Counts
@@ -178,19 +178,10 @@ class Study:
         """This study with what its analyst needs; refuse another study's file, and one that was changed."""
         spec = parse(text, "the analysis")
         names = ("format", "version", "study", "analysis")
-        if spec.get("format") != ANALYSIS or spec.get("version") != VERSION:
-            raise BadFile(
-                f"this is not an analysis of version {VERSION}: its format is {spec.get('format')!r}"
-            )
-        required("the analysis", spec, names)
-        if spec["study"] != self.id:
-            raise WrongStudy(
-                f"this analysis belongs to study {str(spec['study'])[:16]}..., not to {self.id[:16]}..."
-            )
         try:
-            fields("an analysis", spec, names)
+            head("analysis", spec, (ANALYSIS, VERSION), names, self.id)
             study = replace(self, protocol=self.protocol.with_analysis(spec["analysis"]))
-        except BadFile:
+        except (BadFile, WrongStudy):
             raise
         except InvalidInput as error:
             raise BadFile(f"the analysis cannot be used: {error}") from None

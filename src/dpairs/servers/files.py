@@ -10,7 +10,7 @@ from typing import Any
 from ..errors import BadFile, WrongStudy
 from ..formats import files
 from ..formats.canonical import big_integer, canonical, parse, read_integer
-from ..formats.checks import fields, integer, required
+from ..formats.checks import head, integer
 from ..protocols.counts import MAX_COUNT
 from ..protocols.two_servers.goldilocks import MODULUS
 from ..protocols.two_servers.released import read_shares
@@ -63,20 +63,14 @@ def read_share_lines(path: Path, study: Study) -> Iterator[Share]:
 def _read(path: Path, kind: str, study: Study, names: tuple[str, ...]) -> dict[str, Any]:
     what = f"the file {path}"
     spec = parse(files.read(path, what), what, files.MAX_BYTES)
-    if spec.get("format") != kind or spec.get("version") != VERSION:
-        raise BadFile(f"{what} is not of the format {kind!r}, version {VERSION}")
-    allowed = ("format", "version", "study", "server", *names)
-    required(what, spec, allowed)
-    fields(what, spec, allowed)
-    if spec["study"] != study.id:
-        raise WrongStudy(f"{what} belongs to study {str(spec['study'])[:16]}..., not to {study.id[:16]}...")
+    head(f"file {path}", spec, (kind, VERSION), ("format", "version", "study", "server", *names), study.id)
     integer("server", spec["server"], 0, SERVERS - 1)
     return spec
 
 
 def _write(path: Path, kind: str, study: Study, server: int, content: Mapping[str, Any]) -> None:
-    head = {"format": kind, "version": VERSION, "study": study.id, "server": server}
-    files.write(path, canonical({**head, **content}).encode() + b"\n", f"the file {path}")
+    begin = {"format": kind, "version": VERSION, "study": study.id, "server": server}
+    files.write(path, canonical({**begin, **content}).encode() + b"\n", f"the file {path}")
 
 
 def write_messages(path: Path, study: Study, server: int, messages: Messages) -> None:
