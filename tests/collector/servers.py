@@ -8,10 +8,10 @@ import os
 import signal
 import socket
 import subprocess
-import sys
+import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -19,16 +19,14 @@ import urllib3
 import uvicorn
 from sqlalchemy import create_engine, select
 
-from dpairs import __file__ as dpairs_package
 from dpairs.client import Analyst, Transport
 from dpairs.collector import Service, Settings, create_app, schema
 from dpairs.collector.connections import options
 from dpairs.study import Study
 
+from ..processes import ENVIRONMENT, Child
+
 STUDIES = "/api/v1/studies"
-PROGRAM = [sys.executable, "-c", "from dpairs.cli import main; main()"]
-# The very code that is tested, from whatever folder a process is started in.
-ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(dpairs_package).parents[1])}
 VALIDATE = os.environ.get("DPAIRS_VALIDATE") == "1"
 DEADLINE = 60.0
 
@@ -51,17 +49,19 @@ def free_port() -> int:
         return int(line.getsockname()[1])
 
 
-def dpairs(*arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
+def dpairs(
+    *arguments: str, cwd: Path | None = None, environment: Mapping[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
     """Run the command line to its end."""
-    return subprocess.run(
-        [*PROGRAM, *arguments],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-        env={**ENVIRONMENT, **options.pop("environment", {})},
-        **options,
-    )
+    with tempfile.TemporaryDirectory() as folder:
+        out, err = Path(folder, "out"), Path(folder, "err")
+        child = Child(list(arguments), Path(cwd or "."), out, err, {**ENVIRONMENT, **(environment or {})})
+        code = child.wait(120)
+        return subprocess.CompletedProcess(arguments, code, out.read_text(), err.read_text())
+
+
+def _whole_line(path: Path) -> bool:
+    return path.exists() and b"\n" in path.read_bytes()
 
 
 class Process:
@@ -73,21 +73,18 @@ class Process:
         self.base = f"http://127.0.0.1:{self.port}"
         self.token = ""
         self._starts = 0
-        self._child: subprocess.Popen[bytes] | None = None
+        self._child: Child | None = None
 
     def start(self) -> Process:
         """Start, read the line it prints, and wait until it is ready; a standby, until it lives."""
         self._starts += 1
-        command = [*PROGRAM, "serve", "--json", "--port", str(self.port)]
+        command = ["serve", "--json", "--port", str(self.port)]
         command += ["--database", self.database, "--rate", "0", *self._options]
-        with self.log.open("wb") as log:
-            self._child = subprocess.Popen(
-                command, stdout=subprocess.PIPE, stderr=log, cwd=self._folder, env=ENVIRONMENT
-            )
-        assert self._child.stdout is not None
-        line = self._child.stdout.readline()
-        assert line, self.log.read_text()
-        self.said: dict[str, Any] = json.loads(line)
+        out = self._folder / f"serve-{self._starts}.out"
+        self._child = child = Child(command, self._folder, out, self.log, ENVIRONMENT)
+        until(lambda: _whole_line(out) or not child.alive, "the first line of a collector")
+        assert _whole_line(out), self.log.read_text()
+        self.said: dict[str, Any] = json.loads(out.read_text().splitlines()[0])
         assert self.said["address"] == self.base
         self.token = self.said["token"] or self.token
         until(self._healthy, "a healthy collector")
@@ -118,10 +115,7 @@ class Process:
         if child is None:
             return 0
         child.send_signal(how)
-        code = child.wait(DEADLINE)
-        if child.stdout is not None:
-            child.stdout.close()
-        return code
+        return child.wait(DEADLINE)
 
     def transport(self, patience: float = DEADLINE) -> Transport:
         return Transport(self.base, patience=patience, timeout=30.0)

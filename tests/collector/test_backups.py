@@ -12,10 +12,9 @@ from dpairs.collector import backup
 from dpairs.collector.settings import Settings, configured
 from dpairs.errors import BadFile, BadParameter, Conflict
 
+from ..processes import ENVIRONMENT, PROGRAM
 from .people import Population, histogram, report_json
 from .servers import (
-    ENVIRONMENT,
-    PROGRAM,
     STUDIES,
     Caller,
     begin,
