@@ -11,6 +11,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -28,7 +29,7 @@ def _command(arguments: list[str], folder: Path, files: tuple[Path, Path], envir
     from dpairs.cli import main
 
     for number, path in enumerate(files, 1):
-        os.dup2(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), number)
+        os.dup2(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND), number)
     os.chdir(folder)
     os.environ.clear()
     os.environ.update(environ)
@@ -48,7 +49,7 @@ class Child:
         environ: Mapping[str, str],
     ) -> None:
         if FRESH:
-            with out.open("wb") as said, err.open("wb") as complained:
+            with out.open("ab") as said, err.open("ab") as complained:
                 self._fresh = subprocess.Popen(
                     [*PROGRAM, *arguments], stdout=said, stderr=complained, cwd=folder, env=environ
                 )
@@ -77,3 +78,17 @@ class Child:
         if self._fork.exitcode is None:
             raise subprocess.TimeoutExpired("dpairs", seconds)
         return self._fork.exitcode
+
+
+def dpairs(
+    *arguments: str,
+    cwd: Path | None = None,
+    environment: Mapping[str, str] | None = None,
+) -> subprocess.CompletedProcess[str]:
+    """Run the command line to its end."""
+    with tempfile.TemporaryDirectory() as folder:
+        out, err = Path(folder, "out"), Path(folder, "err")
+        child = Child(list(arguments), cwd or Path(), out, err, {**ENVIRONMENT, **(environment or {})})
+        code = child.wait(120)
+        said, complained = (path.read_text(encoding="utf-8") for path in (out, err))
+        return subprocess.CompletedProcess(arguments, code, said, complained)

@@ -7,11 +7,9 @@ import json
 import os
 import signal
 import socket
-import subprocess
-import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +29,7 @@ VALIDATE = os.environ.get("DPAIRS_VALIDATE") == "1"
 DEADLINE = 60.0
 
 
-def until(condition: Callable[[], Any], what: str, seconds: float = DEADLINE) -> Any:
+def until(condition: Callable[[], Any], what: str, seconds: float = DEADLINE, pause: float = 0.01) -> Any:
     """Poll until the condition holds."""
     deadline = time.monotonic() + seconds
     while True:
@@ -40,24 +38,13 @@ def until(condition: Callable[[], Any], what: str, seconds: float = DEADLINE) ->
             return found
         if time.monotonic() > deadline:
             raise AssertionError(f"{what} did not happen within {seconds:g} seconds")
-        time.sleep(0.01)
+        time.sleep(pause)
 
 
 def free_port() -> int:
     """A port that nobody listens on at the moment."""
     with socket.create_server(("127.0.0.1", 0)) as line:
         return int(line.getsockname()[1])
-
-
-def dpairs(
-    *arguments: str, cwd: Path | None = None, environment: Mapping[str, str] | None = None
-) -> subprocess.CompletedProcess[str]:
-    """Run the command line to its end."""
-    with tempfile.TemporaryDirectory() as folder:
-        out, err = Path(folder, "out"), Path(folder, "err")
-        child = Child(list(arguments), Path(cwd or "."), out, err, {**ENVIRONMENT, **(environment or {})})
-        code = child.wait(120)
-        return subprocess.CompletedProcess(arguments, code, out.read_text(), err.read_text())
 
 
 def _whole_line(path: Path) -> bool:

@@ -18,8 +18,9 @@ from dpairs.collector import Service, Settings, migrations, schema
 from dpairs.collector.database import Database
 from dpairs.errors import Unavailable
 
+from ..processes import dpairs
 from .people import histogram
-from .servers import STUDIES, Caller, begin, collector, contents, dpairs, enrol
+from .servers import STUDIES, Caller, begin, collector, contents, enrol
 
 
 def test_the_migrations_make_the_schema_that_the_code_names(database):

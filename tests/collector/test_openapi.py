@@ -21,7 +21,7 @@ from schemathesis.specs.openapi.checks import (
 from .people import Population, histogram, pairwise, projection, tree
 from .servers import VALIDATE, Caller, begin, collector, enrol
 
-CASES = 300 if VALIDATE else 55
+CASES = 300 if VALIDATE else 25
 """For each of some 22 operations."""
 GOOD = json.loads(histogram(77).to_json())
 PLAN = {
@@ -136,8 +136,8 @@ def test_every_answer_is_as_declared(crowded):
     statuses = sum(done.values(), Counter())
     print(f"{statuses.total()} cases of {len(done)} operations: {dict(statuses)}")
     assert len(done) >= 20
-    assert statuses.total() >= 1_000
-    assert statuses[200] + statuses[201] > 100  # much of it is answered, not only refused
+    assert statuses.total() >= 20 * CASES
+    assert statuses[200] + statuses[201] > 2 * CASES  # much of it is answered, not only refused
     assert {401, 403, 404, 409, 422} <= set(statuses)
 
 

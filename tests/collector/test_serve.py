@@ -16,8 +16,9 @@ from dpairs.collector import Settings
 from dpairs.collector.database import Database
 from dpairs.errors import BadParameter, ServiceError, Unavailable
 
+from ..processes import dpairs
 from .people import Population, histogram, pairwise, tree
-from .servers import begin, collector, dpairs, stored_symbols, until
+from .servers import begin, collector, stored_symbols, until
 
 
 def refused(*arguments: str, words: str, **options) -> None:
