@@ -132,6 +132,11 @@ def simulate_tally(
     return _every_round(study, data, lambda asked: _round(asked, data, bits, indices, progress))
 
 
+def simulate_round(study: Study, data: Any, seed: int | None = None) -> Tally:
+    """The tally of this round alone, of people whose indices begin at 0."""
+    return _round(study, data, source(seed), dict.fromkeys(study.strata, 0), None)
+
+
 def _every_round(study: Study, data: Any, run: Callable[[Study], Counted]) -> Counted:
     """The last round's result; each round's study is made from the result of the one before."""
     left = study.protocol.rounds - study.protocol.round
