@@ -1,6 +1,6 @@
 """Jepsen in small: clients, two collectors, a bad network, a bad database; nothing is lost or doubled.
 
-The default run injects faults for 12 seconds, `DPAIRS_VALIDATE=1` for 30 minutes; `DPAIRS_SEED` is its seed.
+The default run injects faults for 20 seconds, `DPAIRS_VALIDATE=1` for 30 minutes; `DPAIRS_SEED` is its seed.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from .postgres import Cluster
 from .proxy import Proxy
 from .servers import STUDIES, VALIDATE, Answer, Process, begin, stored_symbols, until
 
-SECONDS = 30 * 60.0 if VALIDATE else 12.0
+SECONDS = 30 * 60.0 if VALIDATE else 20.0
 CLIENTS = 6
 SEED = int(os.environ.get("DPAIRS_SEED", "18"))
 STUDY = histogram()
