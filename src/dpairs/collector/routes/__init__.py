@@ -17,7 +17,7 @@ bearer = HTTPBearer(auto_error=False, description="The analyst's token, or a par
 Bearer = Annotated[HTTPAuthorizationCredentials | None, Depends(bearer)]
 
 
-def service_of(request: Request) -> Service:
+async def service_of(request: Request) -> Service:
     """The collector that a request came to."""
     service: Service = request.app.state.service
     return service
@@ -68,7 +68,7 @@ def bearer_token(header: str) -> str | None:
     return token.strip() if kind.lower() == "bearer" and token.strip() else None
 
 
-def analyst(service: Serving, credentials: Bearer) -> Service:
+async def analyst(service: Serving, credentials: Bearer) -> Service:
     """The collector, for its analyst only."""
     service.check_analyst(credentials.credentials if credentials is not None else None)
     return service
@@ -78,7 +78,7 @@ Analyst = Annotated[Service, Depends(analyst)]
 StudyPath = Annotated[str, Path(pattern="^[0-9a-f]{64}$", description="The study's id.")]
 
 
-def study_of(service: Serving, study: StudyPath) -> LiveStudy:
+async def study_of(service: Serving, study: StudyPath) -> LiveStudy:
     """The study that a path names."""
     return service.find(study)
 
