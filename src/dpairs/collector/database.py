@@ -31,6 +31,7 @@ LOG_PAGES = 4096
 """Pages of SQLite's log, 16 MiB, before they are copied into the file. Whoever commits then waits for more
 flushes: that should befall fewer than one in a hundred."""
 POSTGRESQL = {
+    "client_encoding": "UTF8",  # a database without an encoding would give bytes for text
     "connect_timeout": 5,
     "keepalives_idle": 5,
     "keepalives_interval": 2,
