@@ -33,6 +33,18 @@ def no_words(connection, study):
     connection.execute(update(schema.studies).where(schema.studies.c.id == study.id).values(words="{"))
 
 
+def other_words(connection, study):
+    connection.execute(update(schema.studies).where(schema.studies.c.id == study.id).values(words="[1]"))
+
+
+def nobody_knows_who_may_enrol(connection, study):
+    connection.execute(update(schema.studies).where(schema.studies.c.id == study.id).values(enrolment="x"))
+
+
+def no_state(connection, study):
+    connection.execute(update(schema.studies).where(schema.studies.c.id == study.id).values(state="ope"))
+
+
 def other_class(connection, study):
     row = {"study": study.id, "stratum": 7, "index": 0, "count": 1, "request": "f" * 32}
     connection.execute(insert(schema.people), row)
@@ -45,6 +57,10 @@ def other_symbol(connection, study):
     connection.execute(insert(schema.reports), row)
 
 
+WAYS = [no_round, another_study, cut_off, no_words, other_words, no_state, other_class, other_symbol]
+WAYS += [nobody_knows_who_may_enrol]
+
+
 def spoil(database, study, how):
     engine = create_engine(database)
     with engine.begin() as connection:
@@ -52,7 +68,7 @@ def spoil(database, study, how):
     engine.dispose()
 
 
-@pytest.mark.parametrize("how", [no_round, another_study, cut_off, no_words, other_class, other_symbol])
+@pytest.mark.parametrize("how", WAYS)
 def test_the_others_are_served_and_the_reason_is_told(sqlite, how):
     broken, whole = histogram(seed=1), histogram(seed=2)
     with collector(sqlite) as first:

@@ -36,9 +36,16 @@ def create_app(service: Service) -> FastAPI:
     )
     app.state.service = service
     problems.install(app)
-    reports.install(app)
-    for router in (*participants.routers, pairs.router, analysts.router, plans.router, operations.router):
+    for router in (
+        reports.router,
+        *participants.routers,
+        pairs.router,
+        analysts.router,
+        plans.router,
+        operations.router,
+    ):
         app.include_router(router)
     pages.install(app)
+    app.add_middleware(reports.Reports)
     app.add_middleware(Limits, service=service)
     return app

@@ -82,6 +82,11 @@ async def answer(admit: Admit, handle: Handle, request: Request) -> Response:
         service.budget.give_back(taken)
 
 
+def header(request: Request, name: bytes) -> str:
+    """A header by its name in small letters, without a table of all of them; empty if it is missing."""
+    return next((value for key, value in request.scope["headers"] if key == name), b"").decode("latin-1")
+
+
 def _unread(request: Request, error: DpairsError) -> Response:
     response = problems.answer(error)
     if request.method in ("POST", "PUT"):
@@ -91,8 +96,8 @@ def _unread(request: Request, error: DpairsError) -> Response:
 
 
 async def _read(request: Request, limit: int, seconds: float, take: Callable[[int], None]) -> bytes:
-    declared = request.headers.get("content-length")
-    if declared is not None and (not declared.isdecimal() or int(declared[:20]) > limit):
+    declared = header(request, b"content-length")
+    if declared and (not declared.isdecimal() or int(declared[:20]) > limit):
         raise TooLarge(f"a request has at most {limit} bytes here")
     parts, size, counted = [], 0, SMALL
     try:

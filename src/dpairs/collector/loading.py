@@ -12,9 +12,11 @@ from sqlalchemy import Connection, func, select
 from sqlalchemy.exc import SQLAlchemyError
 
 from ..errors import BadFile, DpairsError
+from ..formats.checks import choice
 from ..study import Study
 from . import schema
-from .live_study import DELETED, LiveStudy, Round, committed
+from .live_study import CLOSED, DELETED, OPEN, PAIRING, LiveStudy, Round, committed
+from .models import StudyWords
 
 SLICE = 2**18
 """Reports that are counted at a time."""
@@ -68,8 +70,11 @@ def _study(connection: Connection, row: Mapping[Any, Any]) -> LiveStudy:
         raise BadFile("no round of it is stored")
     if rounds[0].study.id != row["id"]:
         raise BadFile(f"what is stored in its place is study {rounds[0].study.id[:16]}...")
+    choice("state", row["state"], (OPEN, PAIRING, CLOSED))
+    choice("enrolment", row["enrolment"], ("open", "invited"))
     strata = len(rounds[0].study.statistic.strata)
     stored = {**row, "words": json.loads(row["words"])}
+    StudyWords.model_validate(stored["words"])
     live = LiveStudy(**stored, rounds=rounds, next_index=[0] * strata)
     last = func.max(schema.people.c.index + schema.people.c.count)
     enrolled = select(schema.people.c.stratum, last).where(schema.people.c.study == live.id)

@@ -33,6 +33,8 @@ def read(path: str | os.PathLike[str], what: str, most: int = MAX_BYTES) -> byte
             if status.st_size > most:
                 raise BadFile(f"{what} {place} is {status.st_size} bytes long; at most {most} are read")
             content = file.read(most + 1)
+    except BadFile:
+        raise
     except OSError as error:
         raise BadFile(f"{what} {place} cannot be read: {error.strerror or error}") from None
     except ValueError as error:

@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import Depends, Path, Request
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
-from ..bodies import SMALL
+from ..bodies import SMALL, header
 from ..live_study import LiveStudy
 from ..service import Service
 from ..tokens import Holder
@@ -59,7 +59,7 @@ def holder_of(request: Request) -> Holder:
 
 def token_of(request: Request) -> str | None:
     """The bearer token of a request, if any."""
-    return bearer_token(request.headers.get("authorization", ""))
+    return bearer_token(header(request, b"authorization"))
 
 
 def bearer_token(header: str) -> str | None:
