@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import structlog
+from pydantic import ValidationError
 from sqlalchemy import Connection, func, select
 from sqlalchemy.exc import SQLAlchemyError
 
 from ..errors import BadFile, DpairsError
+from ..formats.canonical import parse
 from ..formats.checks import choice
 from ..study import Study
 from . import schema
@@ -73,9 +74,7 @@ def _study(connection: Connection, row: Mapping[Any, Any]) -> LiveStudy:
     choice("state", row["state"], (OPEN, PAIRING, CLOSED))
     choice("enrolment", row["enrolment"], ("open", "invited"))
     strata = len(rounds[0].study.statistic.strata)
-    stored = {**row, "words": json.loads(row["words"])}
-    StudyWords.model_validate(stored["words"])
-    live = LiveStudy(**stored, rounds=rounds, next_index=[0] * strata)
+    live = LiveStudy(**{**row, "words": _words(row["words"])}, rounds=rounds, next_index=[0] * strata)
     last = func.max(schema.people.c.index + schema.people.c.count)
     enrolled = select(schema.people.c.stratum, last).where(schema.people.c.study == live.id)
     for stratum, end in connection.execute(enrolled.group_by(schema.people.c.stratum)):
@@ -88,6 +87,15 @@ def _study(connection: Connection, row: Mapping[Any, Any]) -> LiveStudy:
             each.recall(rounds[number - 1])
         _recount(connection, each)
     return live
+
+
+def _words(text: str) -> dict[str, Any]:
+    words = parse(text, "what it calls things")
+    try:
+        StudyWords.model_validate(words)
+    except ValidationError:
+        raise BadFile("what it calls things is stored in another form than this program knows") from None
+    return words
 
 
 def half_deleted(connection: Connection) -> list[str]:

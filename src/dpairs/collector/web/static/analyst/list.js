@@ -39,7 +39,7 @@ function unreadable(study) {
   const said = `${sentence(study.reason)} Nothing of it is served or changed; the other studies are not affected.`;
   return element(
     "div",
-    { class: "problem", role: "alert" },
+    { class: "problem unreadable", role: "alert" },
     element("p", {}, element("strong", {}, `“${study.title}” cannot be read.`), ` ${said}`),
     element("p", {}, `Study ${study.id.slice(0, 16)}…`),
   );
