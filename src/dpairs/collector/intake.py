@@ -45,6 +45,16 @@ STORE_COLUMNS = text(
     'insert into reports (round, stratum, "index", symbol) select * from unnest(cast(:round as bigint[]), '
     "cast(:stratum as bigint[]), cast(:index as bigint[]), cast(:symbol as bigint[]))"
 )
+COPY_HEAD, COPY_END = b"PGCOPY\n\xff\r\n\0" + bytes(8), b"\xff\xff"
+COPY_ROW = np.dtype(
+    [("fields", ">i2")]
+    + [
+        part
+        for name, kind in zip(NAMES, (">i4", ">i2", ">i8", ">i8"), strict=True)
+        for part in ((f"size of {name}", ">i4"), (name, kind))
+    ]
+)
+"""A row of the table as `copy` takes it, with the kinds of the schema."""
 KNOWN_COLUMN = MINE.where(schema.reports.c.index == any_(bindparam("indices", type_=ARRAY(BigInteger))))
 
 
@@ -179,16 +189,24 @@ def _stored(connection: Connection, batch: Batch) -> Select[Any]:
 def _insert(connection: Connection, serial: int, stratum: int, indices: Column, symbols: Column) -> None:
     """Insert many rows the way the driver is fastest."""
     cursor = connection.connection.cursor()
-    rows = list(zip(indices.tolist(), symbols.tolist(), strict=True))
     if connection.dialect.name == "sqlite":
         cursor.executemany(
             f'insert into reports (round, stratum, "index", symbol) values ({serial}, {stratum}, ?, ?)',  # noqa: S608
-            rows,
+            list(zip(indices.tolist(), symbols.tolist(), strict=True)),
         )
     else:
-        with cursor.copy('copy reports (round, stratum, "index", symbol) from stdin') as copy:
-            for index, symbol in rows:
-                copy.write_row((serial, stratum, index, symbol))
+        with cursor.copy('copy reports (round, stratum, "index", symbol) from stdin (format binary)') as copy:
+            copy.write(COPY_HEAD + _copied(serial, stratum, indices, symbols) + COPY_END)
+
+
+def _copied(serial: int, stratum: int, indices: Column, symbols: Column) -> bytes:
+    """Rows in PostgreSQL's binary form: the number of fields, then each field's size and value."""
+    rows = np.empty(indices.size, dtype=COPY_ROW)
+    rows["fields"] = len(NAMES)
+    for name, column in zip(NAMES, (serial, stratum, indices, symbols), strict=True):
+        rows[name] = column
+        rows[f"size of {name}"] = rows.dtype[name].itemsize
+    return rows.tobytes()
 
 
 def checked_batch(live: LiveStudy, asked: Round, stratum: int, indices: Column, symbols: Column) -> Batch:
