@@ -52,7 +52,7 @@ def test_no_request_waits_for_a_thread_before_it_is_handled(here):
         call = call if inspect.isfunction(call) else type(call).__call__
         return found if inspect.iscoroutinefunction(call) else [*found, str(call)]
 
-    routes = [
+    routes: list[Any] = [
         route
         for router in (*participants.routers, analysts.router, reports.router, pairs.router, plans.router)
         for route in router.routes

@@ -538,7 +538,17 @@ def test_an_unknown_study_has_no_page(server):
     assert server.status("/static/../models.py") == 404
 
 
-BANNED = ("stratum", "positive", "negative", "x and y", "number 0", "symbol", "index", "bit", "class")
+BANNED: tuple[str, ...] = (
+    "stratum",
+    "positive",
+    "negative",
+    "x and y",
+    "number 0",
+    "symbol",
+    "index",
+    "bit",
+    "class",
+)
 BANNED += ("collector", "protocol", "epsilon", "ristretto", "python", "parameter", "randomizer", "client ")
 
 
