@@ -44,6 +44,21 @@ def test_opening_again_changes_nothing(database):
     engine.dispose()
 
 
+def test_a_database_without_an_encoding_can_be_used(cluster):
+    plain = cluster.address("without_encoding")
+    engine = create_engine(cluster.new_database(), isolation_level="AUTOCOMMIT")
+    with engine.connect() as connection:
+        connection.execute(text("drop database if exists without_encoding"))
+        made = "create database without_encoding encoding 'SQL_ASCII' template template0"
+        connection.execute(text(made))
+    with collector(plain) as running:
+        running.analyst().begin(histogram(), "Größe und Glück")
+        assert Caller(running.base, running.token)("GET", STUDIES).json[0]["title"] == "Größe und Glück"
+    with engine.connect() as connection:
+        connection.execute(text("drop database without_encoding"))
+    engine.dispose()
+
+
 def test_a_newer_schema_is_refused_in_one_sentence(database):
     Database(database).close()
     engine = create_engine(database)
