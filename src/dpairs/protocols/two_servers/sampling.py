@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -258,26 +258,26 @@ def _merged(place: NDArray[np.int64], masses: Vector, cells: int) -> Vector:
     return np.bincount(place, weights=masses, minlength=cells).astype(np.float64)
 
 
+@lru_cache(maxsize=64)
+def _ends(axis: Axis) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The first and the last vertex of every bin."""
+    vertices = Vertices(axis)
+    first = np.flatnonzero(~vertices.top)
+    return first, np.append(first[1:], vertices.bins.size) - 1
+
+
 def moments(grid: Grid, heights: Vector, masses: Vector) -> tuple[float, float]:
     """The variance of a function that is linear between the vertices of cells, and its part within cells.
 
     By two-point Gauss quadrature on every axis, exact for squares of linear functions.
     """
-    ends = [Vertices(axis) for axis in grid.axes]
-    table = heights.reshape([vertices.bins.size for vertices in ends])
+    ends = [_ends(axis) for axis in grid.axes]
+    values = heights.reshape([int(last[-1]) + 1 for _, last in ends])
     offset = 0.5 / math.sqrt(3)
-    mass = masses.reshape([axis.bins for axis in grid.axes])
-    square = 0.0
-    for corner in np.ndindex(*([2] * len(ends))):
-        values = table
-        for place, (vertices, side) in enumerate(zip(ends, corner, strict=True)):
-            first = np.flatnonzero(~vertices.top)
-            last = np.append(first[1:], vertices.bins.size) - 1
-            through = 0.5 + (offset if side else -offset)
-            values = (1 - through) * np.take(values, first, axis=place) + through * np.take(
-                values, last, axis=place
-            )
-        square += float((mass * values**2).sum()) / 2 ** len(ends)
-    means = cell_means(grid, heights)
+    for place, (first, last) in enumerate(ends):
+        low, high = np.take(values, first, axis=place), np.take(values, last, axis=place)
+        values = np.stack([low + (0.5 + side) * (high - low) for side in (-offset, offset)], axis=-1)
+    points = values.reshape(masses.size, -1)
+    square, means = float(masses @ (points**2).mean(axis=1)), points.mean(axis=1)
     mean, between = float(masses @ means), float(masses @ means**2)
     return max(square - mean**2, 0.0), max(square - between, 0.0)
