@@ -158,4 +158,5 @@ class Question:
             kind = PROTOCOLS[name]
             if kind.rounds <= self.rounds and kind.trust in self.trusted:
                 for parameters in kind.candidates(setting):
-                    yield name, parameters
+                    if parameters.get("rounds", kind.rounds) <= self.rounds:
+                        yield name, parameters

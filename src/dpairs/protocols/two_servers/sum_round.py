@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...data.domains import Domain
+from ...data.grids import Grid
 from ...errors import BadFile, BadParameter, NotEnoughData
 from ...estimate import Laws
 from ...formats.canonical import agreed
@@ -93,7 +94,7 @@ class SumRound(Shared):
         influences = {name: Influence.of(pilot.grid, values) for name, values in linear.functions.items()}
         extents = [high - low for _, (low, high) in influences.values()]
         half_range = max(extents) / (4 if len(extents) == 1 else 2)
-        hidden = hidden_by(statistic, pilot)
+        hidden = hidden_by(statistic, pilot.grid, pilot.masses)
         remainder = remainder_of(statistic, linearizer, linear, pilot, half_range)
         analysis = Analysis.of(statistic, pilot, linear, influences, remainder, people, None)
         return cls(
@@ -235,20 +236,20 @@ class SumRound(Shared):
         return two_servers_claim(self.statistic, self.budget, self.epsilon, epsilon_asked, False, 2)
 
 
-def hidden_by(statistic: Statistic, pilot: Pilot) -> float:
+def hidden_by(statistic: Statistic, grid: Grid, masses: Mapping[str, NDArray[np.float64]]) -> float:
     """The bias that may be left of how two columns go together within the pilot's cells.
 
     On cells of width w the pilot's value is off by about c w^2; merging neighbours moves it by 3 c w^2. The
     influence function makes up for some of that, how much is not known. One column has no such
     dependence to hide: there the function follows people within cells.
     """
-    if cut_axes(pilot.grid) < 2 or statistic.arity > 2:
+    if cut_axes(grid) < 2 or statistic.arity > 2:
         return 0.0
-    grid, place = coarsened(pilot.grid)
-    merged = {
-        name: np.bincount(place, weights=each, minlength=grid.cells) for name, each in pilot.masses.items()
-    }
+    wider, place = coarsened(grid)
+    merged = {name: np.bincount(place, weights=each, minlength=wider.cells) for name, each in masses.items()}
     people = nominal(statistic)
-    fine = statistic.linearizer(pilot.grid).at(pilot.masses, people).value
-    coarse = statistic.linearizer(grid).at(merged, people).value
+    fine, coarse = (
+        statistic.linearizer(cells).at(each, people).value
+        for cells, each in ((grid, masses), (wider, merged))
+    )
     return agreed(abs(fine - coarse) / 3)
