@@ -23,6 +23,10 @@ from ..statistics import Statistic
 from ..study import Study
 
 
+WORTH = 0.95
+"""Of one protocol, a way in which people come twice must have an error of less than this times the other's."""
+
+
 @dataclass(frozen=True)
 class Option:
     """One way to run the study, its error in parts, and what it asks of people."""
@@ -113,7 +117,9 @@ class Question:
             except (BadParameter, NotEstimable) as error:
                 reasons.setdefault(protocol, str(error))
                 continue
-            if protocol not in found or made.error < found[protocol].error:
+            other = found.get(protocol)
+            worth = WORTH if other is not None and made.rounds > other.rounds else 1.0
+            if other is None or made.error < worth * other.error:
                 found[protocol] = made
         left = {name: why for name, why in reasons.items() if name not in found}
         return sorted(found.values(), key=lambda each: each.error), left
