@@ -123,14 +123,9 @@ COLUMNS: list[tuple[int, float, str]] = [
     *((n, 1.0, "value") for n in SIZES),
     *((1000, loss, "value") for loss in EPSILONS if loss != 1),
     (1000, 1.0, "two rounds"),
-    (1000, 1.0, "counts"),
 ]
 """People (of each class), epsilon, and what is released."""
-WAYS: dict[str, dict[str, Any]] = {
-    "value": {},
-    "two rounds": {"rounds": 2},
-    "counts": {"release": "counts"},
-}
+WAYS: dict[str, dict[str, Any]] = {"value": {}, "two rounds": {"rounds": 2}}
 TOGETHER = 25
 """Studies in a row of the results."""
 

@@ -22,9 +22,8 @@ from ..randomness import public_seed
 from ..statistics import Statistic
 from ..study import Study
 
-
 WORTH = 0.95
-"""Of one protocol, a way in which people come twice must have an error of less than this times the other's."""
+"""Where people come twice, the error must be less than this times that of the same protocol in one visit."""
 
 
 @dataclass(frozen=True)
