@@ -23,7 +23,7 @@ from ..statistics import Statistic
 from ..study import Study
 
 WORTH = 0.95
-"""Where people come twice, the error must be less than this times that of the same protocol in one visit."""
+"""Where people come twice, the error must be below this times the same protocol's in one visit."""
 
 
 @dataclass(frozen=True)
