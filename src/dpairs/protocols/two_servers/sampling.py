@@ -31,6 +31,8 @@ IMAGINED = 32
 LEAST_LINE, MOST_LINE = 8, 256
 LEAST_PLANE, MOST_PLANE = 4, 32
 """Cells of one axis of numbers, and of each of two."""
+LEAST_RATIO = math.sqrt(2)
+"""Of what cells of twice the width do: less is taken for noise."""
 CLEAR = 3.0
 """Standard deviations of noise beyond which a difference is believed."""
 
@@ -203,26 +205,30 @@ class Rough:
     def bias(self, released: float) -> float:
         """How far binning moves the value where people do not lie evenly, by extrapolation.
 
-        The coarse cells move it by what lies between their value and the released one; bins that are finer by
-        a factor f by f^a of that. Merging neighbours moves the coarse value by D, and by D' once they are
-        merged already. A smooth density has D' = 4 D and a = 2, a spike less: D' = 2^a D. Unless both are
-        well beyond the noise, a = 2 is taken. With two columns cells are too wide to tell a spike from
+        The coarse cells move it by B, what lies between their value and the released one, and bins that are
+        finer by a factor f by f^a B. A smooth density has a = 2, a spike less. Merging neighbours moves the
+        coarse value by D further, and cells of twice the width by 2^a B: so 2^a = 1 + D / B. Unless B is
+        well beyond the noise, a = 2 is taken. Where the coarse cells are the released ones, D and what a
+        second merging moves, 2^a D, have to tell. With two columns cells are too wide to tell a spike from
         strong dependence, and what bins hide of smooth ones is made up for but for a = 4.
         """
         if self.finer == 0 or self.place is not None:
             return 0.0
+        off = released - self.linear.value
         if cut_axes(self.grid) > 1:
-            return self._beyond(abs(released - self.linear.value)) * self.finer**4
+            return self._beyond(off) * self.finer**4
         grid, masses, values = self.grid, self.masses, [self.linear.value]
         for _ in range(2):
             grid, place = coarsened(grid)
             masses = {name: _merged(place, each, grid.cells) for name, each in masses.items()}
             values.append(self.statistic.linearizer(grid).at(masses, self.sizes).value)
-        near, far = abs(values[1] - values[0]), abs(values[2] - values[1])
-        clear = CLEAR * math.sqrt(self._noise)
-        order = min(max(math.log2(far / near), 0.5), 2.0) if min(near, far) > clear else 2.0
-        # Where the coarse cells are the released ones, their merging has to tell.
-        whole = abs(released - values[0]) if self.finer < 1 else near / (2.0**order - 1)
+        near, far = values[0] - values[1], values[1] - values[2]
+        whole, ratio = (off, 1 + near / off if off else 4.0)
+        if self.finer == 1:
+            ratio = far / near if near else 4.0
+            whole = near / (min(max(ratio, LEAST_RATIO), 4.0) - 1)
+        clear = abs(whole) > CLEAR * math.sqrt(self._noise)
+        order = math.log2(min(max(ratio, LEAST_RATIO), 4.0)) if clear else 2.0
         return self._beyond(whole) * float(self.finer**order)
 
     def _beyond(self, difference: float) -> float:
