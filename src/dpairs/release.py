@@ -94,6 +94,7 @@ class Release:
             quantization=answer.quantization,
             details=answer.details,
             bounds=answer.bounds,
+            laws=answer.laws,
             attack=_Attack(protocol, self.sizes, self.numbers),
         )
 

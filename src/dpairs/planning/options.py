@@ -22,6 +22,9 @@ from ..randomness import public_seed
 from ..statistics import Statistic
 from ..study import Study
 
+WORTH = 0.95
+"""Where people come twice, the error must be below this times the same protocol's in one visit."""
+
 
 @dataclass(frozen=True)
 class Option:
@@ -113,7 +116,9 @@ class Question:
             except (BadParameter, NotEstimable) as error:
                 reasons.setdefault(protocol, str(error))
                 continue
-            if protocol not in best or made.error < best[protocol].error:
+            other = best.get(protocol)
+            worth = WORTH if other is not None and made.rounds > other.rounds else 1.0
+            if other is None or made.error < worth * other.error:
                 best[protocol] = made
         left = {name: why for name, why in reasons.items() if name not in best}
         return sorted(best.values(), key=lambda each: each.error), left
@@ -158,4 +163,5 @@ class Question:
             kind = PROTOCOLS[name]
             if kind.rounds <= self.rounds and kind.trust in self.trusted:
                 for parameters in kind.candidates(setting):
-                    yield name, parameters
+                    if parameters.get("rounds", kind.rounds) <= self.rounds:
+                        yield name, parameters

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from ..data.domains import Domain, Integers, Interval
 from ..errors import BadParameter, NotAsked
-from ..estimate import Explanation, Manipulation, Quantization
+from ..estimate import Explanation, Laws, Manipulation, Quantization
 from ..garbled.function import PairFunction
 from ..privacy import PrivacyClaim
 from ..randomness import Randomness
@@ -53,6 +53,8 @@ class Answer:
     explanation: Explanation | None = None
     bounds: tuple[float, float] = (-math.inf, math.inf)
     """What the statistic can be."""
+    laws: Laws | None = None
+    """How the errors are distributed, where that is known better than by standard errors."""
 
 
 class Protocol(ABC):

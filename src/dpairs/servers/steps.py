@@ -151,6 +151,11 @@ class Multiplication:
     def needed(self) -> bool:
         return bool(self._vectors)
 
+    @property
+    def count(self) -> int:
+        """How many products there are."""
+        return len(self._vectors)
+
     def offer(self) -> bytes:
         """Server 1 begins."""
         self._role(HELPER)
@@ -213,7 +218,11 @@ class Part:
 def part(tally: Tally, products: Sequence[int], noise: Numbers) -> Part:
     """One server's part of the release of its tally."""
     number, shares = shares_of(tally)
-    sizes = tally.sizes
+    sizes, wanted = tally.sizes, len(shared(tally.study).multiplicands(number, shares))
+    if len(products) != wanted:
+        raise BadParameter(
+            f"a release of this study needs shares of {wanted} product(s), not {len(products)}"
+        )
     numbers = shared(tally.study).share_totals(shares, products, sizes).with_noise(noise, MODULUS)
     return Part(tally.study, number, batch_of(tally), sizes, numbers)
 
@@ -223,7 +232,7 @@ def open_parts(parts: Sequence[Part]) -> Release:
     if sorted(each.server for each in parts) != list(range(SERVERS)):
         raise BadMessage("a release needs the part of server 0 and that of server 1")
     first, second = sorted(parts, key=lambda each: each.server)
-    if first.study != second.study or first.batch != second.batch:
+    if first.study != second.study or (first.batch, first.sizes) != (second.batch, second.sizes):
         raise BadMessage("the two servers' parts are not of the same reports")
     return Release(first.study, first.sizes, first.numbers.open(second.numbers, MODULUS))
 
