@@ -354,12 +354,12 @@ def test_histograms_have_nothing_to_explain(study, folder, capsys):
 
 
 def test_demo(folder, capsys):
-    """A collector, people in three processes over HTTP, both rounds, and pairs through the relay."""
+    """Two servers; a collector, people in three processes, both rounds, and pairs through the relay."""
     assert run(["demo", "--people", "1000", "--pairs", "8", "--json"]) == 0
-    auc, tau = json.loads(said(capsys)[0])
-    assert (auc["took_part"], tau["took_part"]) == (1000, 16)
-    assert auc["protocol"] == "projection"
-    for each in (auc, tau):
+    shared, auc, tau = json.loads(said(capsys)[0])
+    assert (shared["took_part"], auc["took_part"], tau["took_part"]) == (400, 1000, 16)
+    assert (shared["protocol"], auc["protocol"]) == ("two_servers", "projection")
+    for each in (shared, auc, tau):
         low, high = each["interval_95"]
         assert low < each["estimate"] < high
         # Six standard errors: fails by chance less than once in 10^8.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Coroutine
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from fastapi import Request
 from fastapi.routing import APIRoute
@@ -13,17 +13,17 @@ from starlette.responses import Response
 
 from ..errors import BadFile, DpairsError, TooLarge, TooSlow, Unavailable
 from . import problems
-
-if TYPE_CHECKING:
-    from .service import Service
+from .settings import Settings
 
 SMALL = 2**16
 """Bytes that anybody may send. More is read from those alone whose token is known, out of the budget."""
 COPIES = 3
 """How often a large body is in memory at its worst: as it arrives, whole, and as numbers."""
-Admit = Callable[["Service", Request], int]
+Admit = Callable[[Any, Request], int]
 """How many bytes this request may have: it looks at the head alone, and raises for whoever may send none."""
 Handle = Callable[[Request], Coroutine[Any, Any, Response]]
+
+Refuse = Callable[[DpairsError], Response]
 
 
 class Budget:
@@ -45,23 +45,35 @@ class Budget:
         self._used -= size
 
 
-def bounded(admit: Admit) -> type[APIRoute]:
-    """Routes that admit a request by its head before they read its body."""
+class Bounding(Protocol):
+    """A service, as far as bodies go."""
+
+    @property
+    def settings(self) -> Settings: ...
+
+    @property
+    def budget(self) -> Budget: ...
+
+
+def bounded(admit: Admit, refuse: Refuse = problems.answer) -> type[APIRoute]:
+    """Routes that admit a request by its head before they read its body; ``refuse`` words a refusal."""
 
     class Bounded(APIRoute):
         def get_route_handler(self) -> Handle:
-            return partial(answer, admit, super().get_route_handler())
+            return partial(answer, admit, super().get_route_handler(), refuse=refuse)
 
     return Bounded
 
 
-async def answer(admit: Admit, handle: Handle, request: Request) -> Response:
+async def answer(
+    admit: Admit, handle: Handle, request: Request, *, refuse: Refuse = problems.answer
+) -> Response:
     """Admit a request by its head, read its body, and only then handle it."""
-    service: Service = request.app.state.service
+    service: Bounding = request.app.state.service
     try:
         limit = admit(service, request)
     except DpairsError as error:
-        return _unread(request, error)
+        return _unread(request, refuse(error))
     if request.method not in ("POST", "PUT"):
         return await handle(request)
     taken = 0
@@ -76,7 +88,7 @@ async def answer(admit: Admit, handle: Handle, request: Request) -> Response:
             # FastAPI takes the body from here when it is read already.
             request._body = await _read(request, limit, service.settings.body_seconds, take)
         except DpairsError as error:
-            return _unread(request, error)
+            return _unread(request, refuse(error))
         return await handle(request)
     finally:
         service.budget.give_back(taken)
@@ -87,8 +99,7 @@ def header(request: Request, name: bytes) -> str:
     return next((value for key, value in request.scope["headers"] if key == name), b"").decode("latin-1")
 
 
-def _unread(request: Request, error: DpairsError) -> Response:
-    response = problems.answer(error)
+def _unread(request: Request, response: Response) -> Response:
     if request.method in ("POST", "PUT"):
         # What is left of a body that is not read would be taken for the next request.
         response.headers["connection"] = "close"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO, Any
 
@@ -45,7 +45,8 @@ POSTGRESQL = {
 class Database:
     """An engine; a file in SQLite is locked for one process as long as it is open."""
 
-    def __init__(self, where: str | URL) -> None:
+    def __init__(self, where: str | URL, schema: Callable[[Engine], None] | None = None) -> None:
+        """Open it, and let ``schema`` make the tables; by default the collector's."""
         url = address(where)
         self.is_sqlite = url.get_backend_name() == "sqlite"
         if self.is_sqlite and url.database in (None, "", ":memory:"):
@@ -66,7 +67,7 @@ class Database:
                 self._lock()
                 _private(self._file)
                 self._identity = _identity(self._file)
-            migrate(self.engine)
+            (schema or migrate)(self.engine)
         except DBAPIError as error:
             self.close()
             raise Unavailable(f"the database cannot be used: {cause(error)}") from None
