@@ -52,7 +52,8 @@ from .privacy.ledger import Ledger
 from .protocols import theory
 from .release import Release
 from .report import Report
-from .simulate import simulate, simulate_release, simulate_tally
+from .simulate import simulate, simulate_release, simulate_sites, simulate_tally
+from .sites import SiteAnswer, SiteTally
 from .statistics import Kernel, Statistic, exact, exact_details
 from .study import Study
 from .tally import Tally
@@ -96,6 +97,8 @@ __all__ = [
     "Replayed",
     "Report",
     "ServiceError",
+    "SiteAnswer",
+    "SiteTally",
     "Statistic",
     "Study",
     "Tally",
@@ -114,6 +117,7 @@ __all__ = [
     "plan",
     "simulate",
     "simulate_release",
+    "simulate_sites",
     "simulate_tally",
     "theory",
 ]
