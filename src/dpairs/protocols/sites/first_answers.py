@@ -34,7 +34,7 @@ from .counted import NoisyClass, sizes_of
 from .numbers import read_answers, write_answers
 
 if TYPE_CHECKING:
-    from .pilot_round import PilotRound
+    from .pilot_round import SitesPilot
 
 Vector = NDArray[np.float64]
 
@@ -43,7 +43,7 @@ Vector = NDArray[np.float64]
 class FirstAnswers:
     """The first round, and what each site answered in it."""
 
-    pilot: PilotRound
+    pilot: SitesPilot
     answers: dict[str, SiteNumbers]
 
     def __post_init__(self) -> None:
@@ -60,7 +60,7 @@ class FirstAnswers:
     @classmethod
     def from_json(cls, domains: tuple[Domain, ...], spec: Any) -> FirstAnswers:
         """Read it back; everything is checked before it is used."""
-        from .pilot_round import PilotRound, read_round
+        from .pilot_round import SitesPilot, read_round
 
         names = ("statistic", "protocol", "answers")
         if not isinstance(spec, Mapping) or not isinstance(spec.get("protocol"), Mapping):
@@ -68,7 +68,7 @@ class FirstAnswers:
         fields("an analysis of a second round", spec, names)
         required("an analysis of a second round", spec, names)
         pilot = read_round(statistic_from_json(spec["statistic"]), domains, spec["protocol"])
-        if not isinstance(pilot, PilotRound):
+        if not isinstance(pilot, SitesPilot):
             raise BadFile("an analysis of a second round of sites begins with a first round")
         return cls(pilot, read_answers(pilot, spec["answers"]))
 

@@ -28,7 +28,7 @@ from .claim import sites_claim
 from .first_answers import FirstAnswers
 from .predict import candidates, predict_rounds
 from .protocol import MOST_SITES, SITES, Counting, Sites, chosen_grid, read_counting
-from .sum_round import SumRound, both_rounds
+from .sum_round import SitesSum, both_rounds
 from .unit import RECORD, Unit, read_fields
 
 SPLIT = 0.15
@@ -37,7 +37,7 @@ _FIELDS = ("name", "rounds", "round", "bins", "sites", "split", "noise", "epsilo
 
 
 @dataclass(frozen=True, eq=False)
-class PilotRound(Counting, FirstRound):
+class SitesPilot(Counting, FirstRound):
     """The first of two answers of each site."""
 
     statistic: Statistic
@@ -54,7 +54,7 @@ class PilotRound(Counting, FirstRound):
     estimators: ClassVar[tuple[str, ...]] = ("pilot",)
 
     @classmethod
-    def create(cls, *given: Any, **options: Any) -> PilotRound:
+    def create(cls, *given: Any, **options: Any) -> SitesPilot:
         statistic, domains, epsilon = given
         return cls._create(statistic, domains, epsilon, **options)
 
@@ -73,7 +73,7 @@ class PilotRound(Counting, FirstRound):
         unit: str = RECORD,
         max_records_per_person: int | None = None,
         hide_sizes: bool = False,
-    ) -> PilotRound:
+    ) -> SitesPilot:
         statistic.check_domains(domains)
         share = real("split", split)
         whose = Unit.of(unit, max_records_per_person, hide_sizes)
@@ -126,7 +126,7 @@ class PilotRound(Counting, FirstRound):
             "this is the first of two rounds: the answer comes from the second, see Study.next"
         )
 
-    def next_round(self, study_id: str, coins: Coins, counts: Mapping[str, Any], epsilon: float) -> SumRound:
+    def next_round(self, study_id: str, coins: Coins, counts: Mapping[str, Any], epsilon: float) -> SitesSum:
         """The round of sums that follows from all sites' counts."""
         given: dict[str, OfSites] = dict(counts)
         sites = next(iter(given.values())).numbers
@@ -137,7 +137,7 @@ class PilotRound(Counting, FirstRound):
             )
             for site in sites
         }
-        return SumRound.of(FirstAnswers(self, answers), study_id)
+        return SitesSum.of(FirstAnswers(self, answers), study_id)
 
     @classmethod
     def candidates(cls, setting: Setting) -> Iterable[dict[str, Any]]:
@@ -162,9 +162,9 @@ def _size(of: OfSites, site: str) -> int:
 def read_round(statistic: Statistic, domains: tuple[Domain, ...], spec: Mapping[str, Any]) -> BySites:
     """Either round from its file."""
     if spec.get("round") == 2:
-        return SumRound.from_json(statistic, domains, spec)
+        return SitesSum.from_json(statistic, domains, spec)
     read_fields("a sites study of two rounds", spec, _FIELDS)
     integer("round", spec["round"], 1, 2)
-    return PilotRound(
+    return SitesPilot(
         statistic, domains, *read_counting(statistic, domains, spec), real("split", spec["split"])
     )

@@ -16,7 +16,7 @@ from ..two_servers.predict import gradient
 from .counted import NoisyClass, forms_of, laplace_cumulant
 
 if TYPE_CHECKING:
-    from .pilot_round import PilotRound
+    from .pilot_round import SitesPilot
     from .protocol import Sites
 
 SPLITS = (0.1, 0.2, 0.35)
@@ -43,7 +43,7 @@ def predict_counts(protocol: Sites, shape: Shape, sizes: Mapping[str, int]) -> P
 
 
 def _classes(
-    protocol: Sites | PilotRound, masses: Mapping[str, Any], sizes: Mapping[str, int]
+    protocol: Sites | SitesPilot, masses: Mapping[str, Any], sizes: Mapping[str, int]
 ) -> list[NoisyClass]:
     """Expected counts with the noise of all expected sites."""
     sites = protocol.expected
@@ -57,7 +57,7 @@ def _classes(
     ]
 
 
-def predict_rounds(protocol: PilotRound, shape: Shape, sizes: Mapping[str, int]) -> Prediction:
+def predict_rounds(protocol: SitesPilot, shape: Shape, sizes: Mapping[str, int]) -> Prediction:
     """The sums' noise, and that of (h - g)'A(h - g) for a pilot g with noise on every count."""
     privacy = 0.0
     query = protocol.sum_query
@@ -68,7 +68,7 @@ def predict_rounds(protocol: PilotRound, shape: Shape, sizes: Mapping[str, int])
     return parts(shape, privacy, shape.sampling(sizes), _second_order(protocol, sizes))
 
 
-def _second_order(protocol: PilotRound, sizes: Mapping[str, int]) -> float:
+def _second_order(protocol: SitesPilot, sizes: Mapping[str, int]) -> float:
     variance, people = protocol.expected * protocol.variance, list(sizes.values())
     if protocol.statistic.arity > 2:
         # Unknown kernel between cells: as large as its range allows for independent noise on all cells.

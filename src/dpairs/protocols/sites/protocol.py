@@ -116,9 +116,9 @@ class Sites(Counting, FirstRound):
         statistic, domains, epsilon = given
         rounds = integer("rounds", options.pop("rounds", 2), 1, 2)
         if rounds == 2:
-            from .pilot_round import PilotRound
+            from .pilot_round import SitesPilot
 
-            return PilotRound.create(statistic, domains, epsilon, **options)
+            return SitesPilot.create(statistic, domains, epsilon, **options)
         return cls._create(statistic, domains, epsilon, **options)
 
     @classmethod

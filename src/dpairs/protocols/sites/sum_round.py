@@ -39,7 +39,7 @@ _FUNCTIONS = ("edges", "functions", "centres")
 
 
 @dataclass(frozen=True, eq=False)
-class SumRound(BySites):
+class SitesSum(BySites):
     """The second round of a study; ``analysis`` is the analyst's, and no part of the study's file."""
 
     statistic: Statistic
@@ -63,7 +63,7 @@ class SumRound(BySites):
             raise BadParameter(f"split must be from 0.01 to 0.9, not {self.split!r}")
 
     @classmethod
-    def of(cls, analysis: FirstAnswers, first: str) -> SumRound:
+    def of(cls, analysis: FirstAnswers, first: str) -> SitesSum:
         """Linearize the statistic at the pilot that all answers of the first round make."""
         pilot = analysis.pilot
         functions = {name: influence for name, (influence, _) in analysis.influences.items()}
@@ -83,7 +83,7 @@ class SumRound(BySites):
     @classmethod
     def from_json(
         cls, statistic: Statistic, domains: tuple[Domain, ...], spec: Mapping[str, Any]
-    ) -> SumRound:
+    ) -> SitesSum:
         read_fields("a second round of sites", spec, (*_FIELDS, *_FUNCTIONS))
         integer("round", spec["round"], 2, 2)
         grid = read_grid(statistic, domains, spec["edges"])
@@ -119,10 +119,10 @@ class SumRound(BySites):
     def analysis_to_json(self) -> dict[str, Any] | None:
         return None if self.analysis is None else self.analysis.to_json()
 
-    def with_analysis(self, spec: Any) -> SumRound:
+    def with_analysis(self, spec: Any) -> SitesSum:
         """With the first round's answers; refused unless this round follows from them."""
         analysis = FirstAnswers.from_json(self.domains, spec)
-        if canonical(SumRound.of(analysis, self.first).to_json()) != canonical(self.to_json()):
+        if canonical(SitesSum.of(analysis, self.first).to_json()) != canonical(self.to_json()):
             raise BadFile("this round does not follow from the answers of the first that the analysis holds")
         return replace(self, analysis=analysis)
 
