@@ -81,7 +81,8 @@ class Study:
         of people, from which missing bins are chosen; ``tree``: ``bins``, ``splitting``, ``rows``,
         ``answer``, ``delta``; ``projection``: ``pilot_fraction``, ``pilot``, ``bins``, ``n``, ``mechanism``;
         ``pairwise``: ``pairs``, ``noise``, ``bits``, ``matching``; ``two_servers``: ``release``, ``rounds``,
-        ``bins``, ``split``, ``noise``, ``delta``, ``n``).
+        ``bins``, ``split``, ``noise``, ``delta``, ``n``; ``sites``: those but ``release``, and ``sites``,
+        ``unit``, ``max_records_per_person``, ``hide_sizes``).
         """
         loss = positive("epsilon", epsilon)
         kind = PROTOCOLS[choice("protocol", protocol, PROTOCOLS)]
@@ -292,7 +293,12 @@ class Study:
 
 
 def _share_out(second: Study, first: Study, stratum: int) -> bool:
-    """Whether of the first block of a stratum each person is asked in one of the two rounds."""
+    """Whether of the first block of a stratum each person is asked in one of the two rounds.
+
+    Where everybody is asked in both, their losses must be as agreed.
+    """
     mine = second.protocol.asked(second.coins, stratum, 0, BLOCK)
     before = first.protocol.asked(first.coins, stratum, 0, BLOCK)
+    if mine is None and before is None:
+        return second.protocol.continues(first.protocol)
     return mine is not None and before is not None and bool((mine != before).all())

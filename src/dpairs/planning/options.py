@@ -101,6 +101,8 @@ class Question:
     """Whom people may be asked to trust."""
     optimized: bool = False
     search: Search = optimize
+    sites: int | None = None
+    """How many sites hold the people's records."""
 
     def options(
         self, epsilon: float, sizes: Mapping[str, int], only: str | None = None
@@ -158,7 +160,15 @@ class Question:
         return shares
 
     def _candidates(self, epsilon: float, sizes: Mapping[str, int]) -> Iterator[tuple[str, dict[str, Any]]]:
-        setting = Setting(self.statistic, self.domains, epsilon, sum(sizes.values()), self.optimized)
+        setting = Setting(
+            self.statistic,
+            self.domains,
+            epsilon,
+            sum(sizes.values()),
+            self.optimized,
+            self.rounds,
+            self.sites,
+        )
         for name in PROTOCOLS:
             kind = PROTOCOLS[name]
             if kind.rounds <= self.rounds and kind.trust in self.trusted:

@@ -192,16 +192,16 @@ def noise_covariance(
         right = np.array([kernel @ second for kernel in kernels])
         left = np.array([first @ kernel for kernel in kernels])
         spread = variance * (right @ right.T + left @ left.T - 2 * extra)
-        return _no_less(spread) + variance**2 * alike
+        return no_less(spread) + variance**2 * alike
     (one,) = people
     along = np.array([kernel @ one for kernel in kernels])
     diagonals = np.array([np.diagonal(kernel) for kernel in kernels])
     spread = 4 * variance * (along @ along.T - extra)
     second = variance**2 * (2 * alike + 1.5 * diagonals @ diagonals.T)
-    return np.asarray(_no_less(spread) + second)
+    return np.asarray(no_less(spread) + second)
 
 
-def _no_less(covariance: NDArray[np.float64]) -> NDArray[np.float64]:
+def no_less(covariance: NDArray[np.float64]) -> NDArray[np.float64]:
     """The nearest covariance without negative variances."""
     values, vectors = np.linalg.eigh((covariance + covariance.T) / 2)
     return np.asarray((vectors * np.maximum(values, 0.0)) @ vectors.T)
