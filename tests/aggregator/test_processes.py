@@ -12,7 +12,8 @@ from sqlalchemy import create_engine, select
 from dpairs.aggregator import schema
 from dpairs.dap.reports import Report
 
-from ..collector.servers import VALIDATE, dpairs, until
+from ..collector.servers import VALIDATE, until
+from ..processes import dpairs
 from .pair import ANALYST, Process, auc, collect, crowd, new_task, state, upload
 
 PEOPLE, KILLS = (5000, 12) if VALIDATE else (240, 2)

@@ -246,7 +246,10 @@ def hidden_by(statistic: Statistic, grid: Grid, masses: Mapping[str, NDArray[np.
     if cut_axes(grid) < 2 or statistic.arity > 2:
         return 0.0
     wider, place = coarsened(grid)
-    merged = {name: np.bincount(place, weights=each, minlength=wider.cells) for name, each in masses.items()}
+    merged = {
+        name: np.bincount(place, weights=each, minlength=wider.cells).astype(np.float64)
+        for name, each in masses.items()
+    }
     people = nominal(statistic)
     fine, coarse = (
         statistic.linearizer(cells).at(each, people).value
