@@ -1,8 +1,8 @@
 """Two servers: leader and helper
 
-*End to end*: reports of 256 cells in a second of processor time, both servers' time together, from the upload
-of each person over HTTP to the sealed result, on SQLite. Beside it the same reports opened and verified in
-one process, without HTTP and without a database; and requests of an endpoint that does nothing, at one server.
+*End to end*: reports of 256 cells in a second of processor time, both servers' time together, from each
+person's upload over HTTP to the sealed result, on SQLite. Beside it the same reports opened and verified in
+one process, without HTTP and without a database; and requests of an endpoint that does nothing.
 
 *Memory*: the larger of the two servers after all reports, beside a fifth of them.
 """
@@ -60,7 +60,7 @@ def run(quick: bool) -> list[Row]:
             servers.append(stack.enter_context(_server(role, task, place)))
             stack.callback(servers[-1].terminate)
         for each in servers:
-            json.loads(each.stdout.readline())
+            json.loads(each.stdout.readline() if each.stdout is not None else b"")
         watched = [psutil.Process(each.pid) for each in servers]
         empty = _empty(watched[0], one, people)
         before = sum(map(_cpu, watched))

@@ -35,6 +35,8 @@ RETIRED = {
     "making": "reproduce",
     "machine": "cpu",
     "bitround": "second round",
+    "spread": "kernel uncertainty, standard error or deviation",
+    "doubt": "kernel uncertainty or standard error",
 }
 """Words that named a module or a class once, and the word that does now."""
 SHARED = {"Gateway"}

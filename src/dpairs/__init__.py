@@ -53,7 +53,8 @@ from .privacy.ledger import Ledger
 from .protocols import theory
 from .release import Release
 from .report import Report
-from .simulate import simulate, simulate_release, simulate_tally
+from .simulate import simulate, simulate_release, simulate_sites, simulate_tally
+from .sites import SiteAnswer, SiteTally
 from .statistics import Kernel, Statistic, exact, exact_details
 from .study import Study
 from .tally import Tally
@@ -98,6 +99,8 @@ __all__ = [
     "Replayed",
     "Report",
     "ServiceError",
+    "SiteAnswer",
+    "SiteTally",
     "Statistic",
     "Study",
     "Tally",
@@ -116,6 +119,7 @@ __all__ = [
     "plan",
     "simulate",
     "simulate_release",
+    "simulate_sites",
     "simulate_tally",
     "theory",
 ]

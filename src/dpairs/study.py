@@ -16,7 +16,7 @@ from .data.domains import Domain, domain_from_json
 from .errors import BadFile, InvalidInput, WrongStudy
 from .formats import files
 from .formats.canonical import canonical, digest, parse
-from .formats.checks import choice, fields, integer, positive, required
+from .formats.checks import choice, fields, head, integer, positive, required
 from .privacy import PrivacyClaim
 from .protocols import PROTOCOLS, Protocol
 from .protocols.counts import Counts
@@ -81,7 +81,8 @@ class Study:
         of people, from which missing bins are chosen; ``tree``: ``bins``, ``splitting``, ``rows``,
         ``answer``, ``delta``; ``projection``: ``pilot_fraction``, ``pilot``, ``bins``, ``n``, ``mechanism``;
         ``pairwise``: ``pairs``, ``noise``, ``bits``, ``matching``; ``two_servers``: ``release``, ``rounds``,
-        ``bins``, ``split``, ``noise``, ``delta``, ``n``).
+        ``bins``, ``split``, ``noise``, ``delta``, ``n``; ``sites``: those but ``release``, and ``sites``,
+        ``unit``, ``max_records_per_person``, ``hide_sizes``).
         """
         loss = positive("epsilon", epsilon)
         kind = PROTOCOLS[choice("protocol", protocol, PROTOCOLS)]
@@ -114,13 +115,13 @@ class Study:
 
     def asks_all(self, stratum: str, indices: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Whether each participant of these ascending indices is asked in this round."""
-        found, place = np.ones(indices.size, dtype=bool), self.strata.index(stratum)
+        answers, place = np.ones(indices.size, dtype=bool), self.strata.index(stratum)
         for part, first, there in windows(indices):
             asked = self.protocol.asked(self.coins, place, first, there.size)
             if asked is None:
                 break
-            found[part] = asked[there]
-        return found
+            answers[part] = asked[there]
+        return answers
 
     def next(self, tally: RoundTally) -> Study:
         """The round that follows: a study of its own, with what this round's tally showed inside.
@@ -178,19 +179,10 @@ class Study:
         """This study with what its analyst needs; refuse another study's file, and one that was changed."""
         spec = parse(text, "the analysis")
         names = ("format", "version", "study", "analysis")
-        if spec.get("format") != ANALYSIS or spec.get("version") != VERSION:
-            raise BadFile(
-                f"this is not an analysis of version {VERSION}: its format is {spec.get('format')!r}"
-            )
-        required("the analysis", spec, names)
-        if spec["study"] != self.id:
-            raise WrongStudy(
-                f"this analysis belongs to study {str(spec['study'])[:16]}..., not to {self.id[:16]}..."
-            )
         try:
-            fields("an analysis", spec, names)
+            head("analysis", spec, (ANALYSIS, VERSION), names, self.id)
             study = replace(self, protocol=self.protocol.with_analysis(spec["analysis"]))
-        except BadFile:
+        except (BadFile, WrongStudy):
             raise
         except InvalidInput as error:
             raise BadFile(f"the analysis cannot be used: {error}") from None
@@ -301,7 +293,12 @@ class Study:
 
 
 def _share_out(second: Study, first: Study, stratum: int) -> bool:
-    """Whether of the first block of a stratum each person is asked in one of the two rounds."""
+    """Whether of the first block of a stratum each person is asked in one of the two rounds.
+
+    Where everybody is asked in both, their losses must be as agreed.
+    """
     mine = second.protocol.asked(second.coins, stratum, 0, BLOCK)
     before = first.protocol.asked(first.coins, stratum, 0, BLOCK)
+    if mine is None and before is None:
+        return second.protocol.continues(first.protocol)
     return mine is not None and before is not None and bool((mine != before).all())

@@ -33,7 +33,8 @@ from dpairs.dap.task import Analyst, Operator, Task, analyst_token
 from dpairs.randomness import SeededRandomness, SystemRandomness
 from dpairs.release import Release
 
-from ..collector.servers import DEADLINE, ENVIRONMENT, free_port, until
+from ..collector.servers import DEADLINE, free_port, until
+from ..processes import ENVIRONMENT
 
 SECRET, ANALYST = bytes(range(32)), bytes(range(32, 64))
 NOISE = (71, 72)

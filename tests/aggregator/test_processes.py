@@ -13,7 +13,8 @@ from dpairs.aggregator import schema
 from dpairs.dap.reports import Report
 from dpairs.errors import Refused
 
-from ..collector.servers import VALIDATE, dpairs, until
+from ..collector.servers import VALIDATE, until
+from ..processes import dpairs
 from .pair import ANALYST, KIND, SECRET, Process, auc, collect, crowd, new_task, state, upload
 
 PEOPLE, KILLS = (5000, 12) if VALIDATE else (240, 2)

@@ -221,7 +221,7 @@ def test_two_rounds_from_file_to_estimate(folder, capsys):
     assert run([*PROJECTION, "--pilot-fraction", "0.5", "--seed", "1", "-o", "first.json"]) == 0
     assert "round 1 of 2" in " ".join(said(capsys)[0].split())
     first = dpairs.Study.load(folder / "first.json")
-    people = range(24)
+    people = range(10)
     for index in people:
         for stratum in ("positive", "negative"):
             arguments = ["--index", str(index), "--stratum", stratum, "--score", str(index % 5 + 1)]
@@ -262,7 +262,7 @@ def test_two_rounds_from_file_to_estimate(folder, capsys):
     assert "of another study" in shown
     assert run(["estimate", "second.json", "last.json", "--json"]) == 0
     estimate = json.loads(said(capsys)[0])
-    assert estimate["n"] == 48
+    assert estimate["n"] == 2 * len(people)
     assert estimate["privacy"]["rounds"] == 2
     assert estimate["estimator"] == "combined"
     assert run(["estimate", "second.json", "last.json", "--estimator", "second-round", "--json"]) == 0

@@ -23,10 +23,9 @@ from dpairs.collector import estimate_history
 from dpairs.collector.rates import Rates, network
 from dpairs.errors import TooMany, Unavailable
 
+from ..processes import ENVIRONMENT, PROGRAM
 from .people import Population, histogram, report_json
 from .servers import (
-    ENVIRONMENT,
-    PROGRAM,
     STUDIES,
     Caller,
     Process,

@@ -60,11 +60,13 @@ class Limits:
             await self._app(scope, receive, send)
             return
         began, status = time.perf_counter(), 0
+        loop = asyncio.get_running_loop()
+        moved = loop.time()
         # Whoever asks for the head of an answer gets it: the server leaves its body out.
         scope = {**scope, "method": "GET"} if scope["method"] == "HEAD" else scope
 
         async def respond(message: Message) -> None:
-            nonlocal status
+            nonlocal status, moved
             if message["type"] == "http.response.start":
                 status = message["status"]
                 headers = list(message.get("headers", ())) + self._headers
@@ -72,13 +74,16 @@ class Limits:
                     headers.append(NO_STORE)
                 message["headers"] = headers
             # An answer may be long; what must not stop is its progress.
-            timeout.reschedule(asyncio.get_running_loop().time() + self._seconds)
+            if loop.time() - moved > self._seconds / 8:
+                moved = loop.time()
+                timeout.reschedule(moved + self._seconds)
             await send(message)
 
         try:
             async with asyncio.timeout(self._seconds) as timeout:
                 response = await self._answer(scope, receive, respond)
             if response is not None and status == 0:
+                moved = loop.time()
                 async with asyncio.timeout(self._seconds) as timeout:
                     await response(scope, receive, respond)
         except TimeoutError:
