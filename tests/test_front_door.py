@@ -7,6 +7,7 @@ The calls follow the documentation of `sklearn.metrics.roc_auc_score`, `scipy.st
 from __future__ import annotations
 
 import warnings
+from typing import Any
 
 import numpy as np
 import pytest
@@ -39,7 +40,10 @@ def near(estimate: dpairs.Estimate, truth: float) -> None:
 
 
 def test_01_auc_of_labels_and_scores():
-    near(dpairs.auc(y_true, y_score, epsilon=1, seed=1), dpairs.exact("auc", {"score": y_score, "label": y_true}))
+    near(
+        dpairs.auc(y_true, y_score, epsilon=1, seed=1),
+        dpairs.exact("auc", {"score": y_score, "label": y_true}),
+    )
 
 
 def test_02_auc_by_the_keywords_of_roc_auc_score():
@@ -109,8 +113,9 @@ def test_12_auc_of_unequal_lengths():
 
 @pytest.mark.parametrize("option", ["sample_weight", "multi_class", "max_fpr"])
 def test_13_auc_with_what_is_not_offered(option):
+    more: Any = {option: None}
     with pytest.raises(dpairs.BadParameter) as error:
-        dpairs.auc(y_true, y_score, epsilon=1, **{option: None})
+        dpairs.auc(y_true, y_score, epsilon=1, **more)
     assert option in sentence(error)
 
 
@@ -122,7 +127,10 @@ def test_14_auc_of_one_class():
 
 def test_15_kendall_tau_of_two_columns():
     scipy_stats = pytest.importorskip("scipy.stats")
-    near(dpairs.kendall_tau(x, y, epsilon=4, domain=((-5, 5), (-6, 6)), seed=1), scipy_stats.kendalltau(x, y).statistic)
+    near(
+        dpairs.kendall_tau(x, y, epsilon=4, domain=((-5, 5), (-6, 6)), seed=1),
+        scipy_stats.kendalltau(x, y).statistic,
+    )
 
 
 def test_16_kendall_tau_without_domains_and_by_names():
@@ -131,7 +139,8 @@ def test_16_kendall_tau_without_domains_and_by_names():
 
 
 def test_17_kendall_tau_with_other_options_of_scipy():
-    for option in ({"variant": "c"}, {"nan_policy": "omit"}, {"method": "exact"}):
+    options: list[dict[str, Any]] = [{"variant": "c"}, {"nan_policy": "omit"}, {"method": "exact"}]
+    for option in options:
         with pytest.raises(dpairs.BadParameter) as error:
             dpairs.kendall_tau(x, y, epsilon=1, **option)
         assert next(iter(option)) in sentence(error)
@@ -155,7 +164,7 @@ def test_19_gini_of_incomes():
 def test_20_variance_of_whole_numbers():
     near(dpairs.variance(ages, epsilon=4, domain=(18, 90), seed=1), float(np.var(ages, ddof=1)))
     with pytest.raises(dpairs.BadParameter) as error:
-        dpairs.variance(ages, epsilon=1, domain=(18, 90), ddof=0)
+        dpairs.variance(ages, epsilon=1, domain=(18, 90), ddof=0)  # type: ignore[call-arg]
     assert "ddof" in sentence(error)
 
 
@@ -189,7 +198,13 @@ def test_24_frames_of_any_kind_with_columns_of_other_names():
     columns = {"score": "p_hat", "label": "died"}
     answers = {
         dpairs.simulate(study, data, seed=1, columns=columns, positive="yes").value
-        for data in (frame, frame.lazy(), frame.to_arrow(), frame.to_pandas(), {"p_hat": y_score, "died": words})
+        for data in (
+            frame,
+            frame.lazy(),
+            frame.to_arrow(),
+            frame.to_pandas(),
+            {"p_hat": y_score, "died": words},
+        )
     }
     duckdb = pytest.importorskip("duckdb")
     table = arrow.table({"p_hat": y_score, "died": words})
@@ -202,10 +217,19 @@ def test_24_frames_of_any_kind_with_columns_of_other_names():
 
 
 def test_25_names_that_other_packages_use():
-    for wrong, right in (("roc_auc_score", "auc"), ("kendalltau", "kendall_tau"), ("mannwhitneyu", "mann_whitney")):
+    for wrong, right in (
+        ("roc_auc_score", "auc"),
+        ("kendalltau", "kendall_tau"),
+        ("mannwhitneyu", "mann_whitney"),
+    ):
         with pytest.raises(AttributeError, match=f"dpairs.{right}"):
             getattr(dpairs, wrong)
-    for wrong, right in (("AUC", "auc"), ("roc_auc", "auc"), ("kendall", "kendall_tau"), ("gini", "gini_coefficient")):
+    for wrong, right in (
+        ("AUC", "auc"),
+        ("roc_auc", "auc"),
+        ("kendall", "kendall_tau"),
+        ("gini", "gini_coefficient"),
+    ):
         with pytest.raises(dpairs.BadParameter) as error:
             dpairs.Study.create(wrong, epsilon=1, domain=(0, 1))
         assert f"did you mean {right!r}" in sentence(error)
@@ -224,7 +248,7 @@ def test_27_a_tally_is_told_what_it_wants():
     study = dpairs.Study.create("auc", epsilon=1, domain=(0, 1), bins=16)
     for wrong in (0.73, 3, {"score": 0.5}, b"\x01"):
         with pytest.raises(dpairs.BadValue) as error:
-            dpairs.Tally(study).add(wrong)
+            dpairs.Tally(study).add(wrong)  # type: ignore[arg-type]
         assert "Participant" in sentence(error)
 
 

@@ -95,6 +95,7 @@ class Release:
             details=answer.details,
             bounds=answer.bounds,
             attack=_Attack(protocol, self.sizes, self.numbers),
+            study=self.study,
         )
 
     def to_json(self) -> str:

@@ -4,22 +4,30 @@ from __future__ import annotations
 
 import os
 import typing
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar, Literal, Unpack, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .data.domains import Domain, domain_from_json
+from .data.domains import Domain, DomainLike, domain_from_json
 from .errors import BadFile, InvalidInput, WrongStudy
 from .formats import files
 from .formats.canonical import canonical, digest, parse
 from .formats.checks import choice, fields, integer, positive, required
+from .formats.display import html_table, number, text_table
 from .privacy import PrivacyClaim
-from .protocols import PROTOCOLS, Protocol
+from .protocols import PROTOCOLS, FirstRound, Protocol
 from .protocols.counts import Counts
+from .protocols.options import (
+    HistogramOptions,
+    PairwiseOptions,
+    ProjectionOptions,
+    TreeOptions,
+    TwoServersOptions,
+)
 from .protocols.rounds import BLOCK
 from .randomness import public_seed
 from .randomness.coins import Coins, windows
@@ -43,7 +51,7 @@ class RoundTally(typing.Protocol):
     def counts(self, stratum: str) -> Any: ...
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Study:
     """What is asked of whom, under which privacy: JSON in, JSON out, named by its hash.
 
@@ -59,8 +67,101 @@ class Study:
     epsilon: float
     delta: float
     seed: int
+    chooser: ClassVar[Callable[[Statistic, tuple[Domain, ...], float, int | None], FirstRound] | None] = None
+    """Chooses a protocol where none is named: the planner, which is above studies and enters itself here."""
     first: Study | None = field(default=None, repr=False)
     """Of a second round, the study that it was found to follow from; in memory only, no part of the file."""
+
+    @overload
+    @classmethod
+    def create(
+        cls,
+        statistic: str | Statistic,
+        *,
+        epsilon: float,
+        protocol: None = None,
+        domain: DomainLike | None = None,
+        seed: int | None = None,
+        **options: Unpack[HistogramOptions],
+    ) -> Study: ...
+
+    @overload
+    @classmethod
+    def create(
+        cls,
+        statistic: str | Statistic,
+        *,
+        epsilon: float,
+        protocol: Literal["histogram"],
+        domain: DomainLike | None = None,
+        seed: int | None = None,
+        **options: Unpack[HistogramOptions],
+    ) -> Study: ...
+
+    @overload
+    @classmethod
+    def create(
+        cls,
+        statistic: str | Statistic,
+        *,
+        epsilon: float,
+        protocol: Literal["tree"],
+        domain: DomainLike | None = None,
+        seed: int | None = None,
+        **options: Unpack[TreeOptions],
+    ) -> Study: ...
+
+    @overload
+    @classmethod
+    def create(
+        cls,
+        statistic: str | Statistic,
+        *,
+        epsilon: float,
+        protocol: Literal["projection"],
+        domain: DomainLike | None = None,
+        seed: int | None = None,
+        **options: Unpack[ProjectionOptions],
+    ) -> Study: ...
+
+    @overload
+    @classmethod
+    def create(
+        cls,
+        statistic: str | Statistic,
+        *,
+        epsilon: float,
+        protocol: Literal["pairwise"],
+        domain: DomainLike | None = None,
+        seed: int | None = None,
+        **options: Unpack[PairwiseOptions],
+    ) -> Study: ...
+
+    @overload
+    @classmethod
+    def create(
+        cls,
+        statistic: str | Statistic,
+        *,
+        epsilon: float,
+        protocol: Literal["two_servers"],
+        domain: DomainLike | None = None,
+        seed: int | None = None,
+        **options: Unpack[TwoServersOptions],
+    ) -> Study: ...
+
+    @overload
+    @classmethod
+    def create(
+        cls,
+        statistic: str | Statistic,
+        *,
+        epsilon: float,
+        protocol: str | None = None,
+        domain: DomainLike | None = None,
+        seed: int | None = None,
+        options: Mapping[str, Any],
+    ) -> Study: ...
 
     @classmethod
     def create(
@@ -68,12 +169,17 @@ class Study:
         statistic: str | Statistic,
         *,
         epsilon: float,
-        protocol: str = "histogram",
-        domain: Domain | Sequence[Domain] | None = None,
+        protocol: str | None = None,
+        domain: DomainLike | None = None,
         seed: int | None = None,
-        **options: Any,
+        options: Mapping[str, Any] | None = None,
+        **keywords: Any,
     ) -> Study:
         """A study of ``statistic`` on ``domain`` with at most ``epsilon`` of privacy loss.
+
+        Without a ``protocol`` the planner chooses: for ``n`` people if that is given, else among protocols of
+        one round. With options of a histogram (``bins``, ...) and no protocol, it is a histogram.
+        ``domain=(0, 1)`` is an interval.
 
         ``seed`` is public: it only makes studies differ (a fresh one is drawn when none is given).
         Other keywords are the statistic's (``ties``, ``labels``, ``variant``) and the protocol's
@@ -81,17 +187,59 @@ class Study:
         of people, from which missing bins are chosen; ``tree``: ``bins``, ``splitting``, ``rows``,
         ``answer``, ``delta``; ``projection``: ``pilot_fraction``, ``pilot``, ``bins``, ``n``, ``mechanism``;
         ``pairwise``: ``pairs``, ``noise``, ``bits``, ``matching``; ``two_servers``: ``release``, ``rounds``,
-        ``bins``, ``split``, ``noise``, ``delta``, ``n``).
+        ``bins``, ``split``, ``noise``, ``delta``, ``n``). Those of another package's protocol go into
+        ``options``.
         """
         loss = positive("epsilon", epsilon)
-        kind = PROTOCOLS[choice("protocol", protocol, PROTOCOLS)]
+        given = {**(options or {}), **keywords}
         own = option_names(statistic)
-        chosen = statistic_named(statistic, **{name: options.pop(name) for name in own if name in options})
+        chosen = statistic_named(statistic, **{name: given.pop(name) for name in own if name in given})
         domains = domains_of(chosen, domain)
-        fields(f"a {protocol!r} study of {chosen.name!r}", options, (*own, *kind.options))
-        number = public_seed() if seed is None else integer("seed", seed, 0, MAX_SEED)
-        way = kind.create(chosen, domains, loss, **options)
-        return cls(way.statistic, domains, way, loss, way.delta, number)
+        public = public_seed() if seed is None else integer("seed", seed, 0, MAX_SEED)
+        if protocol is None and set(given) <= {"n"} and cls.chooser is not None:
+            way = cls.chooser(chosen, domains, loss, given.get("n"))
+        else:
+            name = "histogram" if protocol is None else choice("protocol", protocol, PROTOCOLS)
+            fields(f"a {name!r} study of {chosen.name!r}", given, (*own, *PROTOCOLS[name].options))
+            way = PROTOCOLS[name].create(chosen, domains, loss, **given)
+        return cls(way.statistic, domains, way, loss, way.delta, public)
+
+    def __repr__(self) -> str:
+        return (
+            f"Study({self.statistic.name}, protocol={self.protocol.name!r}, epsilon={self.epsilon:g}, "
+            f"id={self.id[:16]!r})"
+        )
+
+    def __str__(self) -> str:
+        return text_table(f"study {self.id[:16]}...", self.rows())
+
+    def _repr_html_(self) -> str:
+        return html_table(f"study {self.id[:16]}...", self.rows())
+
+    def to_dict(self) -> dict[str, Any]:
+        """The study's file as plain values."""
+        return {**self._content, "id": self.id}
+
+    def rows(self) -> list[tuple[str, str]]:
+        """What the study asks of people, name by name: a table."""
+        protocol = self.protocol
+        several = f", round {protocol.round} of {protocol.rounds}" if protocol.rounds > 1 else ""
+        bits = protocol.report_bits
+        sent = (
+            f"one of {protocol.symbols} symbols ({bits} bit{'s' if bits > 1 else ''})"
+            if protocol.shared is None
+            else f"two shares and a proof ({bits // 8:,} bytes)"
+        )
+        return [
+            ("id", self.id),
+            ("statistic", f"{self.statistic.name} of {', '.join(self.statistic.columns)}"),
+            ("domain", ", ".join(map(repr, self.domains))),
+            ("counted by", ", ".join(self.strata)),
+            ("protocol", protocol.name + several),
+            ("a person sends", sent),
+            ("epsilon", f"at most {number(self.epsilon)}; this study loses {self.privacy.epsilon:.12g}"),
+            ("privacy", str(self.privacy)),
+        ]
 
     @property
     def strata(self) -> tuple[str, ...]:

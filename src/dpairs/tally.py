@@ -96,6 +96,11 @@ class Tally:
 
     def add(self, report: Report) -> None:
         """Count one report. Whether a person reports twice is for the collector to see: see its index."""
+        if not isinstance(report, Report):
+            raise BadValue(
+                f"a tally adds a Report, as Participant(study, index).report(...) makes one or "
+                f"Report.from_bytes reads one, not {type(report).__name__}"
+            )
         if report.study != self._study:
             raise WrongStudy(
                 f"this report belongs to study {report.study.id[:16]}..., not to {self._study.id[:16]}..."
@@ -176,6 +181,7 @@ class Tally:
             explanation=answer.explanation,
             bounds=answer.bounds,
             attack=_Attack(protocol, self._counts, chosen, self.n),
+            study=self._study,
         )
 
     def to_json(self) -> str:

@@ -17,7 +17,7 @@ from ..statistics import STATISTICS
 from ..study import Study
 from .cache import remembered
 from .estimate import analysis_beside, counted
-from .show import number, output, print_json, print_table, progress
+from .show import output, print_json, print_table, progress
 
 app = typer.Typer(help="Make and read study files.", no_args_is_help=True)
 
@@ -85,11 +85,12 @@ def create(
     ] = None,
     variant: Annotated[str | None, typer.Option(help="Kendall's tau: a (default) or b.")] = None,
     protocol: Annotated[
-        str,
+        str | None,
         typer.Option(
-            help="How: histogram; tree for AUC; projection, in two rounds; pairwise, in pairs; two_servers."
+            help="How: histogram; tree for AUC; projection, in two rounds; pairwise, in pairs; two_servers. "
+            "Without one, the planner chooses."
         ),
-    ] = "histogram",
+    ] = None,
     pilot_fraction: Annotated[
         float | None, typer.Option(help="Projection: the share of people in the first round.")
     ] = None,
@@ -156,7 +157,7 @@ def create(
         "rounds": rounds,
         "split": split,
     }
-    searched = mechanism == OPTIMIZED and protocol in ("histogram", "projection")
+    searched = mechanism == OPTIMIZED and protocol in (None, "histogram", "projection")
     with progress("searching a mechanism", STEPS) if searched else nullcontext() as advance:
         study = Study.create(
             statistic,
@@ -164,8 +165,10 @@ def create(
             protocol=protocol,
             domain=tuple(map(parse_domain, domain)),
             seed=seed,
-            **{name: value for name, value in given.items() if value is not None},
-            **({"search": remembered(advance)} if searched else {}),
+            options={
+                **{name: value for name, value in given.items() if value is not None},
+                **({"search": remembered(advance)} if searched else {}),
+            },
         )
     study.save(out)
     if as_json:
@@ -232,21 +235,4 @@ def describe(study: Study) -> dict[str, Any]:
 
 
 def _print(study: Study) -> None:
-    facts = describe(study)
-    several = facts["rounds"] > 1
-    rows = [
-        ("id", study.id),
-        ("statistic", f"{study.statistic.name} of {', '.join(study.statistic.columns)}"),
-        ("domain", ", ".join(map(repr, study.domains))),
-        ("counted by", ", ".join(study.strata)),
-        ("protocol", study.protocol.name + (f", round {facts['round']} of {facts['rounds']}" * several)),
-        (
-            "a person sends",
-            f"two shares and a proof ({facts['bits'] // 8:,} bytes)"
-            if facts["symbols"] is None
-            else f"one of {facts['symbols']} symbols ({facts['bits']} bit{'s' if facts['bits'] > 1 else ''})",
-        ),
-        ("epsilon", f"{number(study.epsilon)} asked, {study.privacy.epsilon:.12g} used"),
-        ("privacy", str(study.privacy)),
-    ]
-    print_table(("study", ""), rows)
+    print_table(("study", ""), study.rows())
