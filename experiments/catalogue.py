@@ -8,6 +8,7 @@ from .experiment import Experiment, Figure
 from .pages import (
     concepts,
     federated,
+    front,
     internet,
     mechanisms,
     pairs,
@@ -57,6 +58,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     plan_grid.EXPERIMENT,
     plan_grid.UNSEEN,
     federated.EXPERIMENT,
+    front.EXPERIMENT,
     internet.EXPERIMENT,
     two_servers.EXPERIMENT,
     two_servers_coverage.EXPERIMENT,

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import typing
 from typing import Any
 
@@ -13,8 +14,7 @@ from hypothesis import strategies as st
 import dpairs
 from dpairs import BadFile, BadParameter, Categories, Integers, Interval, Kernel, Levels, Participant, Study
 from dpairs.formats.canonical import canonical, digest
-from dpairs.protocols import PROTOCOLS
-from dpairs.protocols.options import StatisticOptions
+from dpairs.protocols import PROTOCOLS, options
 from dpairs.statistics import STATISTICS
 from tests.strategies import QUICK, categories, integer_ranges, intervals, levels
 
@@ -286,11 +286,10 @@ def test_every_keyword_of_every_protocol_is_typed():
     """An editor's completions are what the protocols take."""
     typed: dict[Any, set[str]] = {}
     for form in typing.get_overloads(Study.create):
-        hints = typing.get_type_hints(form)
-        unpacked = hints.get("options")
-        if typing.get_origin(hints["protocol"]) is typing.Literal:
-            (name,), (fields,) = typing.get_args(hints["protocol"]), typing.get_args(unpacked)
-            typed[name] = set(fields.__annotations__) | set(StatisticOptions.__annotations__)
+        names = re.findall(r"Literal\['(\w+)'\]", str(form.__annotations__["protocol"]).replace('"', "'"))
+        for name in names:
+            kind = re.findall(r"Unpack\[(\w+)\]", form.__annotations__["options"])[0]
+            typed[name] = set(getattr(options, kind).__annotations__)
     own = {name for kind in STATISTICS.values() for name in kind.option_names()}
     assert {name: keys - own for name, keys in typed.items()} == {
         name: set(kind.options) for name, kind in PROTOCOLS.items() if name in typed

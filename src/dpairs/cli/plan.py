@@ -23,7 +23,7 @@ from ..simulate import simulate
 from ..statistics import STATISTICS, Statistic, exact
 from ..statistics import statistic as statistic_named
 from .cache import remembered
-from .columns import batches
+from .columns import batches, column_names, counted_in_lines
 from .show import output, print_json, print_table, progress
 from .study import DOMAIN_HELP, parse_domain
 
@@ -57,6 +57,15 @@ def plan(
         float | None, typer.Option(help="AUC: the value that is guessed, for two normals.")
     ] = None,
     like: Annotated[Path | None, typer.Option(help="A CSV or Parquet file of people like these.")] = None,
+    column: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--column", "-c", help="--like: NAME=COLUMN, where a column has another name in the file."
+        ),
+    ] = None,
+    positive: Annotated[
+        str | None, typer.Option(help="--like: the label of the positive class, where labels are words.")
+    ] = None,
     even: Annotated[
         bool, typer.Option(help="Plan for people anywhere alike, not for the worst of several shapes.")
     ] = False,
@@ -84,7 +93,9 @@ def plan(
     shape: Any = guess if guess is not None else "even" if even else None
     if like is not None:
         asks = _Asks(made, domains)
-        shape = whole(batches(asks, like, {name: name for name in made.columns}), made.columns)
+        with counted_in_lines(like):
+            names = column_names(asks, column or [])
+            shape = whole(batches(asks, like, names, positive), made.columns)
     asked: dict[str, Any] = {
         "rounds": rounds,
         "peers": peers,

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from ..data.domains import Categories, Domain, Integers, Interval, Levels
+from ..data.domains import MAX_LEVELS, Categories, Domain, Integers, Interval, Levels
 from ..errors import BadParameter
 from ..formats import files
 from ..mechanisms import OPTIMIZED
@@ -22,7 +23,7 @@ from .show import output, print_json, print_table, progress
 app = typer.Typer(help="Make and read study files.", no_args_is_help=True)
 
 DOMAIN_HELP = (
-    "Where the values lie: interval:0,1 or integers:0,99 or levels:1,2,3 or categories:a,b,c. "
+    "Where the values lie: interval:0,1 or integers:0,99 or levels:1-5 or categories:a,b,c. "
     "Twice for a pair of columns."
 )
 
@@ -30,8 +31,8 @@ DOMAIN_HELP = (
 def parse_domain(text: str) -> Domain:
     """A domain from its short form.
 
-    >>> parse_domain("interval:0,1")
-    Interval(low=0.0, high=1.0)
+    >>> parse_domain("interval:0,1"), parse_domain("levels:1-5")
+    (Interval(low=0.0, high=1.0), Levels([1, 2, 3, 4, 5]))
     """
     kind, _, rest = text.partition(":")
     items = [item.strip() for item in rest.split(",")]
@@ -40,6 +41,10 @@ def parse_domain(text: str) -> Domain:
             raise BadParameter(f"domain {kind} needs two numbers, as in {kind}:0,10, not {text!r}")
         low, high = map(as_number, items)
         return Interval(low, high) if kind == "interval" else Integers(low, high)  # type: ignore[arg-type]
+    ends = re.fullmatch(r"(-?\d+)-(-?\d+)", rest.strip())
+    if kind == "levels" and ends:
+        low, high = map(int, ends.groups())
+        return Levels(range(low, min(high, low + MAX_LEVELS) + 1))
     if kind in ("levels", "categories"):
         numbers = [as_number(item) for item in items]
         values: Any = items if None in numbers else numbers

@@ -33,8 +33,9 @@ def tally(
     files: Annotated[
         list[Path],
         typer.Argument(
+            metavar="REPORTS",
             help="Report files: Parquet, also as a pattern like 'reports/**/*.parquet', or one JSON line a "
-            "report; with --merge, tally files."
+            "report; with --merge, tally files.",
         ),
     ],
     out: Annotated[

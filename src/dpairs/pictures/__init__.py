@@ -6,6 +6,7 @@ matplotlib, the extra ``plots``.
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 from typing import Any
 
@@ -29,9 +30,18 @@ STYLE: Any = {
 }
 
 
-def blank(width: float, height: float) -> Figure:
+class Picture(Figure):
+    """A figure that a notebook shows, without pyplot and its global state."""
+
+    def _repr_png_(self) -> bytes:
+        written = io.BytesIO()
+        self.savefig(written, format="png")
+        return written.getvalue()
+
+
+def blank(width: float, height: float) -> Picture:
     with mpl.rc_context(STYLE):
-        return Figure(figsize=(width, height), layout="constrained")
+        return Picture(figsize=(width, height), layout="constrained")
 
 
 def save(figure: Figure, path: Path) -> None:
