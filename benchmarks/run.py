@@ -27,6 +27,7 @@ NAMES = (
     "plan",
     "garbled",
     "vdaf",
+    "aggregator",
     "collector",
     "engines",
 )

@@ -294,7 +294,7 @@ def test_every_keyword_of_every_protocol_is_typed():
     assert {name: keys - own for name, keys in typed.items()} == {
         name: set(kind.options) for name, kind in PROTOCOLS.items() if name in typed
     }
-    assert set(typed) == {"histogram", "tree", "projection", "pairwise", "two_servers"}
+    assert set(typed) == {"histogram", "tree", "projection", "pairwise", "two_servers", "sites"}
 
 
 @pytest.mark.parametrize("statistic", ["median", "AUC", "", None, ["auc"], 3, float("nan")])

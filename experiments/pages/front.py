@@ -32,7 +32,7 @@ def settings(quick: bool) -> list[Setting]:
 
 
 def measure(setting: Setting, seed: int, data: Path) -> list[Row]:
-    """One study of each way on the same people: the planner's choices, and the paper's tree with its estimator."""
+    """One study of each way on the same people: the planner's choices, and the paper's own tree."""
     size = int(setting["size"])
     people = {"score": unit_scores(size, seed), "label": classes(size)}
     truth = dpairs.exact("auc", people)

@@ -32,6 +32,7 @@ from .errors import (
     NotYet,
     NotYours,
     OutOfOrder,
+    Refused,
     Replayed,
     ServiceError,
     TapeExhausted,
@@ -62,7 +63,8 @@ from .privacy.ledger import Ledger
 from .protocols import theory
 from .release import Release
 from .report import Report
-from .simulate import simulate, simulate_release, simulate_tally
+from .simulate import simulate, simulate_release, simulate_sites, simulate_tally
+from .sites import SiteAnswer, SiteTally
 from .statistics import Kernel, Statistic, exact, exact_details
 from .study import Study
 from .tally import Tally
@@ -102,10 +104,13 @@ __all__ = [
     "Plan",
     "PrivacyClaim",
     "Quantization",
+    "Refused",
     "Release",
     "Replayed",
     "Report",
     "ServiceError",
+    "SiteAnswer",
+    "SiteTally",
     "Statistic",
     "Study",
     "Tally",
@@ -130,6 +135,7 @@ __all__ = [
     "plan",
     "simulate",
     "simulate_release",
+    "simulate_sites",
     "simulate_tally",
     "theory",
     "variance",

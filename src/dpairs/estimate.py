@@ -108,6 +108,21 @@ class Attack(Protocol):
     def __call__(self, people: int) -> Manipulation: ...
 
 
+class Law(Protocol):
+    """How an error is distributed."""
+
+    def reach(self, level: float) -> float:
+        """The half-length of an interval that covers with the chance ``level``."""
+        ...
+
+
+class Laws(NamedTuple):
+    """The errors around the population's value and around the sample's."""
+
+    population: Law
+    sample: Law
+
+
 class WithoutPrivacy(NamedTuple):
     """What the same people's values give where somebody has them all."""
 
@@ -138,6 +153,8 @@ class Estimate:
     explanation: Explanation | None = field(default=None, repr=False, compare=False)
     bounds: tuple[float, float] = (-math.inf, math.inf)
     """What the statistic can be, where the interval ends at the latest."""
+    laws: Laws | None = field(default=None, repr=False, compare=False)
+    """Where the errors are known not to be normal, how they are distributed."""
     attack: Attack | None = field(default=None, repr=False, compare=False)
     study: Study = field(default=None, repr=False, compare=False)  # type: ignore[assignment]
     """The study that was answered, in its first round where the estimate was simulated."""
@@ -226,7 +243,7 @@ class Estimate:
     def confidence_interval(
         self, level: float = 0.95, target: str = "population", *, confidence_level: float | None = None
     ) -> ConfidenceInterval:
-        """A normal interval that covers the target with probability about ``level``.
+        """An interval that covers the target with probability about ``level``.
 
         ``target="population"``: the value in the population the people come from. ``target="sample"``:
         the exact statistic of the people who took part. Either way it covers the privacy noise, and
@@ -237,12 +254,12 @@ class Estimate:
         share = real("level", level if confidence_level is None else confidence_level)
         if not 0 < share <= 1 - 1e-12:
             raise BadParameter(f"level must lie between 0 and 1, not {share!r}")
-        error = (
-            self.standard_error
-            if choice("target", target, TARGETS) == "population"
-            else self.sample_standard_error
-        )
-        reach = NormalDist().inv_cdf((1 + share) / 2) * error
+        whole = choice("target", target, TARGETS) == "population"
+        if self.laws is None:
+            error = self.standard_error if whole else self.sample_standard_error
+            reach = NormalDist().inv_cdf((1 + share) / 2) * error
+        else:
+            reach = (self.laws.population if whole else self.laws.sample).reach(share)
         low, high = self.bounds
         return ConfidenceInterval(max(self.value - reach, low), min(self.value + reach, high))
 

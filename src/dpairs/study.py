@@ -16,7 +16,7 @@ from .data.domains import Domain, DomainLike, domain_from_json
 from .errors import BadFile, InvalidInput, WrongStudy
 from .formats import files
 from .formats.canonical import canonical, digest, parse
-from .formats.checks import choice, fields, integer, positive, required
+from .formats.checks import choice, fields, head, integer, positive, required
 from .formats.display import html_table, number, text_table
 from .privacy import PrivacyClaim
 from .protocols import PROTOCOLS, FirstRound, Protocol
@@ -25,6 +25,7 @@ from .protocols.options import (
     HistogramOptions,
     PairwiseOptions,
     ProjectionOptions,
+    SitesOptions,
     TreeOptions,
     TwoServersOptions,
 )
@@ -157,6 +158,19 @@ class Study:
         statistic: str | Statistic,
         *,
         epsilon: float,
+        protocol: Literal["sites"],
+        domain: DomainLike | None = None,
+        seed: int | None = None,
+        **options: Unpack[SitesOptions],
+    ) -> Study: ...
+
+    @overload
+    @classmethod
+    def create(
+        cls,
+        statistic: str | Statistic,
+        *,
+        epsilon: float,
         protocol: str | None = None,
         domain: DomainLike | None = None,
         seed: int | None = None,
@@ -187,7 +201,8 @@ class Study:
         of people, from which missing bins are chosen; ``tree``: ``bins``, ``splitting``, ``rows``,
         ``answer``, ``delta``; ``projection``: ``pilot_fraction``, ``pilot``, ``bins``, ``n``, ``mechanism``;
         ``pairwise``: ``pairs``, ``noise``, ``bits``, ``matching``; ``two_servers``: ``release``, ``rounds``,
-        ``bins``, ``split``, ``noise``, ``delta``, ``n``). Those of another package's protocol go into
+        ``bins``, ``split``, ``noise``, ``delta``, ``n``; ``sites``: those but ``release``, and ``sites``,
+        ``unit``, ``max_records_per_person``, ``hide_sizes``). Those of another package's protocol go into
         ``options``.
         """
         loss = positive("epsilon", epsilon)
@@ -262,13 +277,13 @@ class Study:
 
     def asks_all(self, stratum: str, indices: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Whether each participant of these ascending indices is asked in this round."""
-        found, place = np.ones(indices.size, dtype=bool), self.strata.index(stratum)
+        answers, place = np.ones(indices.size, dtype=bool), self.strata.index(stratum)
         for part, first, there in windows(indices):
             asked = self.protocol.asked(self.coins, place, first, there.size)
             if asked is None:
                 break
-            found[part] = asked[there]
-        return found
+            answers[part] = asked[there]
+        return answers
 
     def next(self, tally: RoundTally) -> Study:
         """The round that follows: a study of its own, with what this round's tally showed inside.
@@ -326,19 +341,10 @@ class Study:
         """This study with what its analyst needs; refuse another study's file, and one that was changed."""
         spec = parse(text, "the analysis")
         names = ("format", "version", "study", "analysis")
-        if spec.get("format") != ANALYSIS or spec.get("version") != VERSION:
-            raise BadFile(
-                f"this is not an analysis of version {VERSION}: its format is {spec.get('format')!r}"
-            )
-        required("the analysis", spec, names)
-        if spec["study"] != self.id:
-            raise WrongStudy(
-                f"this analysis belongs to study {str(spec['study'])[:16]}..., not to {self.id[:16]}..."
-            )
         try:
-            fields("an analysis", spec, names)
+            head("analysis", spec, (ANALYSIS, VERSION), names, self.id)
             study = replace(self, protocol=self.protocol.with_analysis(spec["analysis"]))
-        except BadFile:
+        except (BadFile, WrongStudy):
             raise
         except InvalidInput as error:
             raise BadFile(f"the analysis cannot be used: {error}") from None
@@ -449,7 +455,12 @@ class Study:
 
 
 def _share_out(second: Study, first: Study, stratum: int) -> bool:
-    """Whether of the first block of a stratum each person is asked in one of the two rounds."""
+    """Whether of the first block of a stratum each person is asked in one of the two rounds.
+
+    Where everybody is asked in both, their losses must be as agreed.
+    """
     mine = second.protocol.asked(second.coins, stratum, 0, BLOCK)
     before = first.protocol.asked(first.coins, stratum, 0, BLOCK)
+    if mine is None and before is None:
+        return second.protocol.continues(first.protocol)
     return mine is not None and before is not None and bool((mine != before).all())

@@ -14,7 +14,7 @@ from .errors import BadFile, BadParameter, BadValue, WrongStudy
 from .estimate import Estimate, Manipulation
 from .formats import files
 from .formats.canonical import canonical, parse
-from .formats.checks import choice, fields, required
+from .formats.checks import choice, head
 from .formats.compact import compress, expand
 from .protocols.base import Protocol
 from .protocols.counts import Counts
@@ -198,14 +198,7 @@ class Tally:
     def from_json(cls, text: str | bytes, study: Study) -> Tally:
         """Read a tally of ``study``; refuse another study's and counts that cannot be."""
         spec = parse(text, "the tally", files.MAX_BYTES)
-        if spec.get("format") != FORMAT or spec.get("version") != VERSION:
-            raise BadFile(f"this is not a tally of version {VERSION}: its format is {spec.get('format')!r}")
-        required("the tally", spec, _FIELDS)
-        fields("a tally", spec, _FIELDS)
-        if spec["study"] != study.id:
-            raise WrongStudy(
-                f"this tally belongs to study {str(spec['study'])[:16]}..., not to {study.id[:16]}..."
-            )
+        head("tally", spec, (FORMAT, VERSION), _FIELDS, study.id)
         if not isinstance(spec["counts"], Mapping) or set(spec["counts"]) != set(study.strata):
             raise BadFile(f"the tally must have counts for {', '.join(study.strata)}")
         tally = cls(study)

@@ -32,7 +32,7 @@ from dpairs.randomness import TapeRandomness
 from dpairs.statistics.influence import Influence
 from dpairs.statistics.vertices import vertex_shape
 from tests.formats.test_fuzz_parsers import VALUES, every, mutated, two_rounds
-from vectors.make_vectors import public_coins
+from vectors.makers.reports import public_coins
 
 ROOT = Path(__file__).parents[2]
 CASES = Path(__file__).with_name("cases.mjs")

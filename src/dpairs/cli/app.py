@@ -23,6 +23,7 @@ from . import (
     report,
     serve,
     server,
+    server_task,
     simulate,
     study,
     tally,
@@ -39,6 +40,9 @@ app = typer.Typer(
 study.app.command("pairs")(pair.list_pairs)
 app.add_typer(study.app, name="study")
 app.add_typer(ledger.app, name="ledger")
+server.app.command("task")(server_task.task)
+server.app.command("keys")(server_task.keys)
+server.app.command("page")(server_task.page)
 app.add_typer(server.app, name="server")
 app.command("plan")(plan.plan)
 app.command("simulate")(simulate.simulate)
@@ -49,6 +53,7 @@ app.command("tally")(tally.tally)
 app.command("estimate")(estimate.estimate)
 app.command("join")(join.join)
 app.command("serve")(serve.serve)
+app.command("collect")(server_task.collect)
 app.command("backup")(backup.backup)
 app.command("restore")(backup.restore)
 app.command("demo")(demo.demo)

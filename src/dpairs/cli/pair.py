@@ -186,7 +186,7 @@ def list_pairs(
     """Who computes with whom: the same list for everybody, from public coins."""
     study = Study.load(study_file)
     found = _pairwise(study).match(study.coins, _sizes(study, people))
-    columns = (found.numbers, found.rounds, found.garblers, found.evaluators)
+    columns = (found.numbers, found.pairings, found.garblers, found.evaluators)
     rows = sorted(zip(*(each.tolist() for each in columns), strict=True))
     names = ("pair", "round", "garbler", "evaluator")
     if as_json:

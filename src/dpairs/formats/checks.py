@@ -8,7 +8,7 @@ import operator
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from ..errors import BadFile, BadParameter
+from ..errors import BadFile, BadParameter, WrongStudy
 
 
 def real(name: str, value: Any) -> float:
@@ -96,6 +96,27 @@ def fields(what: str, given: Mapping[str, Any], allowed: Iterable[str]) -> None:
         raise BadParameter(
             f"{what} has no option {', '.join(map(repr, unknown))}; "
             f"it takes {', '.join(known) if known else 'none'}{did_you_mean(unknown[0], known)}"
+        )
+
+
+def head(
+    name: str,
+    given: Mapping[str, Any],
+    form: tuple[str, int],
+    names: Iterable[str],
+    study_id: str | None = None,
+) -> None:
+    """Refuse a file's object of another format, version or study, or without exactly these ``names``."""
+    kind, version = form
+    if given.get("format") != kind or given.get("version") != version:
+        raise BadFile(
+            f"this is no {name} of version {version}: its format is {given.get('format')!r}, not {kind!r}"
+        )
+    required(f"the {name}", given, names)
+    fields(f"the {name}", given, names)
+    if study_id is not None and given["study"] != study_id:
+        raise WrongStudy(
+            f"this {name} belongs to study {str(given['study'])[:16]}..., not to {study_id[:16]}..."
         )
 
 

@@ -22,6 +22,9 @@ from ..randomness import public_seed
 from ..statistics import Statistic
 from ..study import Study
 
+WORTH = 0.95
+"""Where people come twice, the error must be below this times the same protocol's in one visit."""
+
 
 @dataclass(frozen=True)
 class Option:
@@ -124,12 +127,14 @@ class Question:
     """Whom people may be asked to trust."""
     optimized: bool = False
     search: Search = optimize
+    sites: int | None = None
+    """How many sites hold the people's records."""
 
     def options(
         self, epsilon: float, sizes: Mapping[str, int], only: str | None = None
     ) -> tuple[list[Option], dict[str, str]]:
         """The best of each protocol, the smallest error first; and why the others do not fit."""
-        found: dict[str, Option] = {}
+        best: dict[str, Option] = {}
         reasons: dict[str, str] = {}
         for protocol, parameters in self._candidates(epsilon, sizes):
             if only is not None and protocol != only:
@@ -139,10 +144,12 @@ class Question:
             except (BadParameter, NotEstimable) as error:
                 reasons.setdefault(protocol, str(error))
                 continue
-            if protocol not in found or made.error < found[protocol].error:
-                found[protocol] = made
-        left = {name: why for name, why in reasons.items() if name not in found}
-        return sorted(found.values(), key=lambda each: each.error), left
+            other = best.get(protocol)
+            worth = WORTH if other is not None and made.rounds > other.rounds else 1.0
+            if other is None or made.error < worth * other.error:
+                best[protocol] = made
+        left = {name: why for name, why in reasons.items() if name not in best}
+        return sorted(best.values(), key=lambda each: each.error), left
 
     def option(
         self, protocol: str, parameters: Mapping[str, Any], epsilon: float, sizes: Mapping[str, int]
@@ -179,9 +186,18 @@ class Question:
         return shares
 
     def _candidates(self, epsilon: float, sizes: Mapping[str, int]) -> Iterator[tuple[str, dict[str, Any]]]:
-        setting = Setting(self.statistic, self.domains, epsilon, sum(sizes.values()), self.optimized)
+        setting = Setting(
+            self.statistic,
+            self.domains,
+            epsilon,
+            sum(sizes.values()),
+            self.optimized,
+            self.rounds,
+            self.sites,
+        )
         for name in PROTOCOLS:
             kind = PROTOCOLS[name]
             if kind.rounds <= self.rounds and kind.trust in self.trusted:
                 for parameters in kind.candidates(setting):
-                    yield name, parameters
+                    if parameters.get("rounds", kind.rounds) <= self.rounds:
+                        yield name, parameters

@@ -35,7 +35,8 @@ TRUSTED = {
     "nobody": {Trust.NOBODY},
     "partner": {Trust.PARTNER},
     "two_servers": {Trust.TWO_SERVERS},
-    "all": set(Trust),
+    "sites": {Trust.SITES},
+    "all": set(Trust) - {Trust.SITES},
 }
 """Whom people may be asked to trust, beside nobody."""
 
@@ -154,6 +155,7 @@ def plan(
     peers: bool = False,
     trust: str | None = None,
     protocol: str | None = None,
+    sites: int | None = None,
     optimized: bool = False,
     like: Any = None,
     columns: Mapping[str, str] | None = None,
@@ -166,8 +168,9 @@ def plan(
 
     ``n`` is the number of people, or by stratum {"positive": ..., "negative": ...}. ``rounds=1`` leaves
     two-round protocols out, ``peers=True`` lets people compute in pairs, ``trust`` says whom people
-    may be asked to trust ("nobody", "partner", "two_servers" or "all"), ``protocol`` names the only one that
-    is wanted. ``optimized=True`` also searches mechanisms for the kernel, which takes seconds the first time
+    may be asked to trust ("nobody", "partner", "two_servers", "sites" or "all"), ``protocol`` names the only
+    one that is wanted. ``sites`` is how many sites hold the records; "all" means them only if it is given.
+    ``optimized=True`` also searches mechanisms for the kernel, which takes seconds the first time
     (``progress`` is called with numbers of steps; a ``search`` of one's own may remember). ``like`` says
     what the people may look like: nothing, or "worst", for the worst of several shapes, "even" for an even
     spread, a number for two normal classes with that AUC, a mapping of strata to shares of cells, a table of
@@ -205,6 +208,7 @@ def plan(
     trusted = {Trust.NOBODY} | ({Trust.PARTNER} if peers else set())
     if trust is not None:
         trusted |= TRUSTED[choice("trust", trust, TRUSTED)]
+        trusted |= {Trust.SITES} if trust == "all" and sites is not None else set()
     if protocol is not None:
         trusted.add(PROTOCOLS[protocol].trust)
     ask = Question(
@@ -215,21 +219,23 @@ def plan(
         frozenset(trusted),
         optimized,
         search or partial(optimize, progress=progress),
+        None if sites is None else integer("sites", sites, 1, MAX_PEOPLE),
     )
     _check_fits(ask, protocol)
-    found: list[Option] = []
+    offered: list[Option] = []
     left: dict[str, str] = {}
     if loss is not None and sizes is not None:
-        found, left = ask.options(loss, sizes, protocol)
+        offered, left = ask.options(loss, sizes, protocol)
     elif loss is not None and goal is not None:
-        found = people(ask, loss, goal, protocol)
+        offered = people(ask, loss, goal, protocol)
     elif sizes is not None and goal is not None:
-        found = privacy(ask, sizes, goal, protocol)
-    if not found:
+        offered = privacy(ask, sizes, goal, protocol)
+    if not offered:
         reasons = "; ".join(f"{name}: {why}" for name, why in left.items())
         raise BadParameter(reasons or f"no protocol fits {made.name} on these domains")
     name = f"the worst of {len(given)} shapes" if len(given) > 1 else given[0].name
-    return Plan(ask, made, tuple(found), missing[0], name, without_privacy(ask, found[0].sizes), given, left)
+    bare = without_privacy(ask, offered[0].sizes)
+    return Plan(ask, made, tuple(offered), missing[0], name, bare, given, left)
 
 
 def _chosen(statistic: Statistic, domains: tuple[Domain, ...], epsilon: float, n: int | None) -> FirstRound:

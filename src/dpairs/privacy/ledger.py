@@ -16,7 +16,7 @@ from typing import Any, Protocol
 from ..errors import AlreadyAnswered, BadFile, LimitExceeded
 from ..formats import files
 from ..formats.canonical import canonical, parse
-from ..formats.checks import below_one, fields, positive, required, text
+from ..formats.checks import below_one, fields, head, positive, required, text
 from .claim import PrivacyClaim
 from .composition import Loss, filtered_epsilon, summed_delta
 
@@ -164,10 +164,7 @@ class Ledger:
     @classmethod
     def from_json(cls, words: str | bytes) -> Ledger:
         spec = parse(words, "the ledger")
-        if spec.get("format") != FORMAT or spec.get("version") != VERSION:
-            raise BadFile(f"this is not a ledger of version {VERSION}: its format is {spec.get('format')!r}")
-        required("the ledger", spec, _FIELDS)
-        fields("a ledger", spec, _FIELDS)
+        head("ledger", spec, (FORMAT, VERSION), _FIELDS)
         if not isinstance(spec["spent"], dict):
             raise BadFile("a ledger's spent must be an object of studies and answers")
         spent = {text("study", name): _entry(each) for name, each in spec["spent"].items()}

@@ -54,6 +54,19 @@ class PairwiseOptions(StatisticOptions, total=False):
     delta: float | None
 
 
+class SitesOptions(StatisticOptions, total=False):
+    rounds: Literal[1, 2]
+    bins: int | Sequence[int] | None
+    split: float
+    noise: Literal["laplace", "gaussian"]
+    delta: float
+    n: int | None
+    sites: int
+    unit: Literal["record", "person"]
+    max_records_per_person: int
+    hide_sizes: bool
+
+
 class TwoServersOptions(StatisticOptions, total=False):
     release: Literal["value", "counts"]
     rounds: Literal[1, 2]
