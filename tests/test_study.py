@@ -288,9 +288,9 @@ def test_every_keyword_of_every_protocol_is_typed():
     for form in typing.get_overloads(Study.create):
         names = re.findall(r"Literal\['(\w+)'\]", str(form.__annotations__["protocol"]).replace('"', "'"))
         for name in names:
-            kind = re.findall(r"Unpack\[(\w+)\]", form.__annotations__["options"])[0]
+            kind = re.findall(r"Unpack\[(\w+)\]", form.__annotations__["more"])[0]
             typed[name] = set(getattr(options, kind).__annotations__)
-    own = {name for kind in STATISTICS.values() for name in kind.option_names()}
+    own = {"domain", "seed"} | {name for kind in STATISTICS.values() for name in kind.option_names()}
     assert {name: keys - own for name, keys in typed.items()} == {
         name: set(kind.options) for name, kind in PROTOCOLS.items() if name in typed
     }

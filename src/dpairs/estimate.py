@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from .errors import BadParameter
 from .formats.checks import choice, integer, real
-from .formats.display import html_table, number, text_table
+from .formats.display import Shown, number
 from .privacy import PrivacyClaim
 
 if TYPE_CHECKING:
@@ -131,7 +131,7 @@ class WithoutPrivacy(NamedTuple):
 
 
 @dataclass(frozen=True, repr=False)
-class Estimate:
+class Estimate(Shown):
     """A statistic's value with its standard error and the privacy claim it was bought under.
 
     ``standard_error`` is around the value in the *population* the people were drawn from: it holds the
@@ -187,11 +187,9 @@ class Estimate:
             f"epsilon={self.privacy.epsilon_asked:g})"
         )
 
-    def __str__(self) -> str:
-        return text_table(self.statistic, self.rows(), self.notes())
-
-    def _repr_html_(self) -> str:
-        return html_table(self.statistic, self.rows(), self.notes())
+    @property
+    def title(self) -> str:
+        return self.statistic
 
     def rows(self, level: float = 0.95) -> list[tuple[str, str]]:
         """What belongs to the estimate, name by name: a table."""

@@ -7,7 +7,7 @@ import typing
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, ClassVar, Literal, Unpack, overload
+from typing import Any, ClassVar, Literal, TypeAlias, Unpack, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,9 +17,10 @@ from .errors import BadFile, InvalidInput, WrongStudy
 from .formats import files
 from .formats.canonical import canonical, digest, parse
 from .formats.checks import choice, fields, head, integer, positive, required
-from .formats.display import html_table, number, text_table
+from .formats.display import Shown, number
 from .privacy import PrivacyClaim
 from .protocols import PROTOCOLS, FirstRound, Protocol
+from .protocols.continuation import changed_term
 from .protocols.counts import Counts
 from .protocols.options import (
     HistogramOptions,
@@ -29,7 +30,6 @@ from .protocols.options import (
     TreeOptions,
     TwoServersOptions,
 )
-from .protocols.rounds import BLOCK
 from .randomness import public_seed
 from .randomness.coins import Coins, windows
 from .statistics import Statistic, domains_of, option_names, statistic_from_json
@@ -41,19 +41,20 @@ MAX_SEED = 2**128 - 1
 _FIELDS = ("format", "version", "id", "statistic", "domain", "protocol", "epsilon", "delta", "seed")
 
 
+Which: TypeAlias = "str | Statistic"
+
+
 class RoundTally(typing.Protocol):
     """What a round's tally has to offer to the next."""
 
     @property
-    def study(self) -> Study:
-        """The study that was counted."""
-        ...
+    def study(self) -> Study: ...
 
     def counts(self, stratum: str) -> Any: ...
 
 
 @dataclass(frozen=True, repr=False)
-class Study:
+class Study(Shown):
     """What is asked of whom, under which privacy: JSON in, JSON out, named by its hash.
 
     >>> from dpairs import Interval
@@ -76,99 +77,70 @@ class Study:
     @overload
     @classmethod
     def create(
-        cls,
-        statistic: str | Statistic,
-        *,
-        epsilon: float,
-        protocol: None = None,
-        domain: DomainLike | None = None,
-        seed: int | None = None,
-        **options: Unpack[HistogramOptions],
+        cls, statistic: Which, *, epsilon: float, protocol: None = None, **more: Unpack[HistogramOptions]
     ) -> Study: ...
 
     @overload
     @classmethod
     def create(
         cls,
-        statistic: str | Statistic,
+        statistic: Which,
         *,
         epsilon: float,
         protocol: Literal["histogram"],
-        domain: DomainLike | None = None,
-        seed: int | None = None,
-        **options: Unpack[HistogramOptions],
+        **more: Unpack[HistogramOptions],
+    ) -> Study: ...
+
+    @overload
+    @classmethod
+    def create(
+        cls, statistic: Which, *, epsilon: float, protocol: Literal["tree"], **more: Unpack[TreeOptions]
     ) -> Study: ...
 
     @overload
     @classmethod
     def create(
         cls,
-        statistic: str | Statistic,
-        *,
-        epsilon: float,
-        protocol: Literal["tree"],
-        domain: DomainLike | None = None,
-        seed: int | None = None,
-        **options: Unpack[TreeOptions],
-    ) -> Study: ...
-
-    @overload
-    @classmethod
-    def create(
-        cls,
-        statistic: str | Statistic,
+        statistic: Which,
         *,
         epsilon: float,
         protocol: Literal["projection"],
-        domain: DomainLike | None = None,
-        seed: int | None = None,
-        **options: Unpack[ProjectionOptions],
+        **more: Unpack[ProjectionOptions],
     ) -> Study: ...
 
     @overload
     @classmethod
     def create(
         cls,
-        statistic: str | Statistic,
+        statistic: Which,
         *,
         epsilon: float,
         protocol: Literal["pairwise"],
-        domain: DomainLike | None = None,
-        seed: int | None = None,
-        **options: Unpack[PairwiseOptions],
+        **more: Unpack[PairwiseOptions],
     ) -> Study: ...
 
     @overload
     @classmethod
     def create(
         cls,
-        statistic: str | Statistic,
+        statistic: Which,
         *,
         epsilon: float,
         protocol: Literal["two_servers"],
-        domain: DomainLike | None = None,
-        seed: int | None = None,
-        **options: Unpack[TwoServersOptions],
+        **more: Unpack[TwoServersOptions],
+    ) -> Study: ...
+
+    @overload
+    @classmethod
+    def create(
+        cls, statistic: Which, *, epsilon: float, protocol: Literal["sites"], **more: Unpack[SitesOptions]
     ) -> Study: ...
 
     @overload
     @classmethod
     def create(
         cls,
-        statistic: str | Statistic,
-        *,
-        epsilon: float,
-        protocol: Literal["sites"],
-        domain: DomainLike | None = None,
-        seed: int | None = None,
-        **options: Unpack[SitesOptions],
-    ) -> Study: ...
-
-    @overload
-    @classmethod
-    def create(
-        cls,
-        statistic: str | Statistic,
+        statistic: Which,
         *,
         epsilon: float,
         protocol: str | None = None,
@@ -180,7 +152,7 @@ class Study:
     @classmethod
     def create(
         cls,
-        statistic: str | Statistic,
+        statistic: Which,
         *,
         epsilon: float,
         protocol: str | None = None,
@@ -225,11 +197,9 @@ class Study:
             f"id={self.id[:16]!r})"
         )
 
-    def __str__(self) -> str:
-        return text_table(f"study {self.id[:16]}...", self.rows())
-
-    def _repr_html_(self) -> str:
-        return html_table(f"study {self.id[:16]}...", self.rows())
+    @property
+    def title(self) -> str:
+        return f"study {self.id[:16]}..."
 
     def to_dict(self) -> dict[str, Any]:
         """The study's file as plain values."""
@@ -239,19 +209,13 @@ class Study:
         """What the study asks of people, name by name: a table."""
         protocol = self.protocol
         several = f", round {protocol.round} of {protocol.rounds}" if protocol.rounds > 1 else ""
-        bits = protocol.report_bits
-        sent = (
-            f"one of {protocol.symbols} symbols ({bits} bit{'s' if bits > 1 else ''})"
-            if protocol.shared is None
-            else f"two shares and a proof ({bits // 8:,} bytes)"
-        )
         return [
             ("id", self.id),
             ("statistic", f"{self.statistic.name} of {', '.join(self.statistic.columns)}"),
             ("domain", ", ".join(map(repr, self.domains))),
             ("counted by", ", ".join(self.strata)),
             ("protocol", protocol.name + several),
-            ("a person sends", sent),
+            protocol.sent,
             ("epsilon", f"at most {number(self.epsilon)}; this study loses {self.privacy.epsilon:.12g}"),
             ("privacy", str(self.privacy)),
         ]
@@ -292,9 +256,7 @@ class Study:
         analyst needs stays beside the study: `analysis_to_json` writes it, `with_analysis` reads it.
         """
         if tally.study != self:
-            raise WrongStudy(
-                f"this tally belongs to study {tally.study.id[:16]}..., not to {self.id[:16]}..."
-            )
+            raise WrongStudy(f"this tally is of study {tally.study.id[:16]}..., not of {self.id[:16]}...")
         counts = {stratum: tally.counts(stratum) for stratum in self.strata}
         way = self.protocol.next_round(self.id, self.coins, counts, self.epsilon)
         return Study(way.statistic, self.domains, way, self.epsilon, way.delta, self.seed, first=self)
@@ -306,23 +268,7 @@ class Study:
         and asked are exactly those whom the first round does not ask. Public coins repeat in blocks of people
         of which the same share is asked, so one block shows the share.
         """
-        mine, before = self.protocol, first.protocol
-        terms = (
-            ("round", mine.round == before.round + 1 and mine.rounds == before.rounds),
-            ("first round", mine.first_study == first.id),
-            ("protocol", mine.name == before.name),
-            ("epsilon", self.epsilon == first.epsilon),
-            ("delta", self.delta == first.delta),
-            ("strata", self.strata == first.strata),
-            ("statistic", self.statistic.to_json() == first.statistic.described().to_json()),
-            (
-                "domains",
-                [each.to_json() for each in self.domains] == [each.to_json() for each in first.domains],
-            ),
-            ("seed", self.seed == first.seed),
-            ("share", all(_share_out(self, first, place) for place in range(len(first.strata)))),
-        )
-        changed = next((name for name, kept in terms if not kept), None)
+        changed = changed_term(self, first)
         if changed is not None:
             raise WrongStudy(
                 f"study {self.id[:16]}... is no second round of {first.id[:16]}...: its {changed} is not "
@@ -452,15 +398,3 @@ class Study:
 
     def __hash__(self) -> int:
         return hash(self.id)
-
-
-def _share_out(second: Study, first: Study, stratum: int) -> bool:
-    """Whether of the first block of a stratum each person is asked in one of the two rounds.
-
-    Where everybody is asked in both, their losses must be as agreed.
-    """
-    mine = second.protocol.asked(second.coins, stratum, 0, BLOCK)
-    before = first.protocol.asked(first.coins, stratum, 0, BLOCK)
-    if mine is None and before is None:
-        return second.protocol.continues(first.protocol)
-    return mine is not None and before is not None and bool((mine != before).all())

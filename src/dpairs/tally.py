@@ -16,6 +16,7 @@ from .formats import files
 from .formats.canonical import canonical, parse
 from .formats.checks import choice, head
 from .formats.compact import compress, expand
+from .formats.display import Shown
 from .protocols.base import Protocol
 from .protocols.counts import Counts
 from .report import MAX_INDEX, Report, check_asked
@@ -50,7 +51,7 @@ class _Attack:
         return self.protocol.manipulation(self.counts, self.estimator, people)
 
 
-class Tally:
+class Tally(Shown):
     """Counts by stratum and symbol for one study.
 
     >>> from dpairs import Categories, Participant
@@ -83,6 +84,18 @@ class Tally:
 
     def counts(self, stratum: str) -> Counts:
         return self._counts[choice("stratum", stratum, self._study.strata)]
+
+    @property
+    def title(self) -> str:
+        return f"tally of study {self._study.id[:16]}..."
+
+    def rows(self) -> list[tuple[str, str]]:
+        """How many reports each stratum has: a table."""
+        return [(stratum, f"{people:,} reports") for stratum, people in self.sizes.items()]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The tally's file as plain values."""
+        return parse(self.to_json(), "the tally", files.MAX_BYTES)
 
     def __repr__(self) -> str:
         """The sizes, not the counts."""

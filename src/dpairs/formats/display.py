@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from html import escape
 from itertools import zip_longest
@@ -44,3 +45,24 @@ def html_table(title: str, rows: Sequence[Row], notes: Sequence[str] = ()) -> st
     below = "".join(f'<div style="opacity:.75">{escape(note)}</div>' for note in notes)
     caption = f'<caption style="text-align:left;font-weight:bold">{escape(title)}</caption>'
     return f"<div><table>{caption}{body}</table>{below}</div>"
+
+
+class Shown:
+    """Something that prints as a table, and shows one in a notebook."""
+
+    @property
+    @abstractmethod
+    def title(self) -> str: ...
+
+    @abstractmethod
+    def rows(self) -> Sequence[Row]: ...
+
+    def notes(self) -> list[str]:
+        """Sentences below the table."""
+        return []
+
+    def __str__(self) -> str:
+        return text_table(self.title, self.rows(), self.notes())
+
+    def _repr_html_(self) -> str:
+        return html_table(self.title, self.rows(), self.notes())

@@ -12,7 +12,7 @@ from ..data.tables import with_columns
 from ..errors import BadParameter
 from ..formats.checks import choice, integer
 from ..formats.checks import positive as above_zero
-from ..formats.display import html_table, text_table
+from ..formats.display import Shown
 from ..mechanisms.optimize import optimize
 from ..protocols import PROTOCOLS, FirstRound, Trust
 from ..protocols.histogram.search import Search
@@ -42,7 +42,7 @@ TRUSTED = {
 
 
 @dataclass(frozen=True, repr=False)
-class Plan:
+class Plan(Shown):
     """The options for a study, the best first, and why."""
 
     question: Question
@@ -64,12 +64,6 @@ class Plan:
 
     def __repr__(self) -> str:
         return f"Plan({self.statistic.name}: {self.why})"
-
-    def __str__(self) -> str:
-        return text_table(self.title, self.rows(), self.notes())
-
-    def _repr_html_(self) -> str:
-        return html_table(self.title, self.rows(), self.notes())
 
     @property
     def title(self) -> str:

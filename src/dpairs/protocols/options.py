@@ -5,18 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal, TypedDict
 
+from ..data.domains import DomainLike
 from .histogram.search import Search
 
 
-class StatisticOptions(TypedDict, total=False):
-    """What a statistic's name may be followed by."""
+class StudyOptions(TypedDict, total=False):
+    """What every study takes, and what a statistic's name may be followed by."""
 
+    domain: DomainLike | None
+    seed: int | None
     ties: Literal["half", "zero"]
     labels: Literal["public", "private"]
     variant: Literal["a", "b"]
 
 
-class HistogramOptions(StatisticOptions, total=False):
+class HistogramOptions(StudyOptions, total=False):
     bins: int | Sequence[int] | None
     mechanism: Literal["projective", "krr", "optimized"]
     kernel: Literal["average", "midpoint"]
@@ -26,7 +29,7 @@ class HistogramOptions(StatisticOptions, total=False):
     search: Search
 
 
-class TreeOptions(StatisticOptions, total=False):
+class TreeOptions(StudyOptions, total=False):
     bins: int | None
     splitting: Literal["users", "users-independent", "budget", "budget-advanced", "budget-advanced-paper"]
     rows: Literal["others", "all"]
@@ -35,7 +38,7 @@ class TreeOptions(StatisticOptions, total=False):
     n: int | None
 
 
-class ProjectionOptions(StatisticOptions, total=False):
+class ProjectionOptions(StudyOptions, total=False):
     pilot_fraction: float | None
     pilot: Literal["histogram", "tree"] | None
     bins: int | Sequence[int] | None
@@ -45,7 +48,7 @@ class ProjectionOptions(StatisticOptions, total=False):
     search: Search
 
 
-class PairwiseOptions(StatisticOptions, total=False):
+class PairwiseOptions(StudyOptions, total=False):
     pairs: int
     noise: Literal["response", "kary", "laplace"] | None
     bits: int
@@ -54,7 +57,7 @@ class PairwiseOptions(StatisticOptions, total=False):
     delta: float | None
 
 
-class SitesOptions(StatisticOptions, total=False):
+class SitesOptions(StudyOptions, total=False):
     rounds: Literal[1, 2]
     bins: int | Sequence[int] | None
     split: float
@@ -67,7 +70,7 @@ class SitesOptions(StatisticOptions, total=False):
     hide_sizes: bool
 
 
-class TwoServersOptions(StatisticOptions, total=False):
+class TwoServersOptions(StudyOptions, total=False):
     release: Literal["value", "counts"]
     rounds: Literal[1, 2]
     bins: int | Sequence[int] | None
