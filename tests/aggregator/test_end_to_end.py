@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-
 import psutil
 import pytest
 
@@ -71,10 +69,10 @@ def test_several_processes_verify_and_a_lost_one_is_replaced(tmp_path):
         reports = people.reports((leader.line, helper.line))
         assert upload(leader.line, task, reports[:450]) == {}
         until(lambda: sum(state(helper.line, task)["verified"].values()) == 450, "verified reports")
-        workers = psutil.Process().children()
-        assert len([each for each in workers if "spawn_main" in " ".join(each.cmdline())]) >= 2
+        children = psutil.Process().children()
+        workers = [each for each in children if "spawn_main" in " ".join(each.cmdline())]
+        assert len(workers) >= 2
         for each in workers:
-            with contextlib.suppress(psutil.NoSuchProcess):
-                each.kill()
+            each.kill()
         assert upload(leader.line, task, reports[450:]) == {}
         assert collect(leader.line, task).to_json() == people.ideal().to_json()

@@ -137,6 +137,6 @@ def test_the_drafts_own_rules_about_messages():
     refused("no id twice", read_configs, write_configs([CONFIGS[0], CONFIGS[0]]))
     refused("offers no key", usable, CONFIGS[1:])
     assert usable(reversed(CONFIGS)) is CONFIGS[0]
-    # The example of section 4.1: numbers are big-endian, vectors have their lengths before them.
+    # Numbers are big-endian, vectors have their lengths before them.
     assert bytes(Extension(1, b"ab")) == bytes.fromhex("0001 0002 6162")
     assert bytes(SEALED)[:3] == bytes.fromhex("07 0020")

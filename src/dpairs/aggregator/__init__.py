@@ -5,6 +5,6 @@ helper, leader       what each of them answers
 intake               uploads, many in a transaction
 workers              reports verified on all cores
 driver               the leader's part that runs beside requests
-keys                 a server's keys
+keys, releases       a server's keys, and which tasks it has released
 service, app         everything together; routes
 """

@@ -6,6 +6,7 @@ Whatever goes wrong is tried again, from the database: every step is the same th
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 
 import structlog
 from anyio import to_thread
@@ -104,7 +105,8 @@ class Driver:
     async def _job(self, name: bytes) -> None:
         try:
             job = await to_thread.run_sync(self._leader.job, name)
-            found = await self._workers.run(leader_job, self._recipe, job.contents, PATIENCE)
+            call = partial(self._workers.call, leader_job, self._recipe, job.contents, PATIENCE)
+            found = await to_thread.run_sync(call, abandon_on_cancel=True)
             await to_thread.run_sync(self._leader.commit, name, found)
         except DpairsError as error:
             log.warning("a job is put off", reason=str(error))

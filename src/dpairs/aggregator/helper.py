@@ -27,6 +27,7 @@ from ..dap.verification import Verified
 from ..errors import BadMessage, Refused
 from ..protocols.two_servers.multiply import exact
 from ..randomness import Randomness, secret_bytes
+from .releases import Releases
 from .schema import jobs, reports
 from .store import CLOSED, OPEN, REFUSED, RELEASED, VERIFIED, Store
 
@@ -51,8 +52,8 @@ def resource(content: bytes) -> bytes:
 class Helper:
     """One task at the helper."""
 
-    def __init__(self, store: Store, noise: Randomness) -> None:
-        self.store, self._noise = store, noise
+    def __init__(self, store: Store, noise: Randomness, releases: Releases) -> None:
+        self.store, self._noise, self._releases = store, noise, releases
 
     def __repr__(self) -> str:
         return f"Helper({self.store!r})"
@@ -150,6 +151,7 @@ class Helper:
                 raise Refused("this batch was released", "batchOverlap")
             if row.state == CLOSED and not hmac.compare_digest(bytes(row.close), body):
                 raise Refused("this batch was closed with other reports", "batchOverlap")
+            self._releases.check(store.task.id)
             held = store.sums(connection)
             if row.state == OPEN:
                 self._check_batch(sizes(held))
@@ -206,7 +208,9 @@ class Helper:
             if row.state == RELEASED:
                 if not hmac.compare_digest(bytes(row.request), body):
                     raise Refused("this batch was released before", "batchOverlap")
+                self._releases.add(task.id)
                 return Answered(name, bytes(row.result))
+            self._releases.check(task.id)
             held = store.sums(connection)
             self._check_batch(sizes(held))
             if (request.report_count, request.checksum) != (
@@ -222,6 +226,7 @@ class Helper:
             sealed = bytes(seal_result(task, HELPER, request.collection, share, secret_bytes()))
             store.set(connection, request=body)
             store.erase(connection, sealed)
+        self._releases.add(task.id)
         return Answered(name, sealed)
 
     def _check_batch(self, people: dict[str, int]) -> None:

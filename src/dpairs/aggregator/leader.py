@@ -36,6 +36,7 @@ from ..errors import BadMessage, Refused
 from ..protocols.two_servers.multiply import exact
 from ..randomness import Randomness, secret_bytes
 from .helper import JOB_ID, Answered, resource
+from .releases import Releases
 from .schema import jobs, reports
 from .store import CLOSED, CLOSING, IN_JOB, OPEN, REFUSED, RELEASED, VERIFIED, WAITING, Store
 
@@ -51,8 +52,9 @@ class Job:
 class Leader:
     """One task at the leader."""
 
-    def __init__(self, store: Store, configs: Sequence[int], noise: Randomness) -> None:
+    def __init__(self, store: Store, configs: Sequence[int], noise: Randomness, releases: Releases) -> None:
         self.store, self._configs, self._noise = store, frozenset(configs), noise
+        self._releases = releases
 
     def __repr__(self) -> str:
         return f"Leader({self.store!r})"
@@ -126,7 +128,8 @@ class Leader:
             mine = (jobs.c.task == store.task.id, jobs.c.id == name, jobs.c.done.is_(False))
             if not connection.execute(update(jobs).where(*mine).values(done=True)).rowcount:
                 return
-            store.mark(connection, found.valid, VERIFIED)
+            ours = (reports.c.task == store.task.id, reports.c.job == name)
+            connection.execute(update(reports).where(*ours).values(state=VERIFIED, content=None))
             store.mark(connection, list(found.refused), REFUSED)
             store.add(connection, found.buckets)
             store.count_refused(connection, found.refused.values())
@@ -171,7 +174,10 @@ class Leader:
             raise Refused(words, kind)
         if row.request is None or resource(bytes(row.request)) != name:
             raise Refused("there is no such collection", "invalidMessage")
-        return Answered(name, bytes(row.result)) if row.state == RELEASED else None
+        if row.state != RELEASED:
+            return None
+        self._releases.add(self.store.task.id)
+        return Answered(name, bytes(row.result))
 
     def _too_few(self) -> Refused:
         least = self.store.task.min_batch_size
@@ -189,6 +195,7 @@ class Leader:
         """Close the batch here, and say which reports it has."""
         store = self.store
         with store.change() as (connection, row):
+            self._releases.check(store.task.id)
             if row.state == CLOSED:
                 return bytes(row.close)
             held = store.sums(connection)
@@ -246,6 +253,7 @@ class Leader:
                 return
             if row.state != CLOSED or (products.needed(task) and row.products is None):
                 raise Refused("this share of the result comes at the wrong time", "stepMismatch")
+            self._releases.check(task.id)
             held = store.sums(connection)
             shares = np.frombuffer(row.products or b"", dtype="<u8").tolist()
             request = read_collection(bytes(row.request))

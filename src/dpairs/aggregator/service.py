@@ -23,6 +23,7 @@ from .helper import Helper
 from .intake import Intake
 from .keys import ServerKeys
 from .leader import Leader
+from .releases import Releases
 from .store import Store, accepted
 from .workers import Recipe, Workers
 
@@ -63,10 +64,11 @@ class Aggregator:
         *,
         workers: int = 1,
         noise: Randomness | None = None,
+        releases: Releases | None = None,
     ) -> None:
         self.settings, self.server, self.keys, self._secret = settings, server, keys, secret
         self.budget, self.metrics = Budget(settings.body_memory), RequestMetrics()
-        self._noise = noise or SystemRandomness()
+        self._noise, self._releases = noise or SystemRandomness(), releases or Releases()
         self.database = Database(settings.database, schema.create)
         self.leaders: dict[str, Leader] = {}
         self.helpers: dict[str, Helper] = {}
@@ -92,9 +94,9 @@ class Aggregator:
             raise NotFound(f"this database is that of a {ROLES[number]}")
         store = Store(self.database, task, number)
         if number == LEADER:
-            self.leaders[task.name] = Leader(store, list(self.keys.secrets), self._noise)
+            self.leaders[task.name] = Leader(store, list(self.keys.secrets), self._noise, self._releases)
         else:
-            self.helpers[task.name] = Helper(store, self._noise)
+            self.helpers[task.name] = Helper(store, self._noise, self._releases)
         self.recipes[task.name] = Recipe(
             task.to_json(),
             number,

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 import multiprocessing
 import os
 import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import CancelledError, Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -82,6 +81,7 @@ class Workers:
 
     def __init__(self, count: int) -> None:
         self.count = count
+        self._lock = threading.Lock()
         self._pool = self._fresh()
 
     def _fresh(self) -> Executor:
@@ -91,14 +91,18 @@ class Workers:
         context = multiprocessing.get_context("spawn")
         return ProcessPoolExecutor(self.count, context, initializer=_end_with_parent)
 
-    async def run(self, work: Callable[..., T], *arguments: object) -> T:
+    def call(self, work: Callable[..., T], *arguments: object) -> T:
+        """The result of some work, for a thread that waits for it."""
         pool = self._pool
         try:
-            return await asyncio.get_running_loop().run_in_executor(pool, work, *arguments)
+            return pool.submit(work, *arguments).result()
         except BrokenProcessPool:
-            if self._pool is pool:
-                self._pool = self._fresh()
+            with self._lock:
+                if self._pool is pool:
+                    self._pool = self._fresh()
             raise Unavailable("a process that verifies was ended from outside; try again") from None
+        except (CancelledError, RuntimeError):
+            raise Unavailable("the server is ending; try again") from None
 
     def close(self) -> None:
         self._pool.shutdown(wait=True, cancel_futures=True)

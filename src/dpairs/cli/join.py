@@ -86,7 +86,7 @@ def join(
         ) from None
     from ..client import Device, Link, Transport, get_offer
     from ..client import join as take_part
-    from ..client.two_servers import is_task_link
+    from ..client.link import is_task_link
 
     given = {"score": score, "label": label, "x": x, "y": y, "value": value}
     if is_task_link(link):

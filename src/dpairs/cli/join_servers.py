@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..errors import BadParameter
 from .join import ask_person, claim_rows, named_stratum, shown
 from .report import private_values
 from .show import errors, print_json, print_table
@@ -25,8 +26,13 @@ def join_servers(
 ) -> None:
     """Show who runs the servers and what each can see; then send the one sealed report."""
     from ..client import Device
-    from ..client.two_servers import get_task, join_task
 
+    try:
+        from ..client.two_servers import get_task, join_task
+    except ImportError as error:
+        raise BadParameter(
+            f"two servers need {error.name}, which is not here: install the extra 'vdaf' of dpairs"
+        ) from None
     offered = get_task(link, patience)
     rows = task_rows(offered.task)
     if not yes:

@@ -40,6 +40,7 @@ def serve_role(
 
     from ..aggregator.app import create_app
     from ..aggregator.keys import ServerKeys, fresh_keys
+    from ..aggregator.releases import Releases
     from ..aggregator.service import Aggregator
     from ..collector.connections import options
     from ..collector.settings import SQLITE
@@ -65,6 +66,7 @@ def serve_role(
         ServerKeys.load(place),
         tasks,
         workers=workers or os.cpu_count() or 1,
+        releases=Releases(place.with_name(f"{place.name}.released")),
     )
     server = uvicorn.Server(
         uvicorn.Config(

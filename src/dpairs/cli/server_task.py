@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -32,6 +33,7 @@ def task(
     ] = 3600,
 ) -> None:
     """Write the file that both operators read and accept: study, servers, and for whom the result is."""
+    _check_extras("dpairs.client.two_servers")
     from ..client.two_servers import link_of
     from ..dap.task import Analyst, Task
     from ..servers.files import read_key, write_key
@@ -52,6 +54,16 @@ def task(
     output.print(f"people take part at {link_of(made)}", highlight=False, soft_wrap=True)
 
 
+def _check_extras(module: str) -> None:
+    """Say what to install where something is missing."""
+    try:
+        importlib.import_module(module)
+    except ImportError as error:
+        raise BadParameter(
+            f"this needs {error.name}, which is not here: install the extras 'client', 'service' and 'vdaf'"
+        ) from None
+
+
 def _operator(given: str) -> Operator:
     from ..dap.task import Operator
 
@@ -68,6 +80,7 @@ def keys(
     ] = False,
 ) -> None:
     """Make the keys that reports are sealed for, or add a new one; old ones still open reports."""
+    _check_extras("dpairs.aggregator.keys")
     from ..aggregator.keys import ServerKeys, fresh_keys
 
     if file.exists() != rotate:
@@ -86,6 +99,7 @@ def page(
     out: Annotated[Path, typer.Option(help="A folder; its content is hosted at the root of an address.")],
 ) -> None:
     """Write the page of a task as plain files, for somebody else than the two servers to host."""
+    _check_extras("dpairs.aggregator.routes.pages")
     from ..aggregator.routes.pages import export
     from ..dap.task import Task
 
@@ -107,6 +121,7 @@ def collect(
 
     From then on nobody else can take part. Asked again, the servers hand out the same result.
     """
+    _check_extras("dpairs.client.two_servers")
     from ..client.two_servers import collect_result, server_states
     from ..dap.task import Task
     from ..servers.files import read_key

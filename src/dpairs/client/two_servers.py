@@ -7,7 +7,6 @@ the leader, which can open one of them.
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -26,11 +25,11 @@ from ..randomness import SystemRandomness
 from ..release import Release
 from ..study import Study
 from .device import Device, Membership
+from .link import TASK
 from .reporter import Book, Joined
 from .transport import Transport
 
 KIND = "application/ppm-dap;message="
-LINK = re.compile(r"(https?://[^/?#\s]+(?:/[^?#\s]*)?)/two-servers/([0-9a-f]{64})/?(?:#.*)?")
 NO_INDEX = 0
 """Nobody has a number in a task."""
 SEES = (
@@ -43,11 +42,6 @@ PAGE = (
     "A page that one of the two servers serves protects only against a server that is curious: it could "
     "serve a page that sends more. This program, or a page that somebody else hosts, does not come from them."
 )
-
-
-def is_task_link(link: str) -> bool:
-    """Whether a link is to a task of two servers."""
-    return LINK.fullmatch(link.strip()) is not None
 
 
 @dataclass(frozen=True)
@@ -69,7 +63,7 @@ class TaskOffer:
 
 def get_task(link: str, patience: float = 60.0) -> TaskOffer:
     """Ask the server of a link for the task; refuse any other."""
-    found = LINK.fullmatch(link.strip())
+    found = TASK.fullmatch(link.strip())
     if found is None:
         raise BadParameter(
             f"a link looks like https://HOST/two-servers/TASK, with 64 digits, not {link[:120]!r}"

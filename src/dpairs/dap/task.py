@@ -193,7 +193,7 @@ class Task:
         )
 
     def verify_key(self, secret: bytes) -> bytes:
-        """The servers' key of the proofs, from what the operators agreed on before (section 6.7.2)."""
+        """The proofs' key, from what operators agreed on before ("VDAF Verification Key Requirements")."""
         return hkdf(b"verify_key", secret, self.id)
 
     def leader_token(self, secret: bytes) -> str:
@@ -224,8 +224,8 @@ class Task:
         if spec.get("format") != FORMAT or spec.get("version") != VERSION:
             raise BadFile(f"this is not a task of version {VERSION}: its format is {spec.get('format')!r}")
         required("the task", spec, (*_FIELDS, *_NUMBERS))
-        fields("a task", spec, (*_FIELDS, *_NUMBERS))
         try:
+            fields("a task", spec, (*_FIELDS, *_NUMBERS))
             task = cls(
                 Study.from_json(canonical(spec["study"])),
                 spec["title"],

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from functools import partial
 
 from anyio import to_thread
@@ -26,11 +25,9 @@ async def aggregate(request: Request, task: str) -> Response:
     service = service_of(request)
     check_kind(request, "aggregation-job-init-req")
     helper, recipe = service.helper(task), service.recipes[task]
-    loop = asyncio.get_running_loop()
 
     def verify(inits: list[VerifyInit]) -> tuple[Verified, dict[bytes, bytes]]:
-        work = service.workers.run(helper_job, recipe, inits)
-        return asyncio.run_coroutine_threadsafe(work, loop).result()
+        return service.workers.call(helper_job, recipe, inits)
 
     latest = service.latest(helper.store.task)
     answered = await to_thread.run_sync(partial(helper.aggregate, await request.body(), latest, verify))
