@@ -14,6 +14,7 @@ from .pages import (
     plan_grid,
     projection_runs,
     quantization,
+    sites,
     theory,
     tree,
     two_servers,
@@ -58,6 +59,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     plan_grid.UNSEEN,
     federated.EXPERIMENT,
     internet.EXPERIMENT,
+    sites.EXPERIMENT,
     two_servers.EXPERIMENT,
     two_servers_coverage.EXPERIMENT,
 )

@@ -10,7 +10,22 @@ from rich.text import Text
 
 from .. import __version__
 from ..errors import DpairsError
-from . import backup, demo, estimate, join, ledger, pair, plan, report, serve, server, simulate, study, tally
+from . import (
+    backup,
+    demo,
+    estimate,
+    join,
+    ledger,
+    pair,
+    plan,
+    report,
+    serve,
+    server,
+    simulate,
+    site,
+    study,
+    tally,
+)
 from .show import errors, printable
 
 app = typer.Typer(
@@ -32,6 +47,7 @@ app.command("decode")(pair.decode)
 app.command("tally")(tally.tally)
 app.command("estimate")(estimate.estimate)
 app.command("join")(join.join)
+app.command("site")(site.site)
 app.command("serve")(serve.serve)
 app.command("backup")(backup.backup)
 app.command("restore")(backup.restore)

@@ -20,6 +20,7 @@ from ..statistics import exact
 from ..study import Study
 from .columns import batches, column_names, rows_of
 from .show import output, print_estimate, print_json, print_table, progress
+from .site import site_columns
 
 
 def simulate(
@@ -59,7 +60,7 @@ def simulate(
     """
     integer("runs", runs, 1, 1_000_000)
     study = Study.load(study_file)
-    names = column_names(study, column or [])
+    names = column_names(study, column or [], site_columns(study))
     if reports is not None:
         if runs > 1 or plot is not None or estimator is not None or crypto is not None:
             raise BadParameter(
@@ -71,7 +72,7 @@ def simulate(
         raise BadParameter("--cells is for --reports")
     truth: float | None = None
     if with_exact or runs > 1:
-        table: Any = whole(batches(study, data, names), study.statistic.columns)
+        table: Any = whole(batches(study, data, names), tuple(names))
         if with_exact and study.statistic.has_exact:
             truth = exact(study.statistic, table, domain=study.domains)
     else:

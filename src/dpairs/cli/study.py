@@ -87,7 +87,8 @@ def create(
     protocol: Annotated[
         str,
         typer.Option(
-            help="How: histogram; tree for AUC; projection, in two rounds; pairwise, in pairs; two_servers."
+            help="How: histogram; tree for AUC; projection, in two rounds; pairwise, in pairs; "
+            "two_servers; sites, which hold many records."
         ),
     ] = "histogram",
     pilot_fraction: Annotated[
@@ -121,10 +122,24 @@ def create(
         ),
     ] = None,
     release: Annotated[str | None, typer.Option(help="Two servers: value (default) or counts.")] = None,
-    rounds: Annotated[int | None, typer.Option(help="Two servers: 1 (default) or 2 rounds.")] = None,
-    split: Annotated[
-        float | None, typer.Option(help="Two servers: the share of epsilon for coarse counts or a pilot.")
+    rounds: Annotated[
+        int | None, typer.Option(help="Two servers: 1 (default) or 2 rounds; sites: 2 (default) or 1.")
     ] = None,
+    split: Annotated[
+        float | None,
+        typer.Option(help="Two servers, sites: the share of epsilon for coarse counts or a pilot."),
+    ] = None,
+    sites: Annotated[int | None, typer.Option(help="Sites: how many there will be, about (10).")] = None,
+    unit: Annotated[
+        str | None, typer.Option(help="Sites: whose privacy is promised, a record's (default) or a person's.")
+    ] = None,
+    max_records_per_person: Annotated[
+        int | None,
+        typer.Option(help="Sites, unit person: how many records of one person a site uses at most."),
+    ] = None,
+    hide_sizes: Annotated[
+        bool, typer.Option("--hide-sizes", help="Sites: nobody learns how many records a site has.")
+    ] = False,
     bits: Annotated[int | None, typer.Option(help="Pairwise: most bits of a value (32).")] = None,
     matching: Annotated[
         str | None, typer.Option(help="Pairwise: permutations (default) or disjoint.")
@@ -155,6 +170,10 @@ def create(
         "release": release,
         "rounds": rounds,
         "split": split,
+        "sites": sites,
+        "unit": unit,
+        "max_records_per_person": max_records_per_person,
+        "hide_sizes": hide_sizes or None,
     }
     searched = mechanism == OPTIMIZED and protocol in ("histogram", "projection")
     with progress("searching a mechanism", STEPS) if searched else nullcontext() as advance:
@@ -225,7 +244,7 @@ def describe(study: Study) -> dict[str, Any]:
         "protocol": protocol.name,
         "round": protocol.round,
         "rounds": protocol.rounds,
-        "symbols": protocol.symbols if protocol.shared is None else None,
+        "symbols": protocol.symbols if protocol.shared is None and protocol.by_sites is None else None,
         "bits": protocol.report_bits,
         "privacy": study.privacy.to_json(),
     }
@@ -240,13 +259,19 @@ def _print(study: Study) -> None:
         ("domain", ", ".join(map(repr, study.domains))),
         ("counted by", ", ".join(study.strata)),
         ("protocol", study.protocol.name + (f", round {facts['round']} of {facts['rounds']}" * several)),
-        (
-            "a person sends",
-            f"two shares and a proof ({facts['bits'] // 8:,} bytes)"
-            if facts["symbols"] is None
-            else f"one of {facts['symbols']} symbols ({facts['bits']} bit{'s' if facts['bits'] > 1 else ''})",
-        ),
+        _sends(study, facts),
         ("epsilon", f"{number(study.epsilon)} asked, {study.privacy.epsilon:.12g} used"),
         ("privacy", str(study.privacy)),
     ]
     print_table(("study", ""), rows)
+
+
+def _sends(study: Study, facts: dict[str, Any]) -> tuple[str, str]:
+    """Who sends, and what."""
+    if study.protocol.by_sites is not None:
+        entries = study.protocol.by_sites.entries
+        return "a site sends", f"{entries} noisy number{'s' if entries > 1 else ''} for each class"
+    if facts["symbols"] is None:
+        return "a person sends", f"two shares and a proof ({facts['bits'] // 8:,} bytes)"
+    plural = "s" if facts["bits"] > 1 else ""
+    return "a person sends", f"one of {facts['symbols']} symbols ({facts['bits']} bit{plural})"

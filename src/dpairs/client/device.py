@@ -28,6 +28,7 @@ LEDGER = "ledger.json"
 """The person's ledger: `dpairs ledger show` reads it."""
 KINDS = {"request": str, "keys": dict, "index": int, "stratum": str, "secret": str, "counted": bool}
 KINDS |= {"collector": str, "answer": str, "report": dict, "coded": list, "people": dict, "pairs": dict}
+KINDS |= {"site": str, "answers": dict}
 """What a device may have written down about its part in a study."""
 
 
