@@ -17,8 +17,10 @@ from ..sites import SiteAnswer, SiteTally
 from ..study import Study
 from ..tally import Tally
 
+Client: TypeAlias = int | str
+"""A client as its tool names it."""
 Request: TypeAlias = dict[str, str]
-Ask: TypeAlias = Callable[[Mapping[int, Request]], Iterable[tuple[int, Mapping[str, object]]]]
+Ask: TypeAlias = Callable[[Mapping[Client, Request]], Iterable[tuple[Client, Mapping[str, object]]]]
 """Sends a request to each client by its number, and yields what came back."""
 SENTENCE = 500
 """Letters of a client's reason that are kept."""
@@ -29,23 +31,23 @@ class Outcome:
     """The estimate, who answered in the last round, and why other replies were left out."""
 
     estimate: Estimate
-    answered: tuple[int, ...]
-    refused: dict[int, str]
+    answered: tuple[Client, ...]
+    refused: dict[Client, str]
 
 
-def site_of(client: int) -> str:
+def site_of(client: Client) -> str:
     """The name under which a client answers, and no other."""
-    return f"client-{client}"
+    return f"client-{client}" if isinstance(client, int) else client
 
 
-def conduct(study: Study, clients: Iterable[int], ask: Ask) -> Outcome:
+def conduct(study: Study, clients: Iterable[Client], ask: Ask) -> Outcome:
     """Ask all rounds of ``study``; a client that drops out of a round is not asked again."""
     if study.protocol.round != 1 or study.protocol.shared is not None or study.protocol.in_pairs is not None:
         raise BadParameter("a federated tool conducts a first round that sites or people answer alone")
     sites = study.protocol.by_sites is not None
-    asked = sorted(set(clients))
+    asked = sorted(set(clients), key=str)
     numbers = {client: place for place, client in enumerate(asked)}
-    refused: dict[int, str] = {}
+    refused: dict[Client, str] = {}
     now = study
     while True:
         request = {"study": now.to_json()} | ({} if now == study else {"first": study.to_json()})
@@ -53,7 +55,7 @@ def conduct(study: Study, clients: Iterable[int], ask: Ask) -> Outcome:
         tally: SiteTally | Tally = SiteTally(now) if sites else Tally(now)
         answered = _collect(now, tally, requests, ask, refused)
         if now.protocol.round == now.protocol.rounds:
-            return Outcome(tally.estimate(), tuple(sorted(answered)), refused)
+            return Outcome(tally.estimate(), tuple(sorted(answered, key=str)), refused)
         now = study.next(tally)
         # Of one-record clients each acts in one round, and those who said nothing yet are left.
         asked = [client for client in asked if (client in answered) == sites and client not in refused]
@@ -62,11 +64,11 @@ def conduct(study: Study, clients: Iterable[int], ask: Ask) -> Outcome:
 def _collect(
     study: Study,
     tally: SiteTally | Tally,
-    requests: Mapping[int, Request],
+    requests: Mapping[Client, Request],
     ask: Ask,
-    refused: dict[int, str],
-) -> set[int]:
-    answered: set[int] = set()
+    refused: dict[Client, str],
+) -> set[Client]:
+    answered: set[Client] = set()
     for client, reply in ask(requests):
         try:
             if client not in requests or client in answered:
@@ -87,7 +89,7 @@ def _collect(
     return answered
 
 
-def _add(tally: SiteTally | Tally, study: Study, client: int, wire: str, index: int) -> None:
+def _add(tally: SiteTally | Tally, study: Study, client: Client, wire: str, index: int) -> None:
     if isinstance(tally, SiteTally):
         answer = SiteAnswer.from_bytes(wire, study)
         if answer.site != site_of(client):

@@ -22,7 +22,7 @@ from flwr.app import ArrayRecord, ConfigRecord, Context, Message, RecordDict
 
 from ..errors import DpairsError
 from ..federated import Outcome, conduct, respond
-from ..federated.conducting import Request, site_of
+from ..federated.conducting import Client, Request, site_of
 from ..federated.responding import Answering
 from ..study import Study
 
@@ -77,12 +77,12 @@ def ask(
     ClientApp's functions answers. Nodes that do not reply within ``timeout`` seconds have dropped out.
     """
 
-    def exchange(requests: Mapping[int, Request]) -> Iterator[tuple[int, Mapping[str, object]]]:
+    def exchange(requests: Mapping[Client, Request]) -> Iterator[tuple[Client, Mapping[str, object]]]:
         model = {} if arrays is None else {MODEL: arrays}
         messages = [
             Message(
                 RecordDict({RECORD: ConfigRecord(dict(request)), **model}),
-                dst_node_id=node,
+                dst_node_id=int(node),
                 message_type=message_type,
             )
             for node, request in requests.items()
