@@ -15,6 +15,7 @@ from .pages import (
     plan_grid,
     projection_runs,
     quantization,
+    sites,
     theory,
     tree,
     two_servers,
@@ -60,6 +61,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     federated.EXPERIMENT,
     front.EXPERIMENT,
     internet.EXPERIMENT,
+    sites.EXPERIMENT,
     two_servers.EXPERIMENT,
     two_servers_coverage.EXPERIMENT,
 )

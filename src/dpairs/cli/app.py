@@ -25,6 +25,7 @@ from . import (
     server,
     server_task,
     simulate,
+    site,
     study,
     tally,
 )
@@ -52,6 +53,7 @@ app.command("decode")(pair.decode)
 app.command("tally")(tally.tally)
 app.command("estimate")(estimate.estimate)
 app.command("join")(join.join)
+app.command("site")(site.site)
 app.command("serve")(serve.serve)
 app.command("collect")(server_task.collect)
 app.command("backup")(backup.backup)

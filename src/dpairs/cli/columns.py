@@ -35,9 +35,9 @@ class Asks(Protocol):
     def domains(self) -> tuple[Domain, ...]: ...
 
 
-def column_names(study: Asks, renames: Sequence[str]) -> dict[str, str]:
+def column_names(study: Asks, renames: Sequence[str], more: Sequence[str] = ()) -> dict[str, str]:
     """Which column of the file holds which column of the statistic, from ``name=column`` options."""
-    wanted = study.statistic.columns
+    wanted = (*study.statistic.columns, *more)
     names = {name: name for name in wanted}
     for rename in renames:
         name, equals, column = rename.partition("=")

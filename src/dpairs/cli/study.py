@@ -92,8 +92,8 @@ def create(
     protocol: Annotated[
         str | None,
         typer.Option(
-            help="How: histogram; tree for AUC; projection, in two rounds; pairwise, in pairs; two_servers. "
-            "Without one, the planner chooses."
+            help="How: histogram; tree for AUC; projection, in two rounds; pairwise, in pairs; two_servers; "
+            "sites, which hold many records. Without one, the planner chooses."
         ),
     ] = None,
     pilot_fraction: Annotated[
@@ -127,10 +127,24 @@ def create(
         ),
     ] = None,
     release: Annotated[str | None, typer.Option(help="Two servers: value (default) or counts.")] = None,
-    rounds: Annotated[int | None, typer.Option(help="Two servers: 1 (default) or 2 rounds.")] = None,
-    split: Annotated[
-        float | None, typer.Option(help="Two servers: the share of epsilon for coarse counts or a pilot.")
+    rounds: Annotated[
+        int | None, typer.Option(help="Two servers: 1 (default) or 2 rounds; sites: 2 (default) or 1.")
     ] = None,
+    split: Annotated[
+        float | None,
+        typer.Option(help="Two servers, sites: the share of epsilon for coarse counts or a pilot."),
+    ] = None,
+    sites: Annotated[int | None, typer.Option(help="Sites: how many there will be, about (10).")] = None,
+    unit: Annotated[
+        str | None, typer.Option(help="Sites: whose privacy is promised, a record's (default) or a person's.")
+    ] = None,
+    max_records_per_person: Annotated[
+        int | None,
+        typer.Option(help="Sites, unit person: how many records of one person a site uses at most."),
+    ] = None,
+    hide_sizes: Annotated[
+        bool, typer.Option("--hide-sizes", help="Sites: nobody learns how many records a site has.")
+    ] = False,
     bits: Annotated[int | None, typer.Option(help="Pairwise: most bits of a value (32).")] = None,
     matching: Annotated[
         str | None, typer.Option(help="Pairwise: permutations (default) or disjoint.")
@@ -161,6 +175,10 @@ def create(
         "release": release,
         "rounds": rounds,
         "split": split,
+        "sites": sites,
+        "unit": unit,
+        "max_records_per_person": max_records_per_person,
+        "hide_sizes": hide_sizes or None,
     }
     searched = mechanism == OPTIMIZED and protocol in (None, "histogram", "projection")
     with progress("searching a mechanism", STEPS) if searched else nullcontext() as advance:
@@ -233,7 +251,7 @@ def describe(study: Study) -> dict[str, Any]:
         "protocol": protocol.name,
         "round": protocol.round,
         "rounds": protocol.rounds,
-        "symbols": protocol.symbols if protocol.shared is None else None,
+        "symbols": protocol.symbols if protocol.shared is None and protocol.by_sites is None else None,
         "bits": protocol.report_bits,
         "privacy": study.privacy.to_json(),
     }

@@ -17,6 +17,7 @@ from ..report import Report
 from ..study import Study
 from ..tally import Tally
 from .show import errors, output, print_json, print_table, progress
+from .site import collect
 
 if TYPE_CHECKING:
     from ..engines import FileTally
@@ -68,6 +69,13 @@ def tally(
     different answers of one participant the first stays, and none in Parquet files, which have no order.
     """
     study = Study.load(study_file)
+    if study.protocol.by_sites is not None:
+        if merge or engine is not None or master is not None or keep_going or recompute:
+            raise BadParameter(
+                "a tally of sites is made of their answers' files: it takes --out and --json only"
+            )
+        collect(study_file, study, files, out, as_json)
+        return
     total = Tally(study)
     reasons: Counter[str] = Counter()
     refused: tuple[str, ...] = ()
