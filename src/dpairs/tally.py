@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from .data.tables import whole_numbers
 from .errors import BadFile, BadParameter, BadValue, WrongStudy
 from .estimate import Estimate, Manipulation
 from .formats import files
@@ -120,16 +121,18 @@ class Tally(Shown):
             )
         self._counts[report.stratum].add(report.index, np.array([report.symbol]))
 
-    def add_symbols(self, stratum: str, symbols: NDArray[Any], first_index: int = 0) -> None:
+    def add_symbols(self, stratum: str, symbols: ArrayLike, first_index: int = 0) -> None:
         """Count the symbols of consecutive participants of one stratum at once."""
-        self.counts(stratum).add(first_index, symbols)
+        self.counts(stratum).add(first_index, whole_numbers(symbols, "symbols"))
 
-    def add_reports(self, stratum: str, indices: NDArray[np.int64], symbols: NDArray[Any]) -> None:
+    def add_reports(self, stratum: str, indices: ArrayLike, symbols: ArrayLike) -> None:
         """Count the symbols of participants of one stratum with these indices, in any order, at once.
 
+        Both are arrays, or columns of a data frame or of an Arrow table, without missing values.
         Whoever is asked in another round is refused; whether somebody reports twice is for the caller to see.
         """
         counts = self.counts(stratum)
+        indices, symbols = whole_numbers(indices, "indices"), whole_numbers(symbols, "symbols")
         if indices.size != symbols.size:
             raise BadValue(f"{indices.size} indices cannot have {symbols.size} symbols")
         if indices.size and (indices.min() < 0 or indices.max() > MAX_INDEX):

@@ -44,13 +44,20 @@ def simulate(
     ] = None,
     plot: Annotated[Path | None, typer.Option(help="Write a picture of the runs (PNG, SVG or PDF).")] = None,
     reports: Annotated[
-        Path | None,
-        typer.Option(help="Write everybody's report of this round into a new folder, and estimate nothing."),
+        str | None,
+        typer.Option(
+            help="Write everybody's report of this round into a new folder or address (s3:, gs:, abfss:, "
+            "hdfs:), and estimate nothing."
+        ),
     ] = None,
     cells: Annotated[
-        bool,
-        typer.Option("--cells", help="--reports: write what each report counts in, which is counted faster."),
-    ] = False,
+        bool | None,
+        typer.Option(
+            "--cells/--symbols",
+            help="--reports: write what each report counts in, which is counted faster (the default where a "
+            "study has it), or what devices send.",
+        ),
+    ] = None,
     with_exact: Annotated[
         bool,
         typer.Option("--exact/--no-exact", help="Compare with the exact value; --no-exact streams the file."),
@@ -71,8 +78,8 @@ def simulate(
             )
         _write_reports(study, _Stream(study, data, names, positive), reports, seed, cells, as_json)
         return
-    if cells:
-        raise BadParameter("--cells is for --reports")
+    if cells is not None:
+        raise BadParameter("--cells and --symbols are for --reports")
     truth: float | None = None
     estimates: list[Estimate] = []
     with counted_in_lines(data):
@@ -111,7 +118,7 @@ def simulate(
 
 
 def _write_reports(
-    study: Study, people: _Stream, folder: Path, seed: int | None, cells: bool, as_json: bool
+    study: Study, people: _Stream, folder: str, seed: int | None, cells: bool | None, as_json: bool
 ) -> None:
     from ..engines import simulate_reports
 

@@ -162,3 +162,17 @@ def _array(values: Any, name: str) -> NDArray[Any]:
         hint = "; of predict_proba, give the positive class's column, [:, 1]" if probabilities else ""
         raise BadValue(f"column {name!r} must have one dimension, not {array.ndim}{hint}")
     return array
+
+
+def whole_numbers(values: Any, name: str) -> NDArray[Any]:
+    """A column of integers as an array: numpy's, or a column of a data frame or of an Arrow table."""
+    try:
+        array = np.asarray(values)
+    except (ValueError, TypeError, OverflowError):
+        raise BadValue(f"{name} must be a column of whole numbers") from None
+    if array.ndim != 1:
+        raise BadValue(f"{name} must have one dimension, not {array.ndim}")
+    if array.size and array.dtype.kind not in "iu":
+        # Missing values make floating-point numbers, or objects, of a column.
+        raise BadValue(f"{name} must be whole numbers without missing ones, not {array.dtype}")
+    return array if array.size else array.astype(np.int64)
