@@ -1,8 +1,8 @@
 """An inner product between two servers
 
 *Processor's time* of both servers together for an inner product of two shared vectors of 1,024 elements,
-with the check that the choices fit together, against 2 s; and the bytes of its messages, against 5 MB. Neither
-depends on the number of people: vectors are sums over all of them.
+with the check that the choices fit together, against 2 s; and the bytes of its messages, against 5 MB.
+Neither depends on the number of people: vectors are sums over all of them.
 """
 
 from __future__ import annotations
