@@ -51,7 +51,7 @@ def measure(setting: Setting, seed: int, data: Path) -> list[Row]:
     def study(protocol: str, **options: str | int) -> Study:
         domain = (sources.LEVELS, sources.LEVELS)
         return Study.create(
-            "kendall_tau", protocol=protocol, epsilon=epsilon, domain=domain, seed=seed, **options
+            "kendall_tau", protocol=protocol, epsilon=epsilon, domain=domain, seed=seed, options=options
         )
 
     response = simulate(study("histogram", mechanism="krr"), table, seed=seed).value

@@ -96,6 +96,7 @@ class Release:
             bounds=answer.bounds,
             laws=answer.laws,
             attack=_Attack(protocol, self.sizes, self.numbers),
+            study=self.study,
         )
 
     def to_json(self) -> str:

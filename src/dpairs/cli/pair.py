@@ -127,7 +127,8 @@ def decode(
         Path, typer.Argument(metavar="STUDY", help="A study file of the pairwise protocol.")
     ],
     files: Annotated[
-        list[Path], typer.Argument(help="Files with the messages of both partners of each pair.")
+        list[Path],
+        typer.Argument(metavar="MESSAGES", help="Files with the messages of both partners of each pair."),
     ],
     people: Annotated[list[int], typer.Option(help=PEOPLE_HELP)],
     out: Annotated[Path, typer.Option("--out", "-o", help="The report file to write, for `dpairs tally`.")],

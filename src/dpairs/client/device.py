@@ -36,6 +36,7 @@ KINDS |= {
     "people": dict,
     "pairs": dict,
 }
+KINDS |= {"site": str, "answers": dict}
 """What a device may have written down about its part in a study."""
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -87,6 +87,32 @@ class Option:
             "trust": self.trust,
             "liars_change": self.liars_change if math.isfinite(self.liars_change) else None,
         }
+
+
+def _parameters(option: Option) -> str:
+    given = {name: value for name, value in option.parameters.items() if name != "n"}
+    return "\n".join(f"{name}={value}" for name, value in given.items()) or "-"
+
+
+def _moved_by(option: Option) -> str:
+    return f"{option.liars_change:.2g}" if math.isfinite(option.liars_change) else "no bound"
+
+
+FACTS: list[tuple[str, Callable[[Option], str]]] = [
+    ("parameters", _parameters),
+    ("people", lambda each: f"{sum(each.sizes.values()):,}"),
+    ("epsilon", lambda each: f"{each.study.epsilon:.4g}"),
+    ("standard error", lambda each: f"{each.error:.3g}"),
+    ("  from privacy", lambda each: f"{each.prediction.privacy:.2g}"),
+    ("  from sampling", lambda each: f"{each.prediction.sampling:.2g}"),
+    ("  second order", lambda each: f"{each.prediction.second_order:.2g}"),
+    ("  from bins", lambda each: f"{each.prediction.quantization:.2g}"),
+    (f"{LIARS:.0%} of liars move it", _moved_by),
+    ("bits sent", lambda each: str(each.bits)),
+    ("rounds", lambda each: str(each.rounds)),
+    ("trusts", lambda each: each.trust),
+]
+"""What a table says of an option: rows of it."""
 
 
 @dataclass(frozen=True)

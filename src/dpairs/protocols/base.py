@@ -90,6 +90,12 @@ class Protocol(ABC):
         return max(1, (self.symbols - 1).bit_length())
 
     @property
+    def sent(self) -> tuple[str, str]:
+        """Who sends what in this round, in words."""
+        bits = self.report_bits
+        return "a person sends", f"one of {self.symbols} symbols ({bits} bit{'s' if bits > 1 else ''})"
+
+    @property
     @abstractmethod
     def epsilon(self) -> float:
         """The exact privacy loss of one report."""

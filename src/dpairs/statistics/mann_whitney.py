@@ -86,3 +86,12 @@ def two_sided(z: float) -> float:
     0.05
     """
     return math.erfc(abs(z) / math.sqrt(2))
+
+
+def one_sided(z: float) -> float:
+    """P(Z >= z) for a standard normal Z.
+
+    >>> one_sided(0.0)
+    0.5
+    """
+    return math.erfc(z / math.sqrt(2)) / 2

@@ -1,6 +1,5 @@
 """Multiplication between two servers: right, small, refusing bad bytes, and a view that can be simulated."""
 
-
 import numpy as np
 import pytest
 from scipy import stats

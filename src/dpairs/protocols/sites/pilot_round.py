@@ -6,12 +6,13 @@ one noisy sum of the influence function for each class. The pilot's error enters
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
 
-from ...data.domains import Domain
+from ...data.domains import Domain, Integers, Interval
 from ...errors import BadParameter
 from ...formats.checks import integer, real
 from ...privacy import PrivacyClaim
@@ -31,8 +32,8 @@ from .protocol import MOST_SITES, SITES, Counting, Sites, chosen_grid, read_coun
 from .sum_round import SitesSum, both_rounds
 from .unit import RECORD, Unit, read_fields
 
-SPLIT = 0.15
-"""The share of the loss that the pilot takes."""
+SPLIT, SPLIT_PLANE = 0.15, 0.3
+"""The share of the loss that the pilot takes, of one column and of two, whose cells are more."""
 _FIELDS = ("name", "rounds", "round", "bins", "sites", "split", "noise", "epsilon", "delta")
 
 
@@ -65,7 +66,7 @@ class SitesPilot(Counting, FirstRound):
         domains: tuple[Domain, ...],
         epsilon: float,
         bins: int | Sequence[int] | None = None,
-        split: float = SPLIT,
+        split: float | None = None,
         noise: str = LAPLACE,
         delta: float = 0.0,
         n: int | None = None,
@@ -75,10 +76,14 @@ class SitesPilot(Counting, FirstRound):
         hide_sizes: bool = False,
     ) -> SitesPilot:
         statistic.check_domains(domains)
-        share = real("split", split)
+        usual = SPLIT if len(domains) == 1 else SPLIT_PLANE
+        share = usual if split is None else real("split", split)
         whose = Unit.of(unit, max_records_per_person, hide_sizes)
         many = integer("sites", sites, 1, MOST_SITES)
         chosen = chosen_grid(statistic, domains, bins, n, epsilon * share, many, whose)
+        if bins is None and sum(isinstance(each, (Interval, Integers)) for each in domains) > 1:
+            # Noise enters squared, and what two columns hide within cells does not: twice as fine.
+            chosen = tuple(min(2 * each, _most(domain)) for each, domain in zip(chosen, domains, strict=True))
         if statistic.from_table:
             statistic = statistic.tabulate(grid_of(statistic, domains, chosen), "average")
         return cls(statistic, domains, chosen, whose, NoiseBudget(noise, epsilon, delta), many, share)
@@ -153,6 +158,11 @@ class SitesPilot(Counting, FirstRound):
 
     def privacy(self, epsilon_asked: float) -> PrivacyClaim:
         return sites_claim(self.statistic, self.unit, self.budget, self.epsilon, epsilon_asked, 2)
+
+
+def _most(domain: Domain) -> int:
+    most = math.isqrt(MOST_COUNTED)
+    return min(most, domain.size) if not isinstance(domain, Interval) else most
 
 
 def _size(of: OfSites, site: str) -> int:
