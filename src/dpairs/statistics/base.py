@@ -77,6 +77,8 @@ class Statistic(ABC):
     """Whether the value depends on how many people there are, and not only on how they are spread."""
     from_table: ClassVar[bool] = False
     """Whether the kernel is known to others only by its table on a study's cells."""
+    logarithmic: ClassVar[bool] = False
+    """Whether the value is minus the logarithm of a form, whose error is the normal one."""
     has_exact: ClassVar[bool] = True
     """Whether the exact value can be computed from data: not from a kernel's table or name alone."""
 
@@ -252,6 +254,10 @@ class Statistic(ABC):
     def range(self, domains: tuple[Domain, ...]) -> tuple[float, float]:
         """The least and the greatest value the kernel takes."""
         return (0.0, 1.0)
+
+    def bounds(self, domains: tuple[Domain, ...], sizes: Mapping[str, int]) -> tuple[float, float]:
+        """The least and the greatest value that the statistic can have, of so many people."""
+        return self.range(domains)
 
     def lipschitz(self, domains: tuple[Domain, ...]) -> float | None:
         """The kernel's Lipschitz constant in each argument; None for a kernel with jumps."""

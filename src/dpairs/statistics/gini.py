@@ -59,6 +59,11 @@ class GiniMeanDifference(Statistic):
         """0 to the domain's extent."""
         return (0.0, extent(domains[0]))
 
+    def bounds(self, domains: tuple[Domain, ...], sizes: Mapping[str, int]) -> tuple[float, float]:
+        """Greatest with half of the people at each end."""
+        people = max(sum(sizes.values()), 2)
+        return (0.0, extent(domains[0]) / 2 * people / (people - 1))
+
     def lipschitz(self, domains: tuple[Domain, ...]) -> float | None:
         return 1.0
 
@@ -123,6 +128,9 @@ class GiniCoefficient(GiniMeanDifference):
         return {"gini_mean_difference": mean_difference(values), "mean": float(values.mean(dtype=np.float64))}
 
     def range(self, domains: tuple[Domain, ...]) -> tuple[float, float]:
+        return (0.0, 1.0)
+
+    def bounds(self, domains: tuple[Domain, ...], sizes: Mapping[str, int]) -> tuple[float, float]:
         return (0.0, 1.0)
 
     def lipschitz(self, domains: tuple[Domain, ...]) -> float | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -44,6 +45,11 @@ class Variance(Statistic):
     def range(self, domains: tuple[Domain, ...]) -> tuple[float, float]:
         """0 to half the squared extent."""
         return (0.0, extent(domains[0]) ** 2 / 2)
+
+    def bounds(self, domains: tuple[Domain, ...], sizes: Mapping[str, int]) -> tuple[float, float]:
+        """Greatest with half of the people at each end."""
+        people = max(sum(sizes.values()), 2)
+        return (0.0, extent(domains[0]) ** 2 / 4 * people / (people - 1))
 
     def lipschitz(self, domains: tuple[Domain, ...]) -> float | None:
         """The domain's extent: the slope of (x - y)^2 / 2 at its ends."""
