@@ -218,6 +218,29 @@ class Statistic(ABC):
         the same where there is only one.
         """
 
+    def hidden(self, grid: Grid, kernel: str, masses: tuple[NDArray[np.float64], ...]) -> NDArray[np.float64]:
+        """For each form, how far it can lie from its binned value for people with these shares of the cells.
+
+        For any kernel: every pair of cells at its worst (see `hidden`).
+        """
+        first, second = masses[0], masses[-1]
+        found = []
+        for form, middle in zip(self.forms(grid, kernel), self.forms(grid, "midpoint"), strict=True):
+            farthest = form.spread + np.abs(form.matrix - middle.matrix)
+            found.append(float(first @ farthest @ second))
+        return np.array(found)
+
+    def hidden_ratio(
+        self,
+        grid: Grid,
+        kernel: str,
+        masses: tuple[NDArray[np.float64], ...],
+        finished: Finished,
+        forms: NDArray[np.float64],
+    ) -> float | None:
+        """The same of the value, where several forms cannot all be off at once; None elsewhere."""
+        return None
+
     def separable(self, grid: Grid) -> tuple[Separable, ...] | None:
         """The forms with the "average" kernel as comparisons of whole numbers; None where they are none."""
         return None

@@ -16,6 +16,7 @@ from ..garbled.encoding import FixedPoint
 from ..garbled.kernels import PairKernel, SquaredDistance
 from .base import EVERYBODY, Form, Statistic, extent, need_two
 from .binned import half_square
+from .hidden import half_square_hidden
 from .vertices import Vertices
 
 
@@ -37,6 +38,11 @@ class Variance(Statistic):
 
     def forms(self, grid: Grid, kernel: str) -> tuple[Form, ...]:
         return (half_square(grid.axes[0], kernel),)
+
+    def hidden(self, grid: Grid, kernel: str, masses: tuple[NDArray[np.float64], ...]) -> NDArray[np.float64]:
+        if kernel != "average":
+            return super().hidden(grid, kernel, masses)
+        return np.array([half_square_hidden(grid.axes[0], masses[0])])
 
     def against(self, grid: Grid) -> dict[str, tuple[NDArray[np.float64], ...]]:
         """Half the squared distance from a person's value."""
