@@ -42,6 +42,7 @@ PAGES = (
     "tutorials",
     "two_servers",
     "two_servers_coverage",
+    "zoo",
 )
 TEXTS: dict[str, Callable[[], str]] = {}
 PICTURES: dict[str, Callable[[], Any]] = {}

@@ -130,6 +130,8 @@ class Estimate:
     bias: float = 0.0
     logarithmic: bool = False
     """Whether e^-value, and not the value itself, has a normal error: so with entropies."""
+    centre: float | None = None
+    """What the interval is around, where that is not the value."""
     attack: Attack | None = field(default=None, repr=False, compare=False)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -164,7 +166,8 @@ class Estimate:
             # e^-value +- far e^-value, back on the scale of the value.
             down, up = math.log1p(far), -math.log1p(-far) if far < 1 else math.inf
         low, high = self.bounds
-        return ConfidenceInterval(max(self.value - down, low), min(self.value + up, high))
+        around = self.value if self.centre is None else min(max(self.centre, low), high)
+        return ConfidenceInterval(max(around - down, low), min(around + up, high))
 
     def manipulation(self, people: int | None = None, *, share: float | None = None) -> Manipulation:
         """The most that so many liars, or such a share of the people of this round, can do to this answer."""

@@ -178,6 +178,7 @@ class Tally:
             explanation=answer.explanation,
             bounds=bounds,
             bias=answer.bias,
+            centre=answer.centre,
             logarithmic=self._study.statistic.logarithmic,
             attack=_Attack(protocol, self._counts, chosen, self.n),
         )

@@ -55,6 +55,8 @@ class Answer:
     """What the statistic can be, where the protocol knows more than the statistic itself."""
     bias: float = 0.0
     """The most that cells and remainders can have moved the value."""
+    centre: float | None = None
+    """Where the interval is centred, where that is not the value."""
 
     def within(
         self, statistic: Statistic, domains: tuple[Domain, ...], sizes: Mapping[str, int]
