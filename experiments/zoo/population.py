@@ -79,7 +79,7 @@ class Population:
     def _columns(self, uniform: Vector, label: NDArray[np.int64] | None = None) -> Columns:
         if label is None:
             result = self.make(*uniform)
-            made: list[Any] = list(result) if isinstance(result, tuple) else [result]
+            made: Any = result if isinstance(result, tuple) else (result,)
             return {
                 name: clipped(domain, each)
                 for name, domain, each in zip(self.columns, self.domains, made, strict=True)

@@ -198,6 +198,8 @@ class Estimate:
         if self.bias > 0:
             cause = "what the cells hide" if self.explanation is None else "what the leaves hide"
             said.append(f"It also covers a bias of up to {self.bias:.3g}, by {cause} of how people lie.")
+        if self.quantization.estimate is None and self.bias == 0:
+            said.append("Not covered: binning may shift the value, by an amount that is not estimated.")
         said.append("Not covered: people who answer falsely, and who chose to take part.")
         if liars is not None:
             said.append(self._liars(liars))

@@ -121,8 +121,7 @@ class Question:
             except (BadParameter, NotEstimable) as error:
                 reasons.setdefault(protocol, str(error))
                 continue
-            # Parameters by how long the interval will be, which binning counts against; protocols by error.
-            if protocol not in found or made.prediction.half_width < found[protocol].prediction.half_width:
+            if protocol not in found or made.error < found[protocol].error:
                 found[protocol] = made
         left = {name: why for name, why in reasons.items() if name not in found}
         return sorted(found.values(), key=lambda each: each.error), left

@@ -50,7 +50,7 @@ class Prediction:
     def total(self) -> float:
         return math.sqrt(self.privacy**2 + self.sampling**2 + self.second_order**2 + self.quantization**2)
 
-    def to_json(self) -> dict[str, float]:
+    def to_json(self) -> dict[str, float | None]:
         return {
             "standard_error": self.total,
             "privacy": self.privacy,

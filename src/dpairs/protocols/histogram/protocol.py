@@ -40,9 +40,9 @@ from ..shape import Prediction, Shape, onto
 from ..theory import MAX_PEOPLE
 from .binning import binning_bias
 from .bins import axes_of, bins_of
-from .nearest import moved
 from .predict import candidates, predict
 from .search import Search, kernels_of, prior_of
+from .simplex import moved
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class Histogram(Alone, FirstRound):
     name: ClassVar[str] = "histogram"
     uses_coins: ClassVar[bool] = False
     options: ClassVar[tuple[str, ...]] = ("bins", "mechanism", "kernel", "rounding", "n", "prior", "search")
-    estimators: ClassVar[tuple[str, ...]] = ("paper", "nearest")
+    estimators: ClassVar[tuple[str, ...]] = ("paper", "simplex")
 
     def __post_init__(self) -> None:
         """Check that the parts fit together."""
@@ -169,7 +169,7 @@ class Histogram(Alone, FirstRound):
     def estimate(self, counts: Mapping[str, DenseCounts], estimator: str) -> Answer:
         """The paper's unbiased estimator, its standard errors, and what quantization may have done.
 
-        ``nearest`` moves its value towards that of the nearest distribution, by a standard error at most.
+        ``simplex`` moves its value towards that of the nearest distribution, within the noise's interval.
         """
         sizes = {stratum: count.people for stratum, count in counts.items()}
         _need_people(sizes)
@@ -201,8 +201,8 @@ class Histogram(Alone, FirstRound):
         found = self.reach([count.array.astype(np.float64) for count in counts.values()], sizes, people)
         if estimator == "paper":
             return found
-        # The nearest distribution moves the value by a standard error at most, with the lies and without.
-        more = 2 * self.estimate(counts, "paper").sample_standard_error
+        # The nearest distribution moves the value within its noise, with the lies and without.
+        more = 4 * self.estimate(counts, "paper").sample_standard_error
         return replace(found, down=found.down + more, up=found.up + more)
 
     def reach(

@@ -4,9 +4,9 @@ Few cells with people among many without them: then most of the noise of the unb
 are empty, and moving the shares to the nearest distribution takes it off ("norm-sub" in Wang,
 Lopuhaa-Zwakenberg, Li, Skoric and Li, "Locally differentially private frequency estimation with consistency",
 NDSS 2020). It also adds a bias that nobody knows. So the unbiased value is moved towards that of the nearest
-distribution by one standard error of its noise at most: limited translation (Efron and Morris, "Limiting the
-risk of Bayes and empirical Bayes estimators", JASA 1971). It gains what there is to gain and loses no more
-than the noise; the interval stays that of the unbiased value.
+distribution, and no further than the end of the 95% interval of its noise: limited translation (Efron and
+Morris, "Limiting the risk of Bayes and empirical Bayes estimators", JASA 1971). The interval stays that of
+the unbiased value, and holds the one that was moved.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import NotEstimable
+from ...statistics.fixed_length import reach
 from ..projection.pilot import on_simplex
 
 if TYPE_CHECKING:
@@ -29,13 +30,14 @@ Vector = NDArray[np.float64]
 def moved(
     protocol: Histogram, vectors: Sequence[Vector], value: float, noise: float, sizes: Mapping[str, int]
 ) -> float:
-    """The value moved towards that of the nearest distribution, by ``noise`` at most."""
+    """The value moved towards that of the nearest distribution, by the reach of ``noise`` at most."""
     masses = [on_simplex(counts @ protocol.mechanism.decoder / counts.sum()) for counts in vectors]
     try:
         nearest = protocol.statistic.finish(plain_forms(protocol, masses, sizes), sizes).value
     except NotEstimable:
         return value
-    return float(np.clip(nearest, value - noise, value + noise))
+    far = reach(noise, 0.0, 0.95)
+    return float(np.clip(nearest, value - far, value + far))
 
 
 def plain_forms(protocol: Histogram, masses: Sequence[Vector], sizes: Mapping[str, int]) -> Vector:
