@@ -175,16 +175,16 @@ def hard(statistic: Statistic, domains: tuple[Domain, ...]) -> tuple[Shape, ...]
         "opposite": lambda place: 0.9 ** (index if place % 2 else cells - 1 - index),
         "point": lambda _: np.where(index == cells // 2, cells, 1.0),
     }
-    found = [even(statistic, domains)]
+    shapes = [even(statistic, domains)]
     if len(statistic.strata) > 1 and isinstance(domains[0], Interval):
         middle = (domains[0].low + domains[0].high) / 2
         closer = fine_grid(statistic, domains, [middle])
         low, high, _ = closer.axes[0].geometry
         point = np.where(low == middle, 1.0, 0.0) + (high - low) / (domains[0].high - domains[0].low)
         masses = dict.fromkeys(statistic.strata, point / point.sum())
-        found.append(Shape(statistic, domains, closer, masses, "point", assumed=True))
+        shapes.append(Shape(statistic, domains, closer, masses, "point", assumed=True))
         del kinds["point"]
     for name, make in kinds.items():
         masses = {stratum: make(place) for place, stratum in enumerate(statistic.strata)}
-        found.append(replace(from_masses(statistic, domains, masses, name), assumed=True))
-    return tuple(found)
+        shapes.append(replace(from_masses(statistic, domains, masses, name), assumed=True))
+    return tuple(shapes)

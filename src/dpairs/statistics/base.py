@@ -38,10 +38,10 @@ ErrorOf: TypeAlias = "Callable[[NDArray[np.float64]], float]"
 
 @dataclass(frozen=True)
 class Form:
-    """A kernel on cells: its ``matrix``, and half of the true kernel's range over two cells, ``spread``."""
+    """A kernel on cells: its ``matrix``; ``uncertainty``, half of the true kernel's range over two cells."""
 
     matrix: NDArray[np.float64]
-    spread: NDArray[np.float64]
+    uncertainty: NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -228,7 +228,7 @@ class Statistic(ABC):
         first, second = masses[0], masses[-1]
         found = []
         for form, middle in zip(self.forms(grid, kernel), self.forms(grid, "midpoint"), strict=True):
-            farthest = form.spread + np.abs(form.matrix - middle.matrix)
+            farthest = form.uncertainty + np.abs(form.matrix - middle.matrix)
             found.append(float(first @ farthest @ second))
         return np.array(found)
 
