@@ -42,7 +42,9 @@ def main(way: str) -> int:
     port, *nodes = free_ports(1 + SITES)
     with tempfile.TemporaryDirectory() as home:
         address = f"127.0.0.1:{port}"
-        settings = f'[superlink]\ndefault = "here"\n[superlink.here]\naddress = "{address}"\ninsecure = true\n'
+        settings = (
+            f'[superlink]\ndefault = "here"\n[superlink.here]\naddress = "{address}"\ninsecure = true\n'
+        )
         (Path(home) / "config.toml").write_text(settings)
         environment = os.environ | {
             "FLWR_HOME": home,
@@ -80,7 +82,11 @@ def main(way: str) -> int:
                     start("flower-supernode", "--superlink", address, "--port", own, "--node-config", node)
             else:
                 size = ["--num-supernodes", str(SITES)]
-                subprocess.run([*flwr, "federation", "simulation-config", "@none/default", "here", *size], env=environment, check=True)
+                subprocess.run(
+                    [*flwr, "federation", "simulation-config", "@none/default", "here", *size],
+                    env=environment,
+                    check=True,
+                )
             done = subprocess.run([*flwr, "run", str(HERE), "here", "--stream"], env=environment, timeout=900)
             return done.returncode
         finally:
