@@ -8,6 +8,7 @@ from .experiment import Experiment, Figure
 from .pages import (
     concepts,
     federated,
+    front,
     internet,
     mechanisms,
     pairs,
@@ -58,6 +59,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     plan_grid.EXPERIMENT,
     plan_grid.UNSEEN,
     federated.EXPERIMENT,
+    front.EXPERIMENT,
     internet.EXPERIMENT,
     sites.EXPERIMENT,
     two_servers.EXPERIMENT,

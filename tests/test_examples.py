@@ -73,8 +73,10 @@ def test_an_example_runs_from_its_readme(example):
     here.mkdir(parents=True, exist_ok=True)
     for path in (EXAMPLES / example).iterdir():
         if path.name != ".venv":
-            copy = shutil.copytree if path.is_dir() else shutil.copy
-            copy(path, here / path.name, **({"dirs_exist_ok": True} if path.is_dir() else {}))
+            if path.is_dir():
+                shutil.copytree(path, here / path.name, dirs_exist_ok=True)
+            else:
+                shutil.copy(path, here / path.name)
     environment = {
         name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "COV_", "PYTEST"))
     }

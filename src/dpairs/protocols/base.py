@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from ..data.domains import Domain, Integers, Interval
 from ..errors import BadParameter, NotAsked
-from ..estimate import Explanation, Manipulation, Quantization
+from ..estimate import Explanation, Laws, Manipulation, Quantization
 from ..garbled.function import PairFunction
 from ..privacy import PrivacyClaim
 from ..randomness import Randomness
@@ -55,6 +55,8 @@ class Answer:
     explanation: Explanation | None = None
     bounds: tuple[float, float] = (-math.inf, math.inf)
     """What the statistic can be."""
+    laws: Laws | None = None
+    """How the errors are distributed, where that is known better than by standard errors."""
 
 
 class Protocol(ABC):
@@ -86,6 +88,12 @@ class Protocol(ABC):
     def report_bits(self) -> int:
         """What a person sends in this round."""
         return max(1, (self.symbols - 1).bit_length())
+
+    @property
+    def sent(self) -> tuple[str, str]:
+        """Who sends what in this round, in words."""
+        bits = self.report_bits
+        return "a person sends", f"one of {self.symbols} symbols ({bits} bit{'s' if bits > 1 else ''})"
 
     @property
     @abstractmethod

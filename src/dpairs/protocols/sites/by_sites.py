@@ -152,6 +152,10 @@ class BySites(Protocol):
         return each * self.entries * len(self.strata)
 
     @property
+    def sent(self) -> tuple[str, str]:
+        return "a site sends", f"{self.entries:,} noisy numbers for each class"
+
+    @property
     def symbols(self) -> int:
         raise BadParameter("a site answers numbers for all its records, no symbol")
 

@@ -191,9 +191,9 @@ class Sites(Counting, FirstRound):
             raise NotEnoughData(f"there are fewer than {FEWEST} records of a class at all sites together")
         kernels = [form.matrix for form in self.statistic.forms(self.grid, "average")]
         forms, noise = forms_of(list(classes.values()), kernels)
-        return Measured(
-            self.statistic, self.domains, sizes, forms, noise, self._rough(classes, sizes)
-        ).answer(), sizes
+        rough = self._rough(classes, sizes)
+        # A form adds up the noise of many counts: nearly normal, whatever that of one is.
+        return Measured(self.statistic, self.domains, sizes, forms, noise, rough, False).answer(), sizes
 
     def _rough(self, classes: Mapping[str, NoisyClass], sizes: Mapping[str, int]) -> Rough:
         """What the counts say about sampling and binning."""
