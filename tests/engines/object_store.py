@@ -38,6 +38,8 @@ osd pool default min size = 1
 osd pool default pg num = 8
 mon allow pool size one = true
 osd crush chooseleaf type = 0
+osd crush update on start = false
+osd class update on start = false
 ms bind msgr2 = false
 rgw data = {folder}/rgw
 rgw frontends = beast endpoint=127.0.0.1:{web}
@@ -96,6 +98,7 @@ def radosgw(folder: Path) -> Iterator[str]:
     with contextlib.ExitStack() as stack:
         stack.enter_context(running("ceph-mon", "-f", "-i", "a", "-c", str(settings), folder=folder))
         do("ceph", "osd", "new", disk)
+        do("ceph", "osd", "crush", "add", "osd.0", "1", "root=default")
         do("ceph-osd", "-i", "0", "--mkfs", "--osd-uuid", disk)
         stack.enter_context(running("ceph-osd", "-f", "-i", "0", "-c", str(settings), folder=folder))
         who = ("--uid=tests", "--display-name=tests", f"--access-key={KEY}", f"--secret={SECRET}")
