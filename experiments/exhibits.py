@@ -40,6 +40,7 @@ PAGES = (
     "theory",
     "tree",
     "tutorials",
+    "sites",
     "two_servers",
     "two_servers_coverage",
 )

@@ -6,14 +6,20 @@ import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from statistics import NormalDist
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .errors import BadParameter
 from .formats.checks import choice, integer, real
+from .formats.display import Shown, number
 from .privacy import PrivacyClaim
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from .study import Study
 
 TARGETS = ("population", "sample")
 LIARS = 0.01
@@ -102,8 +108,30 @@ class Attack(Protocol):
     def __call__(self, people: int) -> Manipulation: ...
 
 
-@dataclass(frozen=True)
-class Estimate:
+class Law(Protocol):
+    """How an error is distributed."""
+
+    def reach(self, level: float) -> float:
+        """The half-length of an interval that covers with the chance ``level``."""
+        ...
+
+
+class Laws(NamedTuple):
+    """The errors around the population's value and around the sample's."""
+
+    population: Law
+    sample: Law
+
+
+class WithoutPrivacy(NamedTuple):
+    """What the same people's values give where somebody has them all."""
+
+    value: float
+    standard_error: float
+
+
+@dataclass(frozen=True, repr=False)
+class Estimate(Shown):
     """A statistic's value with its standard error and the privacy claim it was bought under.
 
     ``standard_error`` is around the value in the *population* the people were drawn from: it holds the
@@ -125,7 +153,15 @@ class Estimate:
     explanation: Explanation | None = field(default=None, repr=False, compare=False)
     bounds: tuple[float, float] = (-math.inf, math.inf)
     """What the statistic can be, where the interval ends at the latest."""
+    laws: Laws | None = field(default=None, repr=False, compare=False)
+    """Where the errors are known not to be normal, how they are distributed."""
     attack: Attack | None = field(default=None, repr=False, compare=False)
+    study: Study = field(default=None, repr=False, compare=False)  # type: ignore[assignment]
+    """The study that was answered, in its first round where the estimate was simulated."""
+    caveats: tuple[str, ...] = ()
+    """What must be said before everything else, such as that the domain was taken from the data."""
+    without_privacy: WithoutPrivacy | None = field(default=None, repr=False, compare=False)
+    """The exact value with its own standard error, where the data was at hand."""
 
     def __getstate__(self) -> dict[str, Any]:
         """All but the tally behind it, which does not travel."""
@@ -136,23 +172,92 @@ class Estimate:
         """How many people took part."""
         return sum(self.strata.values())
 
-    def confidence_interval(self, level: float = 0.95, target: str = "population") -> ConfidenceInterval:
-        """A normal interval that covers the target with probability about ``level``.
+    def __float__(self) -> float:
+        return self.value
+
+    def __format__(self, spec: str) -> str:
+        """``f"{estimate:.3f}"`` formats the value; without a format, `str`."""
+        return format(self.value, spec) if spec else str(self)
+
+    def __repr__(self) -> str:
+        low, high = self.confidence_interval()
+        return (
+            f"Estimate({self.statistic}={number(self.value)}, standard_error={number(self.standard_error)}, "
+            f"interval=({number(low)}, {number(high)}), n={self.n}, protocol={self.protocol!r}, "
+            f"epsilon={self.privacy.epsilon_asked:g})"
+        )
+
+    @property
+    def title(self) -> str:
+        return self.statistic
+
+    def rows(self, level: float = 0.95) -> list[tuple[str, str]]:
+        """What belongs to the estimate, name by name: a table."""
+        low, high = self.confidence_interval(level)
+        rows = [
+            ("estimate", number(self.value)),
+            ("standard error", number(self.standard_error)),
+            (f"{level:.0%} interval", f"{number(low)} to {number(high)}"),
+            ("people", ", ".join(f"{count:,} {stratum}" for stratum, count in self.strata.items())),
+            ("privacy", str(self.privacy)),
+        ]
+        if self.without_privacy is not None:
+            value, error = self.without_privacy
+            rows.append(("without privacy", f"{number(value)}, standard error {number(error)}"))
+        if self.attack is not None:
+            liars = self.manipulation(share=LIARS)
+            moved = f"at most {liars.change:.2g}" if math.isfinite(liars.change) else "no bound is known"
+            if math.isfinite(liars.multiplier):
+                moved += f"; a lie counts {liars.multiplier:.3g} times"
+            rows.append((f"{LIARS:.0%} of liars move it", moved))
+        return rows + [(name.replace("_", " "), number(value)) for name, value in self.details.items()]
+
+    @property
+    def pvalue(self) -> float:
+        """The p-value of a test, under the name that scipy gives it."""
+        if "p_value" not in self.details:
+            raise AttributeError(f"an estimate of {self.statistic} has no pvalue; mann_whitney has one")
+        return self.details["p_value"]
+
+    def plot(self, level: float = 0.95) -> Figure:
+        """The interval, beside the one without privacy where the data was at hand."""
+        from .pictures.intervals import Bar, draw_intervals
+
+        bars = [
+            Bar(
+                f"private, epsilon {self.privacy.epsilon_asked:g}",
+                self.value,
+                *self.confidence_interval(level),
+            )
+        ]
+        if self.without_privacy is not None:
+            value, error = self.without_privacy
+            reach = NormalDist().inv_cdf((1 + level) / 2) * error
+            bars.append(Bar("without privacy", value, value - reach, value + reach))
+        return draw_intervals(
+            bars, self.statistic.replace("_", " "), f"{self.n:,} people, {level:.0%} intervals"
+        )
+
+    def confidence_interval(
+        self, level: float = 0.95, target: str = "population", *, confidence_level: float | None = None
+    ) -> ConfidenceInterval:
+        """An interval that covers the target with probability about ``level``.
 
         ``target="population"``: the value in the population the people come from. ``target="sample"``:
         the exact statistic of the people who took part. Either way it covers the privacy noise, and
         it does not cover quantization (see `quantization`), answers that were not honest, nor who
-        chose to take part.
+        chose to take part. ``confidence_level`` is
+        scipy's name for ``level``.
         """
-        share = real("level", level)
+        share = real("level", level if confidence_level is None else confidence_level)
         if not 0 < share <= 1 - 1e-12:
-            raise BadParameter(f"level must lie between 0 and 1, not {level!r}")
-        error = (
-            self.standard_error
-            if choice("target", target, TARGETS) == "population"
-            else self.sample_standard_error
-        )
-        reach = NormalDist().inv_cdf((1 + share) / 2) * error
+            raise BadParameter(f"level must lie between 0 and 1, not {share!r}")
+        whole = choice("target", target, TARGETS) == "population"
+        if self.laws is None:
+            error = self.standard_error if whole else self.sample_standard_error
+            reach = NormalDist().inv_cdf((1 + share) / 2) * error
+        else:
+            reach = (self.laws.population if whole else self.laws.sample).reach(share)
         low, high = self.bounds
         return ConfidenceInterval(max(self.value - reach, low), min(self.value + reach, high))
 
@@ -181,7 +286,7 @@ class Estimate:
         return self._notes(None if self.attack is None else self.manipulation(share=LIARS))
 
     def _notes(self, liars: Manipulation | None) -> list[str]:
-        said = ["The interval covers the privacy noise and the sampling of people."]
+        said = [*self.caveats, "The interval covers the privacy noise and the sampling of people."]
         estimate, bound = self.quantization.estimate, self.quantization.bound
         if estimate is None or estimate > 0:
             size = (
@@ -207,6 +312,10 @@ class Estimate:
         if not math.isfinite(found.change):
             return f"{who} can move this answer as far as they like, for all that is known{times}."
         return f"{who} can move this answer by at most {found.change:.2g}{times}."
+
+    def to_dict(self) -> dict[str, Any]:
+        """The same as `to_json`, under the name that data frames use."""
+        return self.to_json()
 
     def to_json(self) -> dict[str, Any]:
         """The estimate as plain values; a number that does not exist becomes null."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,8 +15,9 @@ from .errors import BadFile, BadParameter, BadValue, WrongStudy
 from .estimate import Estimate, Manipulation
 from .formats import files
 from .formats.canonical import canonical, parse
-from .formats.checks import choice, fields, required
+from .formats.checks import choice, head
 from .formats.compact import compress, expand
+from .formats.display import Shown
 from .protocols.base import Protocol
 from .protocols.counts import Counts
 from .report import MAX_INDEX, Report, check_asked
@@ -50,7 +52,7 @@ class _Attack:
         return self.protocol.manipulation(self.counts, self.estimator, people)
 
 
-class Tally:
+class Tally(Shown):
     """Counts by stratum and symbol for one study.
 
     >>> from dpairs import Categories, Participant
@@ -84,6 +86,18 @@ class Tally:
     def counts(self, stratum: str) -> Counts:
         return self._counts[choice("stratum", stratum, self._study.strata)]
 
+    @property
+    def title(self) -> str:
+        return f"tally of study {self._study.id[:16]}..."
+
+    def rows(self) -> list[tuple[str, str]]:
+        """How many reports each stratum has: a table."""
+        return [(stratum, f"{people:,} reports") for stratum, people in self.sizes.items()]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The tally's file as plain values."""
+        return parse(self.to_json(), "the tally", files.MAX_BYTES)
+
     def __repr__(self) -> str:
         """The sizes, not the counts."""
         return f"Tally(study={self._study.id[:16]!r}, sizes={self.sizes})"
@@ -96,6 +110,11 @@ class Tally:
 
     def add(self, report: Report) -> None:
         """Count one report. Whether a person reports twice is for the collector to see: see its index."""
+        if not isinstance(report, Report):
+            raise BadValue(
+                f"a tally adds a Report, as Participant(study, index).report(...) makes one or "
+                f"Report.from_bytes reads one, not {type(report).__name__}"
+            )
         if report.study != self._study:
             raise WrongStudy(
                 f"this report belongs to study {report.study.id[:16]}..., not to {self._study.id[:16]}..."
@@ -178,6 +197,7 @@ class Tally:
             explanation=answer.explanation,
             bounds=answer.bounds,
             attack=_Attack(protocol, self._counts, chosen, self.n),
+            study=self._study,
         )
 
     def to_json(self) -> str:
@@ -194,14 +214,7 @@ class Tally:
     def from_json(cls, text: str | bytes, study: Study) -> Tally:
         """Read a tally of ``study``; refuse another study's and counts that cannot be."""
         spec = parse(text, "the tally", files.MAX_BYTES)
-        if spec.get("format") != FORMAT or spec.get("version") != VERSION:
-            raise BadFile(f"this is not a tally of version {VERSION}: its format is {spec.get('format')!r}")
-        required("the tally", spec, _FIELDS)
-        fields("a tally", spec, _FIELDS)
-        if spec["study"] != study.id:
-            raise WrongStudy(
-                f"this tally belongs to study {str(spec['study'])[:16]}..., not to {study.id[:16]}..."
-            )
+        head("tally", spec, (FORMAT, VERSION), _FIELDS, study.id)
         if not isinstance(spec["counts"], Mapping) or set(spec["counts"]) != set(study.strata):
             raise BadFile(f"the tally must have counts for {', '.join(study.strata)}")
         tally = cls(study)

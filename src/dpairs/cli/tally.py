@@ -16,6 +16,7 @@ from ..study import Study
 from ..tally import Tally
 from .columnar import Engine, Form, is_columnar, pairs, tally_columns
 from .show import errors, output, print_json, print_table
+from .site import collect
 
 MAX_LINE = 4096
 
@@ -79,6 +80,13 @@ def tally(
         raise BadParameter("reports are missing: name a study and then files, or --study and then tables")
     if (column or cells) and not tables:
         raise BadParameter("--column and --cells are for tables, whose study is given with --study")
+    if study.protocol.by_sites is not None:
+        if merge or engine is not None or master is not None or keep_going or recompute or tables:
+            raise BadParameter(
+                "a tally of sites is made of their answers' files: it takes --out and --json only"
+            )
+        collect(Path(inputs[0]), study, [Path(name) for name in files], out, as_json)
+        return
     total = Tally(study)
     reasons: Counter[str] = Counter()
     refused: tuple[str, ...] = ()

@@ -135,13 +135,13 @@ def _shared(statistic: Statistic, domains: tuple[Domain, ...], table: Any) -> li
     """Single numbers that many people of a stratum have."""
     if len(statistic.strata) == 1 or not isinstance(domains[0], Interval):
         return []
-    found: dict[float, float] = {}
+    largest: dict[float, float] = {}
     for _, columns in statistic.split(table):
         values, counts = np.unique(domains[0].check(columns[0], "the sample"), return_counts=True)
         for value, share in zip(values, counts / max(counts.sum(), 1), strict=True):
             if share >= SHARED:
-                found[float(value)] = max(found.get(float(value), 0.0), float(share))
-    return sorted(found, key=lambda value: -found[value])[:MOST_SHARED]
+                largest[float(value)] = max(largest.get(float(value), 0.0), float(share))
+    return sorted(largest, key=lambda value: -largest[value])[:MOST_SHARED]
 
 
 def normals(statistic: Statistic, domains: tuple[Domain, ...], auc: float) -> Shape:
@@ -179,16 +179,16 @@ def hard(statistic: Statistic, domains: tuple[Domain, ...]) -> tuple[Shape, ...]
         "opposite": lambda place: 0.9 ** (index if place % 2 else cells - 1 - index),
         "point": lambda _: np.where(index == cells // 2, cells, 1.0),
     }
-    found = [even(statistic, domains)]
+    shapes = [even(statistic, domains)]
     if len(statistic.strata) > 1 and isinstance(domains[0], Interval):
         middle = (domains[0].low + domains[0].high) / 2
         closer = fine_grid(statistic, domains, [middle])
         low, high, _ = closer.axes[0].geometry
         point = np.where(low == middle, 1.0, 0.0) + (high - low) / (domains[0].high - domains[0].low)
         masses = dict.fromkeys(statistic.strata, point / point.sum())
-        found.append(Shape(statistic, domains, closer, masses, "point"))
+        shapes.append(Shape(statistic, domains, closer, masses, "point"))
         del kinds["point"]
     for name, make in kinds.items():
         masses = {stratum: make(place) for place, stratum in enumerate(statistic.strata)}
-        found.append(from_masses(statistic, domains, masses, name))
-    return tuple(found)
+        shapes.append(from_masses(statistic, domains, masses, name))
+    return tuple(shapes)

@@ -74,11 +74,11 @@ class Shape:
     @cached_property
     def influence_variances(self) -> dict[str, float]:
         """The derivative's variance over people: n times what the choice of people does to the value."""
-        found = {}
+        variances = {}
         for name, values in self.functions.items():
             masses = self.masses[name]
-            found[name] = max(float(masses @ values**2) - float(masses @ values) ** 2, 0.0)
-        return found
+            variances[name] = max(float(masses @ values**2) - float(masses @ values) ** 2, 0.0)
+        return variances
 
     @cached_property
     def kernel(self) -> Vector:

@@ -125,7 +125,7 @@ class AUC(Statistic):
         # Half of each order, so that a mean over ordered pairs counts each unordered pair once.
         both = (negative_positive + negative_positive.T) / 2
         won = product(wins.matrix.T, negative_positive) / 2
-        uncertain = product(wins.spread, both)
+        uncertain = product(wins.uncertainty, both)
         there_are = product(np.ones_like(wins.matrix), both)
         return Form(won + won.T, uncertain), Form(there_are, np.zeros_like(there_are))
 

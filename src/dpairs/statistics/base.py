@@ -36,10 +36,10 @@ ErrorOf: TypeAlias = "Callable[[NDArray[np.float64]], float]"
 
 @dataclass(frozen=True)
 class Form:
-    """A kernel on cells: its ``matrix``, and half of the true kernel's range over two cells, ``spread``."""
+    """A kernel on cells: its ``matrix``; ``uncertainty``, half of the true kernel's range over two cells."""
 
     matrix: NDArray[np.float64]
-    spread: NDArray[np.float64]
+    uncertainty: NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -61,8 +61,8 @@ def predict(protocol: Histogram, shape: Shape, sizes: Mapping[str, int]) -> Pred
     off = finished.value - truth
     if shape.assumed:
         # Where nobody looked, people may lie anyhow within a bin: a quarter of the most that does.
-        spreads = [float(first @ form.spread @ second) for form in forms]
-        off = max(abs(off), UNEVEN_BIN * float(np.abs(finished.gradient) @ spreads))
+        uncertainties = [float(first @ form.uncertainty @ second) for form in forms]
+        off = max(abs(off), UNEVEN_BIN * float(np.abs(finished.gradient) @ uncertainties))
     return Prediction(
         math.sqrt(max(linear - sampling, 0.0)),
         math.sqrt(max(sampling, 0.0)),

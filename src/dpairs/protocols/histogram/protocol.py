@@ -194,15 +194,15 @@ class Histogram(Alone, FirstRound):
         """The same from counts that may be expected ones."""
         averages = [average for average, *_ in self._averages]
         values = np.array([average.mean(vectors) for average in averages])
-        found = [of_forms(average, vectors, people) for average in averages]
+        reaches = [of_forms(average, vectors, people) for average in averages]
         finished = self.statistic.finish(values, sizes)
         reach = at_corners(
-            lambda forms: self.statistic.finish(forms, sizes).value, values, [each for each, _ in found]
+            lambda forms: self.statistic.finish(forms, sizes).value, values, [each for each, _ in reaches]
         )
         multiplier = 0.0
         for place in range(len(vectors)):
             along = np.tensordot(
-                finished.gradient, np.array([weights[place] for _, weights in found]), axes=1
+                finished.gradient, np.array([weights[place] for _, weights in reaches]), axes=1
             )
             # What a false value does on average, when it is randomized as agreed.
             values_span = span(self.mechanism.channel @ along)
@@ -235,14 +235,17 @@ class Histogram(Alone, FirstRound):
 
     @cached_property
     def _averages(self) -> list[tuple[OneSample | TwoSamples, ...]]:
-        """For each form the averages of its matrix, of its spread and of the spread's square."""
-        return [tuple(map(self._average, (form.matrix, form.spread, form.spread**2))) for form in self._forms]
+        """For each form the averages of its matrix, of its uncertainty and of its square."""
+        return [
+            tuple(map(self._average, (form.matrix, form.uncertainty, form.uncertainty**2)))
+            for form in self._forms
+        ]
 
     def _quantization(
         self, vectors: list[NDArray[np.float64]], gradient: NDArray[np.float64]
     ) -> Quantization:
         slope = self.statistic.lipschitz(self.domains)
-        binned = any(form.spread.any() for form in self._forms)
+        binned = any(form.uncertainty.any() for form in self._forms)
         width = max(axis.width for axis in self.grid.axes)
         # Both arguments move inside their bins: half a width each from the middle, or on average.
         known = slope is not None and len(self._forms) == 1
@@ -250,7 +253,7 @@ class Histogram(Alone, FirstRound):
         if self.rounding == "random":
             return Quantization(bound, None, None)
         shares = np.abs(gradient)
-        moved = [max(spread.mean(vectors), 0.0) for _, spread, _ in self._averages]
+        moved = [max(uncertainty.mean(vectors), 0.0) for _, uncertainty, _ in self._averages]
         root_delta = [math.sqrt(max(square.mean(vectors), 0.0)) for _, _, square in self._averages]
         return Quantization(bound if binned else 0.0, float(shares @ moved), float(shares @ root_delta) ** 2)
 

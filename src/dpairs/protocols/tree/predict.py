@@ -59,19 +59,19 @@ class LevelNoise:
         """The variance of each node's number; and of a node's share, the root's first."""
         depth = self.own.size
         share, apart = masses @ haar.inside, apart_of(haar, masses)
-        found, nodes, before = np.zeros(share.size), [0.0], 0.0
+        variance, nodes, before = np.zeros(share.size), [0.0], 0.0
         for level in range(depth):
             many = 2.0 ** np.arange(1, depth - level + 1)
             weight = 1 / (many * self.weighed[level:])
             weight /= weight.sum()
             noise = float(weight**2 @ (many * self.own[level:]))
             here = haar.level == level
-            found[here] = (
+            variance[here] = (
                 noise + float(weight @ weight) * self.chance * np.maximum(share - apart**2, 0.0)[here]
             )
             before = (before + float(weight**2 @ (many * self.weighed[level:]))) / 4
             nodes.append(before)
-        return found, np.array(nodes)
+        return variance, np.array(nodes)
 
 
 @lru_cache(maxsize=64)
