@@ -27,7 +27,7 @@ from ..errors import BadFile, BadParameter
 SCHEMES = {"s3": "s3", "s3a": "s3", "gs": "gs", "gcs": "gs", "abfs": "abfs", "abfss": "abfss", "hdfs": "hdfs"}
 """Addresses that are understood, and how Arrow calls them."""
 DEFAULTS = {"gs": "retry_limit_seconds=30", "s3": "allow_delayed_open=true"}
-"""Arrow would try for a quarter of an hour to reach Google's store, and make three requests of a small file."""
+"""Arrow would try a quarter of an hour to reach Google's store, and write a small file in three steps."""
 ENDINGS = (".parquet", ".pq")
 _ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/+")
 _OPTIONS = re.compile(r"\?([a-z_]+=[^/]*)$")
