@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from pyarrow import fs
 
 import dpairs
 from dpairs.cli.app import run
@@ -27,9 +28,7 @@ def bucket(request, tmp_path_factory):
         patch.setenv("AWS_REQUEST_CHECKSUM_CALCULATION", "when_required")
         patch.setenv("AWS_RESPONSE_CHECKSUM_VALIDATION", "when_required")
         name = f"{request.param}-reports"
-        store, root = places.fs.FileSystem.from_uri(
-            f"s3://{name}?allow_bucket_creation=true&region=us-east-1"
-        )
+        store, root = fs.FileSystem.from_uri(f"s3://{name}?allow_bucket_creation=true&region=us-east-1")
         store.create_dir(root)
         yield f"s3://{name}"
 
