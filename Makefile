@@ -35,7 +35,7 @@ demo: setup ## Run the demonstration
 	$(BIN)/dpairs demo
 
 system: ## Install what some tests need from the system's packages (Chromium, node, PostgreSQL); SYSTEM=no refuses
-	@tools/system-packages
+	@$(if $(filter validate,$(MAKECMDGOALS)),DPAIRS_VALIDATE=1) tools/system-packages
 
 test: setup system ## Run the tests, without the long ones
 	$(PYTEST) -m "not long and not wheel and not examples"
