@@ -226,6 +226,7 @@ class Helper:
             sealed = bytes(seal_result(task, HELPER, request.collection, share, secret_bytes()))
             store.set(connection, request=body)
             store.erase(connection, sealed)
+        store.forget()
         self._releases.add(task.id)
         return Answered(name, sealed)
 

@@ -265,3 +265,4 @@ class Leader:
             last = max(bucket.last for bucket in held.values())
             answer = CollectionJobResp(sum(sizes(held).values()), first, last - first + 1, own, sealed)
             store.erase(connection, bytes(answer))
+        store.forget()
