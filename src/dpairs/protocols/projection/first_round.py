@@ -39,7 +39,7 @@ from ..theory import MAX_PEOPLE
 from ..tree.leaves import Leaves, bits_of
 from .pilot import PublicNoise
 from .pilot_histogram import PilotHistogram
-from .pilot_tree import GRID_BITS, PilotTree
+from .pilot_tree import GRID_BITS, PLANE_BITS, PilotTree, dealt_levels
 from .predict import candidates, predict
 from .reading import Earlier
 from .second_round import SecondRound
@@ -132,7 +132,8 @@ class Projection(Alone, FirstRound):
             statistic = statistic.tabulate(Grid(tuple(map(leaves.axis, range(len(bits))))), "average")
         roughness = sum(bits) * (TREE_ROUGHNESS if len(domains) == 1 else TREE_ROUGHNESS_PLANE)
         share = _share(pilot_fraction, expected, epsilon, roughness)
-        return cls(statistic, domains, share, PilotTree.over(statistic, domains, epsilon, bits, share))
+        tree = PilotTree.over(statistic, domains, epsilon, bits, share, dealt_levels(sum(bits)))
+        return cls(statistic, domains, share, tree)
 
     @classmethod
     def from_json(
@@ -260,9 +261,11 @@ def _bits(statistic: Statistic, domains: tuple[Domain, ...], bins: Any) -> tuple
         _column_bits(domain, usual, deep=len(statistic.strata) > 1, bins=count)
         for domain, count in zip(statistic.cell_domains(domains), [*asked, None], strict=False)
     ]
-    if len(found) > 1 and sum(found) > GRID_BITS:
+    whole = statistic.from_table or not any(isinstance(each, (Interval, Integers)) for each in domains)
+    most = GRID_BITS if whole else PLANE_BITS
+    if len(found) > 1 and sum(found) > most:
         raise BadParameter(
-            f"a pilot on several columns has at most 2^{GRID_BITS} cells, not 2^{sum(found)}: give fewer bins"
+            f"a pilot on several columns has at most 2^{most} cells, not 2^{sum(found)}: give fewer bins"
         )
     return tuple(found)
 
@@ -271,10 +274,8 @@ def _usual_bits(statistic: Statistic, domains: int) -> int:
     if statistic.from_table:
         return 8 // domains
     if domains > 1:
-        return GRID_BITS // 2
-    if statistic.needs == "discrete":
-        return MAX_USUAL
-    return 16 if len(statistic.strata) > 1 else 8 if statistic.needs == "ordered" else 6
+        return 10
+    return MAX_USUAL if statistic.needs == "discrete" else 16
 
 
 def _column_bits(domain: Domain, usual: int, deep: bool, bins: Any) -> int:

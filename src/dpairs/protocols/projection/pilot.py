@@ -30,8 +30,8 @@ class Pilot:
     imagined: list[Masses]
     uneven: float = 0.0
     """The share of pairs of people who lie in one part that was not looked into."""
-    single: NDArray[np.bool_] | None = None
-    """Which cells of one column are leaves of a deep tree, and so taken for a single value."""
+    given: Grid | None = None
+    """The same cells as devices have them, without the atoms that the pilot found; None: the same."""
 
 
 @dataclass

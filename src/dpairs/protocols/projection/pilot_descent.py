@@ -13,13 +13,13 @@ from ..tree.hierarchy import Level, Solution, children, least_squares
 from ..tree.leaves import Leaves
 from ..tree.oracle import Oracle
 from .pilot import PublicNoise
+from .pilot_cells import Parts, column_ends
 
 Vector = NDArray[np.float64]
 WHOLE_LEVELS = 10
 """Levels explored whole; below, only where people are."""
 LEAST = 1.0
 """A node is looked into when its share is above so many standard errors of its halves' estimates."""
-MAX_CUTS = 512
 TINY = 1e-24
 
 
@@ -47,33 +47,19 @@ class Descent:
         return float(sum((masses**2).sum() for masses in shares))
 
     @cached_property
-    def _parts(self) -> tuple[Vector, Vector, Vector]:
-        """Start, width and share of the parts that were not looked into (one column)."""
-        depth, found = sum(self.leaves.bits), []
+    def parts(self) -> Parts:
+        """The boxes that were not looked into."""
+        starts, widths, shares = [], [], []
+        ends = column_ends(self.leaves)
         for number, nodes, masses in self._ended():
-            width = 2.0 ** (depth - number)
-            starts = nodes.astype(np.float64) * width
-            found.append(np.stack([starts, np.full(starts.size, width), masses]))
-        parts = np.concatenate(found, axis=1)
-        parts = parts[:, parts[0] < self.leaves.end]
-        starts, widths, masses = parts[:, np.argsort(parts[0])]
-        return starts, widths, masses
-
-    @property
-    def starts(self) -> Vector:
-        """The first leaf of every part."""
-        return self._parts[0]
-
-    @property
-    def widths(self) -> Vector:
-        """How many leaves every part has."""
-        return self._parts[1]
-
-    def between(self, edges: Vector) -> Vector:
-        """The shares between edges, with every part evenly filled."""
-        starts, _, masses = self._parts
-        reached = np.concatenate(([0.0], np.cumsum(masses)))
-        return np.diff(np.interp(edges, np.append(starts, self.leaves.end), reached))
+            boxes = self.leaves.boxes(number, nodes)
+            spare = [2.0 ** (bits - fixed) for bits, (fixed, _) in zip(self.leaves.bits, boxes, strict=True)]
+            low = np.array([value * wide for wide, (_, value) in zip(spare, boxes, strict=True)])
+            there = (low < np.array(ends)[:, None]).all(axis=0)
+            starts.append(low[:, there])
+            widths.append(np.broadcast_to(np.array(spare)[:, None], low.shape)[:, there])
+            shares.append(masses[there])
+        return Parts(*(np.concatenate(each, axis=-1) for each in (starts, widths, shares)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,20 +106,22 @@ def explore(oracles: Sequence[Oracle], leaves: Leaves) -> Explored:
     noise = [0.0] + [max(oracle.noise / people**2, TINY) for oracle in oracles]
     while True:
         solution = least_squares(levels, measured, noise[: len(levels)], 1.0)
-        if len(levels) > depth:
+        # The next level that somebody answered about.
+        after = next((level for level in range(len(levels), depth + 1) if np.isfinite(noise[level])), None)
+        if after is None:
             break
         found = descend(solution, leaves)
-        masses, deeper = found.masses[-1], noise[len(levels)]
-        alive = _alive(found)
-        into = alive & (masses > LEAST * np.sqrt(deeper))
+        into = _alive(found) & (found.masses[-1] > LEAST * np.sqrt(noise[after]))
         if not into.any():
             break
-        levels[-1] = Level(levels[-1].nodes, into)
-        below = children(levels[-1].nodes[into])
-        measured.append(oracles[len(levels) - 1](below) / people)
-        levels.append(Level(below, np.zeros(below.size, dtype=bool)))
+        while len(levels) <= after:
+            levels[-1] = Level(levels[-1].nodes, into)
+            below = children(levels[-1].nodes[into])
+            measured.append(oracles[len(levels) - 1](below) / people)
+            levels.append(Level(below, np.zeros(below.size, dtype=bool)))
+            into = np.ones(below.size, dtype=bool)
     # One sign's noise is there whoever answers; a report of several signs leaves the choice of people bare.
-    chance = [0.0] + [(each.scale - 1) / people if each.parities > 1 else 0.0 for each in oracles]
+    chance = [0.0] + [max(each.scale - 1, 0.0) / people if each.parities > 1 else 0.0 for each in oracles]
     return Explored(levels, noise[: len(levels)], chance, solution, leaves)
 
 

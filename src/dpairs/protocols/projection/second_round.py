@@ -26,13 +26,13 @@ from ...randomness.coins import Coins
 from ...statistics import Statistic
 from ...statistics.influence import Influence
 from ...statistics.linear import nominal
-from ...statistics.vertices import Vertices, cell_means
 from ..base import Alone, Answer
 from ..counts import DenseCounts
 from ..rounds import BLOCK, asked_first
 from .analysis import Analysis
 from .manipulation import second_round_manipulation
 from .pilot import Pilot
+from .pilot_cells import at_vertices
 from .reading import Earlier, by_stratum, read_earlier, read_grid, write_edges
 from .remainder import remainder_of
 
@@ -72,8 +72,10 @@ class SecondRound(Alone):
         """Linearize the statistic at the pilot, and imagine how far that may be off."""
         linearizer = statistic.linearizer(pilot.grid)
         linear = linearizer.at(pilot.masses, nominal(statistic))
+        given = pilot.grid if pilot.given is None else pilot.given
         influences = {
-            name: Influence.of(pilot.grid, _level(pilot, values)) for name, values in linear.functions.items()
+            name: Influence.of(given, at_vertices(pilot.grid, given, values))
+            for name, values in linear.functions.items()
         }
         extents = {name: high - low for name, (_, (low, high)) in influences.items()}
         half_range = max(extents.values()) / (4 if len(extents) == 1 else 2)
@@ -187,16 +189,3 @@ class SecondRound(Alone):
         theorem = f"exact ratio of the {self.mechanism.name} probabilities, integers out of 2^64"
         columns = self.statistic.private_columns
         return local_claim(self.epsilon, epsilon_asked, 0.0, columns, theorem, self.rounds)
-
-
-def _level(pilot: Pilot, values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """A function that does not rise within a leaf of a deep tree.
-
-    Where many people share a leaf they share one value, anywhere in it. A function that rose there would tell
-    them apart from the pilot, who lies evenly, by an amount of first order; one that does not ties with it.
-    """
-    if pilot.single is None:
-        return values
-    vertices = Vertices(pilot.grid.axes[0])
-    means = cell_means(pilot.grid, values)
-    return np.where(pilot.single[vertices.bins], means[vertices.bins], values)
