@@ -16,7 +16,7 @@ export NO_MKDOCS_2_WARNING := 1
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup system demo test wheel coverage validate check javascript format bench reproduce figures docs lock build clean
+.PHONY: help setup system demo test wheel coverage validate check javascript format bench reproduce zoo figures docs lock build clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -79,6 +79,9 @@ bench: setup ## Run the benchmarks; NAMES for some of them
 
 reproduce: setup ## Run the paper's experiments, into reproduced/; QUICK=1 for a small form, NAMES for some of them
 	$(BIN)/python -m experiments $(if $(QUICK),--quick) $(NAMES)
+
+zoo: setup ## Measure how often intervals hold on awkward populations; QUICK=1 for a few, HALF=second
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m experiments.zoo --half $(or $(HALF),first) $(if $(QUICK),--quick)
 
 figures: setup ## Draw the pictures of the documentation from the results; NAMES for some of them
 	$(BIN)/python -m experiments --figures $(NAMES)

@@ -77,6 +77,8 @@ class Statistic(ABC):
     """Whether the value depends on how many people there are, and not only on how they are spread."""
     from_table: ClassVar[bool] = False
     """Whether the kernel is known to others only by its table on a study's cells."""
+    logarithmic: ClassVar[bool] = False
+    """Whether the value is minus the logarithm of a form, whose error is the normal one."""
     has_exact: ClassVar[bool] = True
     """Whether the exact value can be computed from data: not from a kernel's table or name alone."""
 
@@ -216,6 +218,29 @@ class Statistic(ABC):
         the same where there is only one.
         """
 
+    def hidden(self, grid: Grid, kernel: str, masses: tuple[NDArray[np.float64], ...]) -> NDArray[np.float64]:
+        """For each form, how far it can lie from its binned value for people with these shares of the cells.
+
+        For any kernel: every pair of cells at its worst (see `hidden`).
+        """
+        first, second = masses[0], masses[-1]
+        found = []
+        for form, middle in zip(self.forms(grid, kernel), self.forms(grid, "midpoint"), strict=True):
+            farthest = form.spread + np.abs(form.matrix - middle.matrix)
+            found.append(float(first @ farthest @ second))
+        return np.array(found)
+
+    def hidden_ratio(
+        self,
+        grid: Grid,
+        kernel: str,
+        masses: tuple[NDArray[np.float64], ...],
+        finished: Finished,
+        forms: NDArray[np.float64],
+    ) -> float | None:
+        """The same of the value, where several forms cannot all be off at once; None elsewhere."""
+        return None
+
     def separable(self, grid: Grid) -> tuple[Separable, ...] | None:
         """The forms with the "average" kernel as comparisons of whole numbers; None where they are none."""
         return None
@@ -252,6 +277,10 @@ class Statistic(ABC):
     def range(self, domains: tuple[Domain, ...]) -> tuple[float, float]:
         """The least and the greatest value the kernel takes."""
         return (0.0, 1.0)
+
+    def bounds(self, domains: tuple[Domain, ...], sizes: Mapping[str, int]) -> tuple[float, float]:
+        """The least and the greatest value that the statistic can have, of so many people."""
+        return self.range(domains)
 
     def lipschitz(self, domains: tuple[Domain, ...]) -> float | None:
         """The kernel's Lipschitz constant in each argument; None for a kernel with jumps."""

@@ -38,6 +38,7 @@ from ..counts import DenseCounts
 from ..manipulation import at_corners, of_forms, span
 from ..shape import Prediction, Shape, onto
 from ..theory import MAX_PEOPLE
+from .binning import binning_bias
 from .bins import axes_of, bins_of
 from .predict import candidates, predict
 from .search import Search, kernels_of, prior_of
@@ -181,6 +182,7 @@ class Histogram(Alone, FirstRound):
             math.sqrt(errors.sample),
             self._quantization(vectors, finished.gradient),
             details,
+            bias=binning_bias(self, vectors, values, finished, sizes),
         )
 
     def manipulation(self, counts: Mapping[str, DenseCounts], estimator: str, people: int) -> Manipulation:
