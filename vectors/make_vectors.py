@@ -504,7 +504,7 @@ def projection_tree_window() -> Vector:
 def projection_tree_integers_64_bits() -> Vector:
     low, high = -(2**63), 2**63 - 1
     name = "projection_tree_integers_64_bits"
-    study = projection("auc", Integers(low, high), 3.0, 47, pilot_fraction=0.5)
+    study = projection("auc", Integers(low, high), 3.0, 47, bins=2**32, pilot_fraction=0.5)
     drawn = struct.unpack(f">{PEOPLE}q", stream(name + " values", 8 * PEOPLE))
     return both_rounds(name, study, in_classes(twice([low, high, -1, 0, *drawn][:PEOPLE])))
 

@@ -1,8 +1,8 @@
 """From the parts where descents ended to the cells that a second round's functions are given on.
 
-A part is a box of leaves that is taken to be evenly filled. Cells are the products of bins of each column. One
-column is cut where its parts end. With several columns each is halved where most people are, by its marginal
-shares, until there are enough bins: a grid of about equal shares, with narrow bins around values that many share.
+A part is a box of leaves that was not looked into. Cells are the products of bins of each column. One column
+is cut where its parts end. With several columns each is halved where most people are, by its marginal shares,
+until there are enough bins: a grid of about equal shares, with narrow bins around values that many people have.
 """
 
 from __future__ import annotations
@@ -25,6 +25,8 @@ MAX_CUTS = 512
 """Bins of a single column."""
 PLANE_CELLS = 1024
 """Cells of several columns together."""
+FILLINGS = 4
+"""How often parts of the plane are filled like the marginals that this gives."""
 AROUND = 8
 """A leaf is one value if it holds most of the people of so many leaves around it."""
 
@@ -48,17 +50,36 @@ class Parts:
         return np.interp(at, places, reached)
 
     def on(self, edges: Sequence[Vector], ends: Sequence[float]) -> Vector:
-        """The shares of the cells between the edges of every column, the last column's running fastest."""
-        sides = []
+        """The shares of the cells between the edges of every column, the last column's running fastest.
+
+        In the plane a part is filled like the columns' marginal shares, within its box: a value that many
+        people have runs through all parts, also through those that are too light to be looked into. The
+        marginals come from the parts so filled, beginning with even ones.
+        """
+        sides, evens = [], []
         for column, (cuts, end) in enumerate(zip(edges, ends, strict=True)):
             low = self.starts[column][:, None]
             high = np.minimum(low + self.widths[column][:, None], end)
-            inner = np.minimum(high, cuts[None, 1:]) - np.maximum(low, cuts[None, :-1])
-            sides.append(np.clip(inner, 0.0, None) / (high - low))
+            inner = np.clip(np.minimum(high, cuts[None, 1:]) - np.maximum(low, cuts[None, :-1]), 0.0, None)
+            sides.append(inner / np.diff(cuts))
+            evens.append(inner / (high - low))
         if len(sides) == 1:
-            return self.shares @ sides[0]
-        first, second = sides
-        return np.asarray((first * self.shares[:, None]).T @ second).reshape(-1)
+            return self.shares @ evens[0]
+        filled = self._product(evens)
+        for _ in range(FILLINGS):
+            marginals = filled.sum(axis=1), filled.sum(axis=0)
+            within = []
+            for inside, even, marginal in zip(sides, evens, marginals, strict=True):
+                weights = inside * marginal
+                total = weights.sum(axis=1, keepdims=True)
+                within.append(np.where(total > 0, weights / np.where(total > 0, total, 1.0), even))
+            filled = self._product(within)
+        return filled.reshape(-1)
+
+    def _product(self, within: Sequence[Vector]) -> Vector:
+        """Every part's share as the product of how each column fills it, added up."""
+        first, second = within
+        return np.asarray((first * self.shares[:, None]).T @ second)
 
 
 def column_ends(leaves: Leaves) -> list[float]:
@@ -102,7 +123,10 @@ def _heaviest_halved(
     """Halve the bin that holds most people, while there is something to see in it."""
     cuts = np.unique(
         np.concatenate(
-            [np.concatenate([each.starts[column], each.starts[column] + each.widths[column]]) for each in parts.values()]
+            [
+                np.concatenate([each.starts[column], each.starts[column] + each.widths[column]])
+                for each in parts.values()
+            ]
         )
     )
 
@@ -154,8 +178,10 @@ def named_atoms(cuts: Vector, masses: Sequence[Vector]) -> NDArray[np.bool_]:
 def cut_axis(domain: Domain, bits: int, cuts: Vector, atoms: NDArray[np.bool_]) -> tuple[Axis, Axis]:
     """The column's bins as devices have them, and with atoms as the statistic has them."""
     axis = Leaves((domain,), (bits,)).axis(0, cuts[:-1])
-    if not isinstance(axis, CutAxis) or not atoms.any() or (
-        isinstance(domain, Integers) and bits == bits_of(domain.size)
+    if (
+        not isinstance(axis, CutAxis)
+        or not atoms.any()
+        or (isinstance(domain, Integers) and bits == bits_of(domain.size))
     ):
         return axis, axis
     return axis, AtomAxis(domain, axis.bins, "simple", axis.edges, tuple(atoms.tolist()))

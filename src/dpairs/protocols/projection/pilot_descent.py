@@ -14,6 +14,7 @@ from ..tree.leaves import Leaves
 from ..tree.oracle import Oracle
 from .pilot import PublicNoise
 from .pilot_cells import Parts, column_ends
+from .winsorize import Tail
 
 Vector = NDArray[np.float64]
 WHOLE_LEVELS = 10
@@ -46,6 +47,38 @@ class Descent:
         shares = [masses for level, _, masses in self._ended() if leaves or level < depth]
         return float(sum((masses**2).sum() for masses in shares))
 
+    def local_concordance(self) -> float:
+        """About what pairs within one part of the plane add to tau: as concordant as in the boxes around.
+
+        A box that was halved in both columns has four quarters. Of its pairs in opposite quarters, those of
+        the rising diagonal are concordant and those of the falling one are not; in the innermost such boxes
+        the ratio of their difference to their sum stands for the pairs that were not told apart.
+        """
+        concordant = discordant = 0.0
+        turns, depth = self.leaves.turns, len(self.levels) - 1
+        for number in range(depth - 1):
+            if turns[number] == turns[number + 1]:
+                continue
+            level, below = self.levels[number], self.levels[number + 1]
+            deeper = np.zeros(below.nodes.size, dtype=bool)
+            if number + 2 <= depth:
+                inner = self.into[number + 2][: self.levels[number + 2].nodes.size]
+                deeper[below.expanded] = inner.reshape(-1, 2).any(axis=1)
+            halves = np.flatnonzero(level.expanded)
+            both = (self.into[number + 1] & below.expanded).reshape(-1, 2).all(axis=1)
+            both &= self.into[number][halves] & ~deeper.reshape(-1, 2).any(axis=1)
+            if not both.any():
+                continue
+            place = np.cumsum(below.expanded) - 1
+            quarters = self.masses[number + 2].reshape(-1, 2)
+            left = quarters[place[2 * np.flatnonzero(both)]]
+            right = quarters[place[2 * np.flatnonzero(both) + 1]]
+            concordant += float(left[:, 0] @ right[:, 1])
+            discordant += float(left[:, 1] @ right[:, 0])
+        if concordant + discordant == 0:
+            return 0.0
+        return self.together(leaves=True) * (concordant - discordant) / (concordant + discordant)
+
     @cached_property
     def parts(self) -> Parts:
         """The boxes that were not looked into."""
@@ -74,10 +107,14 @@ class Explored:
     leaves: Leaves
 
     def descend(self) -> Descent:
-        return descend(self.solution, self.leaves)
+        return self.read(self.solution)
 
-    def imagine(self, truth: Descent, noise: PublicNoise) -> Descent:
-        """The distribution that would be found if ``truth`` were true, with other noise."""
+    def read(self, solution: Solution) -> Descent:
+        """The distribution that these estimates are made."""
+        return descend(solution, self.leaves)
+
+    def imagine(self, truth: Descent, noise: PublicNoise) -> Solution:
+        """The shares that would be estimated if ``truth`` were true, with other noise."""
         measured = [np.empty(0)]
         for number in range(1, len(truth.masses)):
             masses, variance = truth.masses[number], self.noise[number]
@@ -89,7 +126,25 @@ class Explored:
                     # The counts of a whole level add up to the people there are: their errors to nothing.
                     error -= error.sum() * spread / spread.sum()
             measured.append(masses + error)
-        return descend(least_squares(self.levels, measured, self.noise, 1.0), self.leaves)
+        return least_squares(self.levels, measured, self.noise, 1.0)
+
+    def tail(self, imagined: Sequence[Solution]) -> Tail:
+        """The shares of the nodes without children, in order (one column), here and in imagined rounds."""
+        starts, stops = [], []
+        for number, level in enumerate(self.levels):
+            width = 2.0 ** (sum(self.leaves.bits) - number)
+            low = level.nodes[~level.expanded].astype(np.float64) * width
+            starts.append(low)
+            stops.append(np.minimum(low + width, self.leaves.end))
+        order = np.argsort(np.concatenate(starts))
+
+        def shares(solution: Solution) -> Vector:
+            pairs = zip(solution.estimates, solution.levels, strict=True)
+            return np.concatenate([each[~level.expanded] for each, level in pairs])[order]
+
+        repeated = np.array([shares(each) for each in imagined])
+        first, last = (np.concatenate(each)[order] for each in (starts, stops))
+        return Tail(first, last, shares(self.solution), repeated)
 
 
 def explore(oracles: Sequence[Oracle], leaves: Leaves) -> Explored:

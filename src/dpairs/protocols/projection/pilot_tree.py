@@ -33,15 +33,19 @@ from ..tree.counts import TreeCounts
 from ..tree.estimate import Evidence
 from ..tree.leaves import Leaves, bits_of
 from ..tree.parities import best_parities
-from .pilot import REPLICATES, Masses, Pilot, PublicNoise
+from ..tree.predict import level_noise
+from .pilot import REPLICATES, Masses, Narrowed, Pilot, PublicNoise
 from .pilot_cells import column_edges, column_ends, cut_axis, named_atoms
 from .pilot_descent import Descent, explore
 from .predict import tree_remainder
+from .winsorize import Ends, possible_ends
 
 DEEP_BITS = 14
 """From so many bits on, a leaf that many people share is taken for one value."""
 COARSE = 8
-"""Levels that are dealt three times."""
+"""Levels that decide how well a pilot fits."""
+SEVERAL = 2.0
+"""From this epsilon on a report of several bits tells nodes apart at every level."""
 PLANE_BITS = 32
 """Bits of a tree over several columns, together."""
 GRID_BITS = 10
@@ -132,6 +136,10 @@ class PilotTree(TreeAnswers):
         """The leaf of each person."""
         return self.nodes.codes(columns, self.statistic.private_columns)
 
+    @property
+    def groups(self) -> int:
+        return len(self.dealt) or self.depth
+
     def _dealt(self, coins: Coins, stratum: int, first: int, count: int) -> NDArray[np.int64]:
         if not self.dealt:
             return super()._dealt(coins, stratum, first, count)
@@ -142,6 +150,11 @@ class PilotTree(TreeAnswers):
     ) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
         # Levels are dealt out evenly among those who are asked, so they need numbers without gaps.
         return super()._assigned(coins, stratum, place_in_first(coins, stratum, first, self.share), count)
+
+    def node_variance(self, people: float) -> float:
+        """About the variance of a node's share, after so many people: its noise and the choice of people."""
+        noise = level_noise(self, people)
+        return float(noise.weighed[-1]) + noise.chance / 4
 
     def crowd(self, people: int) -> int:
         """Level and row are public, and set people apart."""
@@ -175,9 +188,13 @@ class PilotTree(TreeAnswers):
             for (stratum, each), oracles in zip(counts.items(), evidence.oracles, strict=True)
         }
         descents = {stratum: each.descend() for stratum, each in explored.items()}
-        imagined = [
+        repeated = [
             {stratum: explored[stratum].imagine(descents[stratum], noise) for stratum in explored}
             for _ in range(REPLICATES)
+        ]
+        imagined = [
+            {stratum: explored[stratum].read(solution) for stratum, solution in each.items()}
+            for each in repeated
         ]
         if self.statistic.from_table:
             return Pilot(
@@ -188,17 +205,23 @@ class PilotTree(TreeAnswers):
             )
         parts = {stratum: each.parts for stratum, each in descents.items()}
         edges, ends = column_edges(parts, self.nodes), column_ends(self.nodes)
+        narrowed: list[Ends] = []
+        if self._far:
+            ((stratum, here),) = explored.items()
+            narrowed = possible_ends(parts[stratum], here.tail([each[stratum] for each in repeated]), ends[0])
+            cuts = [cut for each in narrowed for cut in (each.low, each.high, *each.sure)]
+            edges = [np.unique(np.concatenate([edges[0], cuts]))]
 
         def on_edges(found: Mapping[str, Descent]) -> Masses:
             return {stratum: each.parts.on(edges, ends) for stratum, each in found.items()}
 
         masses = on_edges(descents)
         given, seen = [], []
-        for place, cuts in enumerate(edges):
+        for place, column in enumerate(edges):
             others = tuple(other for other in range(len(edges)) if other != place)
             shape = [each.size - 1 for each in edges]
             marginals = [each.reshape(shape).sum(axis=others) for each in masses.values()]
-            axes = cut_axis(self.columns[place], self.bits[place], cuts, named_atoms(cuts, marginals))
+            axes = cut_axis(self.columns[place], self.bits[place], column, named_atoms(column, marginals))
             given.append(axes[0])
             seen.append(axes[1])
         return Pilot(
@@ -207,7 +230,31 @@ class PilotTree(TreeAnswers):
             list(map(on_edges, imagined)),
             self._uneven(descents),
             given=Grid(tuple(given)),
+            inside=self._inside(descents),
+            narrowed=[self._narrowed(each, edges[0]) for each in narrowed],
         )
+
+    def _inside(self, found: Mapping[str, Descent]) -> float:
+        """Of a kernel that compares two columns, what pairs within one part may add."""
+        numbers = all(isinstance(each, (Interval, Integers)) for each in self.columns)
+        if len(self.columns) != 2 or not numbers or self.statistic.needs != "ordered":
+            return 0.0
+        (descent,) = found.values()
+        return descent.local_concordance()
+
+    @property
+    def _far(self) -> bool:
+        """Whether a few people far away could decide the value: of distances on numbers."""
+        numbers = len(self.columns) == 1 and isinstance(self.columns[0], (Interval, Integers))
+        return numbers and len(self.statistic.strata) == 1 and self.statistic.needs == "numeric"
+
+    def _narrowed(self, ends: Ends, cuts: NDArray[np.float64]) -> Narrowed:
+        """The same as bins and values."""
+        low, high, _ = self.nodes.axis(0, cuts[:-1]).geometry
+        values = np.append(low, high[-1])
+        beyond = tuple((share, float(np.interp(place, cuts, values))) for share, place in ends.beyond)
+        first, last, start, stop = np.searchsorted(cuts, [ends.low, ends.high, *ends.sure]).tolist()
+        return Narrowed(first, last, (start, stop), beyond)
 
     def _uneven(self, found: Mapping[str, Descent]) -> float:
         """On listed values people lie evenly or not at all; numbers within a part may lie anyhow.
@@ -235,17 +282,21 @@ class PilotTree(TreeAnswers):
         return self.nodes.interleave(parts).view(np.int64)
 
 
-def dealt_levels(depth: int) -> tuple[int, ...]:
-    """Every second level from the leaves up, the coarse ones several times.
+def dealt_levels(depth: int, epsilon: float) -> tuple[int, ...]:
+    """Every second level from the leaves up; at a small epsilon the coarse ones several times.
 
     A level that nobody is asked about costs nothing: its nodes are sums of those below. Levels of few nodes
-    decide how well the pilot fits at all; deep ones only have to find values that many people share.
+    decide how well the pilot fits at all, and where noise is large deep ones see nothing but values that very
+    many people share.
 
-    >>> dealt_levels(16)
+    >>> dealt_levels(16, 4.0)
+    (2, 4, 6, 8, 10, 12, 14, 16)
+    >>> dealt_levels(16, 1.0)
     (2, 2, 2, 4, 4, 4, 6, 6, 6, 8, 8, 8, 10, 10, 12, 14, 16)
     """
+    often = (3, 2, 1) if epsilon < SEVERAL else (1, 1, 1)
     return tuple(
         level
         for level in range(2 - depth % 2, depth + 1, 2)
-        for _ in range(3 if level <= COARSE else 2 if level <= GRID_BITS else 1)
+        for _ in range(often[(level > COARSE) + (level > GRID_BITS)])
     )

@@ -26,15 +26,23 @@ class Remainder:
 
     mean: float
     variance: float
+    bias: float = 0.0
+    """The most that what nobody could see may have moved the value."""
 
 
 def remainder_of(
-    statistic: Statistic, linearizer: Linearizer, linear: Linear, pilot: Pilot, half_range: float
+    statistic: Statistic,
+    linearizer: Linearizer,
+    linear: Linear,
+    pilot: Pilot,
+    half_range: float,
+    beyond: float,
 ) -> Remainder:
     """From imagined rounds, with allowances."""
     missed = imagined_remainders(statistic, linearizer, linear, pilot)
     variance = allowed_variance(statistic, pilot, float(np.var(missed, ddof=1)), half_range)
-    return Remainder(agreed(float(np.mean(missed))), agreed(variance))
+    # Of what people far away would add there is between nothing and all: half of it may be wrong.
+    return Remainder(agreed(float(np.mean(missed)) + beyond / 2), agreed(variance), agreed(abs(beyond) / 2))
 
 
 def imagined_remainders(
