@@ -155,6 +155,13 @@ class Vector:
         return json.dumps(content, indent=1, ensure_ascii=False) + "\n"
 
 
+def even_level(study: Study, tree: TreeAnswers, place: int, index: int) -> Any:
+    """The level of a person: of those that are dealt out, or of all."""
+    dealt = tree.dealt if isinstance(tree, PilotTree) else ()
+    levels = np.array(dealt or range(1, tree.depth + 1))
+    return levels[even_levels(study.coins, place, index, 1, levels.size) - 1]
+
+
 def public_coins(study: Study, stratum: str, index: int) -> dict[str, Any]:
     """Of a tree study: the level and the row that each bit of a report is about."""
     tree: Any = study.protocol
@@ -171,7 +178,7 @@ def public_coins(study: Study, stratum: str, index: int) -> dict[str, Any]:
     else:
         words = study.coins.words(Purpose.ROW, place, index, 1)
         found = (
-            even_levels(study.coins, place, index, 1, tree.depth)
+            even_level(study, tree, place, index)
             if tree.splitting == "users"
             else independent_levels(words, tree.depth)
         )
@@ -469,7 +476,8 @@ def projection_histogram_auc() -> Vector:
 
 def projection_histogram_kendall_tau_b() -> Vector:
     name, moods = "projection_histogram_kendall_tau_b", ["bad", "so-so", "fair", "über"]
-    study = projection("kendall_tau", (Levels([0, 0.5, 2]), Levels(moods)), 3.0, 42, variant="b")
+    domains = Levels([0, 0.5, 2]), Levels(moods)
+    study = projection("kendall_tau", domains, 3.0, 42, variant="b", pilot_fraction=6 / 64)
     x, y = picks(name + " x", [0, 0.5, 2]), picks(name + " y", moods)
     return both_rounds(name, study, everybody(x=twice(x), y=twice(y)))
 
@@ -537,6 +545,23 @@ def projection_tree_kernel() -> Vector:
     name = "projection_tree_kernel"
     study = projection(within, None, 2.0, 50, bins=8, pilot_fraction=0.5)
     return both_rounds(name, study, everybody(value=twice(numbers(name, 0.0, 1.0))))
+
+
+def projection_tree_dealt_levels() -> Vector:
+    """A deep tree that deals out some of its levels, the coarse ones several times."""
+    name = "projection_tree_dealt_levels"
+    study = projection("gini_mean_difference", Interval(0, 1e5), 1.0, 54, pilot_fraction=0.5)
+    values = [1e5 * number for number in numbers(name, 0.0, 1.0, 0.0, 0.5)]
+    return both_rounds(name, study, everybody(value=twice(values)))
+
+
+def projection_tree_plane() -> Vector:
+    """The same over two columns, at an epsilon of several bits."""
+    name = "projection_tree_plane"
+    study = projection("kendall_tau", (Interval(-2, 6), Integers(0, 99)), 3.0, 55, pilot_fraction=0.5)
+    x = [8 * number - 2 for number in numbers(name + " x", 0.0, 1.0, 0.25)]
+    y = picks(name + " y", [0, 40, 40, 40, 63, 64, 99])
+    return both_rounds(name, study, everybody(x=twice(x), y=twice(y)))
 
 
 def second_round(epsilon: float, seed: int) -> Vector:
@@ -983,7 +1008,7 @@ def tree_bad_participant() -> Vector:
 
 
 def projection_bad_first_study() -> Vector:
-    study = projection("auc", Interval(0, 1), 1.0, 53, bins=8)
+    study = projection("auc", Interval(0, 1), 1.0, 53, bins=8, pilot_fraction=9 / 64)
     vector, text, content = Vector(study), study.to_json(), json.loads(study.to_json())
     protocol, pilot = content["protocol"], content["protocol"]["pilot"]
 
@@ -1168,8 +1193,10 @@ VECTORS: dict[str, Callable[[], Vector]] = {
     "projection_histogram_interval": projection_histogram_interval,
     "projection_histogram_kendall_tau_b": projection_histogram_kendall_tau_b,
     "projection_tree_auc": projection_tree_auc,
+    "projection_tree_dealt_levels": projection_tree_dealt_levels,
     "projection_tree_integers_64_bits": projection_tree_integers_64_bits,
     "projection_tree_kernel": projection_tree_kernel,
+    "projection_tree_plane": projection_tree_plane,
     "projection_tree_private_labels": projection_tree_private_labels,
     "projection_tree_vus": projection_tree_vus,
     "projection_tree_window": projection_tree_window,

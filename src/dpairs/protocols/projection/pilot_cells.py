@@ -2,7 +2,7 @@
 
 A part is a box of leaves that was not looked into. Cells are the products of bins of each column. One column
 is cut where its parts end. With several columns each is halved where most people are, by its marginal shares,
-until there are enough bins: a grid of about equal shares, with narrow bins around values that many people have.
+until there are enough bins: a grid of about equal shares, with narrow bins around values that many have.
 """
 
 from __future__ import annotations
