@@ -261,7 +261,7 @@ def _bits(statistic: Statistic, domains: tuple[Domain, ...], bins: Any) -> tuple
         raise BadParameter(f"bins must be one number for each of {len(domains)} domain(s), not {len(asked)}")
     usual = _usual_bits(statistic, len(domains))
     found = [
-        _column_bits(domain, usual, deep=len(statistic.strata) > 1, bins=count)
+        _column_bits(domain, usual, usual if statistic.from_table else MAX_USUAL // len(domains), count)
         for domain, count in zip(statistic.cell_domains(domains), [*asked, None], strict=False)
     ]
     whole = statistic.from_table or not any(isinstance(each, (Interval, Integers)) for each in domains)
@@ -281,12 +281,12 @@ def _usual_bits(statistic: Statistic, domains: int) -> int:
     return MAX_USUAL if statistic.needs == "discrete" else 16
 
 
-def _column_bits(domain: Domain, usual: int, deep: bool, bins: Any) -> int:
+def _column_bits(domain: Domain, usual: int, whole: int, bins: Any) -> int:
     if not isinstance(domain, (Interval, Integers)):
         return bits_of(domain.size)
     most = 52 if isinstance(domain, Interval) else bits_of(domain.size)
     if bins is None:
-        return min(most, MAX_USUAL if deep and isinstance(domain, Integers) else usual)
+        return min(most, whole if isinstance(domain, Integers) else usual)
     count = integer("bins", bins, 2, 2**most)
     if count & (count - 1):
         raise BadParameter(f"bins of a pilot tree must be a power of 2, not {bins}")

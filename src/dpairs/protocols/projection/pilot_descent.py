@@ -150,7 +150,9 @@ class Explored:
 def explore(oracles: Sequence[Oracle], leaves: Leaves) -> Explored:
     """Solve on all nodes of the upper levels, and below on the children of nodes worth looking into."""
     depth, people = len(oracles), oracles[0].people
-    top = min(depth, WHOLE_LEVELS)
+    # A level that nobody answered about says nothing as long as nothing below it does.
+    answered = [level for level, oracle in enumerate(oracles, start=1) if oracle.answered]
+    top = max((level for level in answered if level <= WHOLE_LEVELS), default=min(answered, default=1))
     levels = [
         Level(np.arange(2**level, dtype=np.uint64), np.full(2**level, level < top))
         for level in range(top + 1)

@@ -263,7 +263,15 @@ class PilotTree(TreeAnswers):
         """
         if not any(self._binned(place) for place in range(len(self.bits))):
             return 0.0
-        return max(each.together(leaves=self.depth < DEEP_BITS) for each in found.values())
+        return max(each.together(leaves=self._coarse) for each in found.values())
+
+    @property
+    def _coarse(self) -> bool:
+        """Whether people in one leaf may have different values: whole numbers, or any in wide leaves."""
+        return any(
+            self._binned(place) and (isinstance(domain, Integers) or self.bits[place] < DEEP_BITS)
+            for place, domain in enumerate(self.columns)
+        )
 
     def _binned(self, place: int) -> bool:
         """Whether a column's leaves hold more than one value."""

@@ -66,10 +66,10 @@ class Tail:
         whole = abs(limit - median)
         # The distances from one leaf to the domain's end, each twice the one before.
         distances = whole / 2.0 ** np.arange(int(np.log2(max(whole, 2.0))), -1, -1)
-        there = np.searchsorted(side * (edges - median), distances)
-        inside = there < beyond.size
-        at = np.minimum(there, beyond.size - 1)
-        above, error = np.where(inside, beyond[at], 0.0), np.where(inside, noise[at], 0.0)
+        # A node that a distance ends in counts as beyond it.
+        at = np.maximum(np.searchsorted(side * (edges - median), distances, side="right") - 1, 0)
+        reached = distances < whole
+        above, error = np.where(reached, beyond[at], 0.0), np.where(reached, noise[at], 0.0)
         seen = above > SIGNIFICANT * error
         unbroken = int(np.argmin(seen)) if not seen.all() else seen.size
         sure = np.flatnonzero(above > SURE * error)
