@@ -16,7 +16,9 @@ from scipy import stats
 import dpairs
 from dpairs import Integers, Interval
 from dpairs.data.grids import CutAxis, Grid
+from dpairs.protocols.projection.first_round import Projection
 from dpairs.protocols.projection.pilot_cells import AtomAxis, Parts, at_vertices, named_atoms
+from dpairs.protocols.projection.pilot_tree import PilotTree
 from dpairs.protocols.projection.winsorize import NEAR, Tail, left_out, levelled, moved, possible_ends
 
 FULL = os.environ.get("DPAIRS_VALIDATE") == "1"
@@ -91,7 +93,9 @@ def test_every_block_of_people_is_dealt_the_levels_of_the_study():
     study = dpairs.Study.create(
         "variance", protocol="projection", epsilon=1.0, domain=Interval(0, 1), n=1000, seed=1
     )
+    assert isinstance(study.protocol, Projection)
     tree = study.protocol.pilot
+    assert isinstance(tree, PilotTree)
     levels = tree._dealt(study.coins, 0, 0, 40 * len(tree.dealt))
     for block in levels.reshape(40, -1):
         assert Counter(block.tolist()) == Counter(tree.dealt)
@@ -102,6 +106,8 @@ def test_whoever_says_how_many_bins_there_are_gets_every_level():
     study = dpairs.Study.create(
         "variance", protocol="projection", epsilon=1.0, domain=Interval(0, 1), bins=2**12, seed=1
     )
+    assert isinstance(study.protocol, Projection)
+    assert isinstance(study.protocol.pilot, PilotTree)
     assert study.protocol.pilot.dealt == ()
     assert "levels" not in study.protocol.to_json()["pilot"]
 

@@ -134,8 +134,11 @@ class Projection(Alone, FirstRound):
         # Whoever says how many bins there are gets every level of them.
         dealt = dealt_levels(sum(bits), epsilon) if bins is None and sum(bits) > GRID_BITS else ()
         tree = PilotTree.over(statistic, domains, epsilon, bits, 1, dealt)
-        power = 1.0 if len(domains) == 1 and statistic.needs != "numeric" else 0.75
-        share = _share(pilot_fraction, expected, epsilon, lambda people: tree.node_variance(people) ** power)
+        far, plane = statistic.needs == "numeric", len(domains) > 1
+        factor, power = 0.5 if far else 1.0, 0.75 if far or plane else 1.0
+        share = _share(
+            pilot_fraction, expected, epsilon, lambda people: factor * tree.node_variance(people) ** power
+        )
         return cls(statistic, domains, share, replace(tree, share=share))
 
     @classmethod
@@ -300,7 +303,7 @@ def _share(fraction: float | None, n: int, epsilon: float, remainder: Callable[[
     into it, and the second-order ``remainder`` after so many people of the first. After a tree that is about
     the variance v of a node's share, because contributions of single nodes are of that size and of either
     sign; in the plane, where some 1 / sqrt(v) cells are told apart, as many times more as their square root,
-    and for distances too, whose tails the pilot must see.
+    and half of that for distances, whose tails the pilot must see: their function has twice their range.
     """
     if fraction is not None:
         wanted = real("pilot_fraction", fraction)

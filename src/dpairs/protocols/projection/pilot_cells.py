@@ -47,7 +47,8 @@ class Parts:
         places, back = np.unique(np.concatenate([low, high]), return_inverse=True)
         slopes = np.cumsum(np.bincount(back, np.concatenate([steep, -steep])))
         reached = np.concatenate([[0.0], np.cumsum(slopes[:-1] * np.diff(places))])
-        return np.interp(at, places, reached)
+        below: Vector = np.interp(at, places, reached)
+        return below
 
     def on(self, edges: Sequence[Vector], ends: Sequence[float]) -> Vector:
         """The shares of the cells between the edges of every column, the last column's running fastest.
@@ -64,7 +65,8 @@ class Parts:
             sides.append(inner / np.diff(cuts))
             evens.append(inner / (high - low))
         if len(sides) == 1:
-            return self.shares @ evens[0]
+            line: Vector = self.shares @ evens[0]
+            return line
         filled = self._product(evens)
         for _ in range(FILLINGS):
             marginals = filled.sum(axis=1), filled.sum(axis=0)
@@ -156,7 +158,7 @@ class AtomAxis(CutAxis):
     atoms: tuple[bool, ...] = ()
 
     @property
-    def geometry(self) -> tuple[Vector, Vector, Vector]:  # type: ignore[override]
+    def geometry(self) -> tuple[Vector, Vector, Vector]:
         low, high, points = CutAxis.at(self.domain, self.edges).geometry  # type: ignore[arg-type]
         single = np.array(self.atoms)
         middle = (low + high) / 2

@@ -37,13 +37,16 @@ def remainder_of(
     linear: Linear,
     pilot: Pilot,
     half_range: float,
-    gradient: float,
-    beyond: float,
+    gradient: float = 0.0,
+    beyond: float = 0.0,
 ) -> Remainder:
-    """From imagined rounds, with allowances."""
+    """From imagined rounds, with allowances.
+
+    ``gradient`` is that of the first form, where bins may be uneven; ``beyond`` the most that nobody saw.
+    """
     missed = imagined_remainders(statistic, linearizer, linear, pilot)
     variance = allowed_variance(statistic, pilot, float(np.var(missed, ddof=1)), half_range)
-    if statistic.needs == "ordered" and len(statistic.domain_columns) == 2:
+    if gradient and statistic.needs == "ordered" and len(statistic.domain_columns) == 2:
         variance += (gradient * slab_deviation(pilot)) ** 2
     # Of what people far away would add there is between nothing and all: half of it may be wrong.
     return Remainder(agreed(float(np.mean(missed)) + beyond / 2), agreed(variance), agreed(abs(beyond) / 2))
