@@ -1,7 +1,8 @@
 """A collector: reports that are on the disk when they are answered
 
-A collector in a process of its own on SQLite, asked over HTTP by one process with 256 open connections; where
-there are two cores, servers have one and the client has the other.
+A collector in a process of its own, asked over HTTP by one process with 256 open connections; where there are
+two cores, servers have one and the client has the other. It stores in a file of SQLite's and then, where
+there is one, in a PostgreSQL with the settings it comes with, which shares the collector's core.
 
 *Single reports, against an empty endpoint*: requests a second for reports that are checked, committed and
 counted, against a FastAPI app with one empty endpoint on the same server, asked by the same client with the
@@ -30,6 +31,7 @@ import numpy as np
 import psutil
 from load import answers, collector, empty_server, paced, refused, request
 from measure import Row
+from postgres import postgresql
 
 import dpairs
 from dpairs.client import Analyst
@@ -46,11 +48,17 @@ ARROW = "application/vnd.apache.arrow.stream"
 
 
 def run(quick: bool) -> list[Row]:
+    with postgresql() as address:
+        return stored(quick, None, "") + ([] if address is None else stored(quick, address, ", PostgreSQL"))
+
+
+def stored(quick: bool, database: str | None, where: str) -> list[Row]:
+    """All rows of a collector that stores in this database, by default in a file of SQLite's."""
     people, rounds, batches = (2_000, 2, 2) if quick else (10_000, 5, 10)
     study = dpairs.Study.create(
         "auc", protocol="tree", epsilon=1.0, domain=dpairs.Interval(0, 1), bins=2**14, seed=1
     )
-    with tempfile.TemporaryDirectory() as folder, collector(Path(folder)) as (process, base, token):
+    with tempfile.TemporaryDirectory() as folder, collector(Path(folder), database) as (process, base, token):
         address = place(base)
         analyst = Analyst(base, token)
         analyst.begin(study, "Load")
@@ -73,9 +81,10 @@ def run(quick: bool) -> list[Row]:
         single = rounds * (people + people // 2)
         assert analyst.tally(study.id).n == single + 2 * batches * EACH + len(looks)
     reported = single + 2 * batches * EACH
+    page = f"a study's page at {reported:,} reports{where}"
     return [
         Row(
-            "single reports, committed",
+            f"single reports, committed{where}",
             "an empty endpoint",
             statistics.median(ours),
             statistics.median(theirs),
@@ -83,16 +92,16 @@ def run(quick: bool) -> list[Row]:
             SINGLE,
         ),
         Row(
-            f"99 of 100 answers at {RATE} requests/s",
+            f"99 of 100 answers at {RATE} requests/s{where}",
             "an empty endpoint",
             statistics.median(late),
             statistics.median(late_empty),
             "s",
             1 / LATE,
         ),
-        Row("reports in batches, committed", "the limit", rate, BATCHED, "reports/s", 1.0),
-        Row(f"a study's page at {reported:,} reports", "the limit", statistics.median(looks), PAGE, "s", 1.0),
-        Row("growth of memory over half the batches", "the limit", growth, GROWTH, "MB", 1.0),
+        Row(f"reports in batches, committed{where}", "the limit", rate, BATCHED, "reports/s", 1.0),
+        Row(page, "the limit", statistics.median(looks), PAGE, "s", 1.0),
+        Row(f"growth of memory over half the batches{where}", "the limit", growth, GROWTH, "MB", 1.0),
     ]
 
 

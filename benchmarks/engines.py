@@ -78,7 +78,7 @@ def run(quick: bool) -> list[Row]:
             found["plain duckdb"]["seconds"], "s", note="no tally: no coins"),
         ratio("spark", "", none),
         Row("memory of DuckDB, cells", "the limit", found["memory cells"]["megabytes"], LIMIT, "MB", 1.0),
-        Row("memory of DuckDB and its helpers, one-bit reports", "the limit",
+        Row("memory of DuckDB, one-bit reports", "the limit",
             found["memory"]["megabytes"], LIMIT, "MB", 1.0),
     ]  # fmt: skip
     for form, name in ((" cells", "cells"), ("", "one-bit reports")):
@@ -228,7 +228,7 @@ def duckdb_query(text: str, folder: Path, form: str) -> float:
     import pyarrow as pa
 
     from dpairs.engines.cpu import cores
-    from dpairs.engines.on_duckdb import MEMORY
+    from dpairs.engines.duckdb_queries import MEMORY
 
     began = time.perf_counter()
     with duckdb.connect() as connection:
@@ -241,10 +241,9 @@ def duckdb_query(text: str, folder: Path, form: str) -> float:
 
 def tallied(form: str, people: int, folder: Path) -> tuple[float, dpairs.Tally]:
     from dpairs.engines import tally_with_duckdb
-    from dpairs.engines.cpu import cores
 
     began = time.perf_counter()
-    found = tally_with_duckdb(STUDY, [f"{folder}/{form}/*/*.parquet"], workers=cores())
+    found = tally_with_duckdb(STUDY, [f"{folder}/{form}/*/*.parquet"])
     took = time.perf_counter() - began
     assert found.reasons == {"counted": people}
     return took, found.tally

@@ -66,13 +66,13 @@ def kernel_ands(kernel: PairKernel) -> int:
     space = Space()
     x = [space.number(GARBLER, kernel.largest) for _ in range(kernel.columns)]
     y = [space.number(EVALUATOR, kernel.largest) for _ in range(kernel.columns)]
-    return space.compile(kernel.build(x, y, [space.coin() for _ in range(kernel.coins)])).ands
+    return space.compile(kernel.build(x, y, [space.random_bit() for _ in range(kernel.random_bits)])).ands
 
 
 def noise_ands(noise: Noise) -> int:
     space = Space()
     level = space.number(GARBLER, noise.top)
-    return space.compile(noise.build(level, [space.coin() for _ in range(noise.coins)])).ands
+    return space.compile(noise.build(level, [space.random_bit() for _ in range(noise.random_bits)])).ands
 
 
 def gates() -> list[Row]:

@@ -23,7 +23,7 @@ import numpy as np
 from measure import Row, seconds
 
 import dpairs
-from dpairs.simulate import SLICE
+from dpairs.simulate import SLICE, simulate_round
 
 EPSILON, BITS = 1.0, 20
 LIMIT = 3.0
@@ -47,7 +47,7 @@ def people(each: int) -> dict[str, np.ndarray]:
 def run(quick: bool) -> list[Row]:
     each, repeats = (10**5, 3) if quick else (10**6, 5)
     data, asked = people(each), study(2 * each)
-    first = first_tally(asked, data)
+    first = simulate_round(asked, data, 1)
     second = asked.next(first)
     times = seconds(
         repeats,
@@ -70,19 +70,6 @@ def run(quick: bool) -> list[Row]:
         Row("from the first tally to the second study", "the limit", times["next"], 1.0, "s", 1.0),
         Row("the second round's file", "the limit", size, FILE_LIMIT, "B", 1.0),
     ]
-
-
-def first_tally(asked: dpairs.Study, data: dict[str, np.ndarray]) -> dpairs.Tally:
-    """The first round alone."""
-    tally, bits = dpairs.Tally(asked), dpairs.randomness.SeededRandomness(1)
-    protocol: Any = asked.protocol
-    for place, (stratum, columns) in enumerate(asked.statistic.split(data)):
-        chosen = protocol.asked(asked.coins, place, 0, len(columns[0]))
-        first = int(np.argmax(chosen))
-        values = tuple(column[chosen] for column in columns)
-        symbols = protocol.randomize(asked.coins, place, first, values, bits)
-        tally.add_symbols(stratum, symbols, first)
-    return tally
 
 
 def bare(data: dict[str, np.ndarray], second: dpairs.Study) -> float:

@@ -50,7 +50,9 @@ FEW = 10**4
 
 def study(mechanism: str) -> dpairs.Study:
     domain = dpairs.Integers(0, CELLS - 1)
-    return dpairs.Study.create("collision_entropy", epsilon=EPSILON, domain=domain, mechanism=mechanism)
+    return dpairs.Study.create(
+        "collision_entropy", epsilon=EPSILON, domain=domain, options={"mechanism": mechanism}
+    )
 
 
 def run(quick: bool) -> list[Row]:

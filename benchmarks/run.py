@@ -27,6 +27,8 @@ NAMES = (
     "plan",
     "garbled",
     "vdaf",
+    "multiply",
+    "aggregator",
     "collector",
     "engines",
 )

@@ -40,8 +40,10 @@ PAGES = (
     "theory",
     "tree",
     "tutorials",
+    "sites",
     "two_servers",
     "two_servers_coverage",
+    "zoo",
 )
 TEXTS: dict[str, Callable[[], str]] = {}
 PICTURES: dict[str, Callable[[], Any]] = {}

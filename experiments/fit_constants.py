@@ -21,7 +21,7 @@ import dpairs
 from dpairs.protocols import Projection, SecondRound, fitted
 from dpairs.protocols.projection.pilot import PublicNoise
 from dpairs.protocols.projection.remainder import imagined_remainders
-from dpairs.randomness import SeededRandomness
+from dpairs.simulate import simulate_round
 from dpairs.statistics.linear import nominal
 
 Table = dict[str, NDArray[Any]]
@@ -91,21 +91,6 @@ def _two_groups(rng: np.random.Generator, n: int) -> NDArray[np.float64]:
     return np.clip(np.where(rng.random(n) < 0.7, rng.normal(0.2, 0.05, n), rng.normal(0.8, 0.1, n)), 0, 1)
 
 
-def first_tally(study: dpairs.Study, table: Table, seed: int) -> dpairs.Tally:
-    tally, bits = dpairs.Tally(study), SeededRandomness(seed)
-    for stratum, columns in study.statistic.split(table):
-        place = study.strata.index(stratum)
-        asked = study.protocol.asked(study.coins, place, 0, len(columns[0]))
-        if asked is None:
-            raise TypeError("a first round asks a part of the people")
-        chosen = tuple(column[asked] for column in columns)
-        first = int(np.argmax(asked))
-        tally.add_symbols(
-            stratum, study.protocol.alone.randomize(study.coins, place, first, chosen, bits), first
-        )
-    return tally
-
-
 def measured(population: Population, n: int, epsilon: float, pilots: int) -> NDArray[np.float64]:
     """A row for each pilot: what it missed, the imagined and the allowed standard error, half the range."""
     rng = np.random.default_rng(1)
@@ -121,7 +106,7 @@ def measured(population: Population, n: int, epsilon: float, pilots: int) -> NDA
             n=n,
             seed=seed,
         )
-        first, tally = study.protocol, first_tally(study, population.draw(rng, n), seed)
+        first, tally = study.protocol, simulate_round(study, population.draw(rng, n), seed)
         last = study.next(tally).protocol
         if not isinstance(first, Projection) or not isinstance(last, SecondRound) or last.analysis is None:
             raise TypeError("a projection study has a second round, with an analysis")

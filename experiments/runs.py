@@ -51,33 +51,33 @@ class Results:
         return iter(self.rows)
 
     @property
-    def error(self) -> Spread:
+    def error(self) -> Summary:
         """The absolute errors, from the columns ``value`` and ``truth``."""
-        return Spread.of(np.abs(self.column("value") - self.column("truth")))
+        return Summary.of(np.abs(self.column("value") - self.column("truth")))
 
     @property
-    def square(self) -> Spread:
-        return Spread.of((self.column("value") - self.column("truth")) ** 2)
+    def square(self) -> Summary:
+        return Summary.of((self.column("value") - self.column("truth")) ** 2)
 
 
 @dataclass(frozen=True)
-class Spread:
+class Summary:
     """The mean of some numbers, their standard deviation, and the standard error of the mean."""
 
     mean: float
     deviation: float
-    doubt: float
+    standard_error: float
 
     @classmethod
-    def of(cls, numbers: NDArray[np.float64]) -> Spread:
-        """Of at least one number; with a single one nothing is known of the spread."""
+    def of(cls, numbers: NDArray[np.float64]) -> Summary:
+        """Of at least one number; with a single one nothing is known of the deviation."""
         if not numbers.size:
             raise ValueError("there are no runs to take a mean of")
         deviation = float(numbers.std(ddof=1)) if numbers.size > 1 else 0.0
         return cls(float(numbers.mean()), deviation, deviation / math.sqrt(numbers.size))
 
     def __str__(self) -> str:
-        return f"{self.mean:.4f} ± {self.doubt:.4f}"
+        return f"{self.mean:.4f} ± {self.standard_error:.4f}"
 
 
 def write(path: Path, facts: Mapping[str, str], rows: Sequence[Row]) -> None:

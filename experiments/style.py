@@ -39,14 +39,21 @@ def panels(
 
 
 def curve(
-    axes: Any, x: Any, spreads: Any, place: int, label: str, *, bars: str = "deviation", dashed: bool = False
+    axes: Any,
+    x: Any,
+    summaries: Any,
+    place: int,
+    label: str,
+    *,
+    bars: str = "deviation",
+    dashed: bool = False,
 ) -> None:
-    """One line with bars: the ``deviation`` over runs, or the ``doubt`` about the mean."""
+    """One line with bars: the ``deviation`` over runs, or the ``standard_error`` of the mean."""
     line = "--" if dashed else "-"
     axes.errorbar(
         x,
-        [each.mean for each in spreads],
-        [getattr(each, bars) for each in spreads],
+        [each.mean for each in summaries],
+        [getattr(each, bars) for each in summaries],
         fmt=MARKS[place % len(MARKS)] + line,
         color=COLOURS[place % len(COLOURS)],
         ms=4.5,

@@ -2,6 +2,8 @@
 
 import json
 import os
+import re
+import typing
 from typing import Any
 
 import numpy as np
@@ -9,8 +11,11 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+import dpairs
 from dpairs import BadFile, BadParameter, Categories, Integers, Interval, Kernel, Levels, Participant, Study
 from dpairs.formats.canonical import canonical, digest
+from dpairs.protocols import PROTOCOLS, options
+from dpairs.statistics import STATISTICS
 from tests.strategies import QUICK, categories, integer_ranges, intervals, levels
 
 UNIT = Interval(0, 1)
@@ -219,8 +224,10 @@ def test_bins_must_fit_the_domain():
 
 def test_bins_or_n_are_needed_on_an_interval():
     with pytest.raises(BadParameter, match=r"bins=\.\.\..*n=\.\.\."):
-        Study.create("auc", epsilon=1.0, domain=UNIT)
-    assert Study.create("auc", epsilon=1.0, domain=UNIT, n=10_000).protocol.to_json()["bins"] == [10]
+        Study.create("auc", protocol="histogram", epsilon=1.0, domain=UNIT)
+    assert Study.create("auc", protocol="histogram", epsilon=1.0, domain=UNIT, n=10_000).protocol.to_json()[
+        "bins"
+    ] == [10]
 
 
 @pytest.mark.parametrize("n", [0, -1, "many", 1.5, True])
@@ -259,8 +266,35 @@ def test_another_statistics_keyword_is_unknown():
 )
 @pytest.mark.parametrize("wrap", [str, lambda name: [name], lambda _: None, lambda _: 3])
 def test_unknown_choices_are_refused_by_name(name, bad, wrap):
+    if name == "protocol" and wrap(bad) is None:
+        assert small(protocol=None).protocol.name == "histogram"
+        return
     with pytest.raises(BadParameter, match=f"{name} must be one of"):
         small(**{name: wrap(bad)})
+
+
+def test_without_a_protocol_the_planner_chooses():
+    for n, rounds in ((None, 1), (200_000, 2)):
+        given: dict[str, Any] = {} if n is None else {"n": n}
+        study = Study.create("auc", epsilon=1.0, domain=(0, 1), seed=1, **given)
+        asked = dpairs.plan("auc", epsilon=1.0, domain=(0, 1), n=n or 100_000, rounds=rounds)
+        assert study.protocol.to_json() == asked.best.protocol.to_json()
+    assert study.protocol.name == "projection"
+
+
+def test_every_keyword_of_every_protocol_is_typed():
+    """An editor's completions are what the protocols take."""
+    typed: dict[Any, set[str]] = {}
+    for form in typing.get_overloads(Study.create):
+        names = re.findall(r"Literal\['(\w+)'\]", str(form.__annotations__["protocol"]).replace('"', "'"))
+        for name in names:
+            kind = re.findall(r"Unpack\[(\w+)\]", form.__annotations__["more"])[0]
+            typed[name] = set(getattr(options, kind).__annotations__)
+    own = {"domain", "seed"} | {name for kind in STATISTICS.values() for name in kind.option_names()}
+    assert {name: keys - own for name, keys in typed.items()} == {
+        name: set(kind.options) for name, kind in PROTOCOLS.items() if name in typed
+    }
+    assert set(typed) == {"histogram", "tree", "projection", "pairwise", "two_servers", "sites"}
 
 
 @pytest.mark.parametrize("statistic", ["median", "AUC", "", None, ["auc"], 3, float("nan")])
@@ -276,7 +310,7 @@ def test_a_seed_must_be_a_whole_number(seed):
 
 
 @pytest.mark.parametrize(
-    "domain", [None, "0 to 1", 3, (), [], (UNIT, UNIT), (0, 1), [None], Interval, Levels, "study"]
+    "domain", [None, "0 to 1", 3, (), [], (UNIT, UNIT), (0, 1, 2), [None], Interval, Levels, "study"]
 )
 def test_a_domain_must_be_one(domain):
     given = small() if domain == "study" else domain

@@ -35,6 +35,8 @@ RETIRED = {
     "making": "reproduce",
     "machine": "cpu",
     "bitround": "second round",
+    "spread": "kernel uncertainty, standard error or deviation",
+    "doubt": "kernel uncertainty or standard error",
 }
 """Words that named a module or a class once, and the word that does now."""
 SHARED = {"Gateway"}
@@ -49,12 +51,12 @@ def parts(name: str) -> list[str]:
 def classes() -> dict[str, list[str]]:
     """Where each class of the package is defined, those that begin with an underscore left out.
 
-    Verified shares follow the words of the draft that they implement, and are left out too.
+    Verified shares and DAP follow the words of the drafts that they implement, and are left out too.
     """
     places: dict[str, list[str]] = defaultdict(list)
     for path in sorted(SOURCE.rglob("*.py")):
         for node in ast.parse(path.read_text()).body:
-            if "vdaf" in path.parts or not isinstance(node, ast.ClassDef):
+            if {"vdaf", "dap"} & set(path.parts) or not isinstance(node, ast.ClassDef):
                 continue
             if not node.name.startswith("_"):
                 places[node.name].append(path.relative_to(SOURCE).as_posix())

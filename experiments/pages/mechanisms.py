@@ -117,7 +117,11 @@ def measure(setting: Setting, seed: int, data: Path) -> list[Row]:
     rows: list[Row] = []
     for name in MECHANISMS:
         study = dpairs.Study.create(
-            statistic, epsilon=float(setting["epsilon"]), domain=domain, mechanism=name, seed=1, **bins
+            statistic,
+            epsilon=float(setting["epsilon"]),
+            domain=domain,
+            seed=1,
+            options={"mechanism": name, **bins},
         )
         repeats = int(setting["repeats"])
         seeds = range(repeats * seed, repeats * (seed + 1))

@@ -49,11 +49,11 @@ def splittings() -> Table:
     """The mean squared error of every splitting on two normals, and how it grows with the depth."""
     found, rows = results("splitting"), []
     for name, words in ESTIMATORS.items():
-        for (data, way, target), (spreads, slope, doubt) in splitting.fits(found, name).items():
+        for (data, way, target), (summaries, slope, doubt) in splitting.fits(found, name).items():
             if data == "normals":
                 order = splitting.bound(way, target) if name == "paper" else None
                 whose = "our sum of losses, the paper's estimator" if (name, way) == OURS else words
-                cells = [f"{1e6 * each.mean:,.0f} ± {1e6 * each.doubt:,.0f}" for each in spreads]
+                cells = [f"{1e6 * each.mean:,.0f} ± {1e6 * each.standard_error:,.0f}" for each in summaries]
                 bound = "-" if order is None else f"$\\alpha^{order}$"
                 rows.append([f"`{way}`, {whose}, {target}", *cells, f"{slope:.1f} ± {doubt:.1f}", bound])
     head = [f"MSE·10⁶, $\\alpha$ = {alpha}" for alpha in found.values("alpha")]
@@ -89,7 +89,7 @@ def diabetes() -> Table:
 
 def _three(name: str, alpha: int, epsilon: float) -> str:
     error = results("auc-diabetes").where(estimator=name, alpha=alpha, epsilon=epsilon).error
-    return f"{error.mean:.3f} ± {error.doubt:.3f}"
+    return f"{error.mean:.3f} ± {error.standard_error:.3f}"
 
 
 # ---------------------------------------------------------------- projection

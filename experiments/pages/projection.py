@@ -17,7 +17,7 @@ from dpairs.mechanisms.scalar import scalar_response
 from .. import sources
 from ..exhibits import picture, results, table
 from ..experiment import Table
-from ..runs import Results, Spread
+from ..runs import Results, Summary
 from ..style import BLACK, BLUE, GREEN, ORANGE, VERMILION
 from ..synthetic import PAPERS, classes, people, unit_scores
 from .projection_runs import (
@@ -43,7 +43,7 @@ def held(found: Results) -> str:
 def limited(found: Results) -> list[str]:
     """Cells: the measured error, the limit and their ratio."""
     error, limit = found.error, float(found.column("limit").mean())
-    return [f"{error.mean:.5f} ± {error.doubt:.5f}", f"{limit:.5f}", f"{error.mean / limit:.2f}"]
+    return [f"{error.mean:.5f} ± {error.standard_error:.5f}", f"{limit:.5f}", f"{error.mean / limit:.2f}"]
 
 
 def reported(found: Results) -> list[str]:
@@ -70,7 +70,7 @@ def large() -> Table:
         for epsilon in (1.0, 5.0):
             found = results("beyond").where(data=data, epsilon=epsilon)
             tree = found.where(way="tree").error
-            cells = [*limited(found.where(way="projection")), f"{tree.mean:.5f} ± {tree.doubt:.5f}"]
+            cells = [*limited(found.where(way="projection")), f"{tree.mean:.5f} ± {tree.standard_error:.5f}"]
             rows.append([f"{data}, eps {epsilon:g}", *cells])
     return Table("", ["data", "error", "one bit", "ratio", "`tree`, several bits"], rows)
 
@@ -87,9 +87,11 @@ def more() -> Table:
     }
     for name, equal in cases.items():
         found = results("projection").where(**equal)
-        bias = Spread.of(found.column("value") - found.column("truth"))
+        bias = Summary.of(found.column("value") - found.column("truth"))
         exact = f"{found.column('truth').mean():.4f}"
-        rows.append([name, exact, *limited(found), f"{bias.mean:+.5f} ± {bias.doubt:.5f}", *reported(found)])
+        rows.append(
+            [name, exact, *limited(found), f"{bias.mean:+.5f} ± {bias.standard_error:.5f}", *reported(found)]
+        )
     head = ["statistic", "exact, on average", "error", "one bit", "ratio", "mean of errors"]
     return Table("", [*head, "RMSE", "reported", "held"], rows)
 
@@ -101,12 +103,12 @@ def strong() -> Table:
     for correlation in CORRELATIONS:
         for width in WIDTHS:
             found = results("projection-strong").where(correlation=correlation, width=width)
-            bias = Spread.of(found.column("value") - found.column("truth"))
+            bias = Summary.of(found.column("value") - found.column("truth"))
             rows.append(
                 [
                     f"correlation {correlation:g}, $[-{width:g}, {width:g}]^2$",
                     f"{found.column('truth').mean():.3f}",
-                    f"{bias.mean:+.4f} ± {bias.doubt:.4f}",
+                    f"{bias.mean:+.4f} ± {bias.standard_error:.4f}",
                     str(found.error),
                     f"{found.column('reported').mean():.4f}",
                     held(found),
@@ -143,7 +145,7 @@ def by_people() -> Any:
     figure, axes = plt.subplots(figsize=(6.4, 4.0))
     for way, (words, colour, style) in LOOKS.items():
         errors = [found.where(protocol=way, size=size).error for size in SIZES]
-        mean, doubt = [each.mean for each in errors], [each.doubt for each in errors]
+        mean, doubt = [each.mean for each in errors], [each.standard_error for each in errors]
         label = words.replace("`", "")
         axes.errorbar(SIZES, mean, doubt, fmt=style, color=colour, ms=4.5, lw=1.4, capsize=2, label=label)
     limits = [found.where(protocol="projection", size=size).column("limit").mean() for size in SIZES]

@@ -9,26 +9,13 @@ import numpy as np
 
 import dpairs
 from dpairs.protocols.projection.pilot import PublicNoise
-from dpairs.randomness import SeededRandomness
+from dpairs.simulate import simulate_round
 
 from ..exhibits import picture
 from ..limits import below
 from ..style import BLACK, BLUE, ORANGE, SKY
 from ..synthetic import classes, unit_scores
 from .projection_runs import UNIT, Data, case, drawn
-
-
-def first_round(study: dpairs.Study, data: Data, seed: int) -> dpairs.Tally:
-    """The tally of the first round alone."""
-    tally, bits = dpairs.Tally(study), SeededRandomness(seed)
-    protocol: Any = study.protocol
-    for place, (stratum, columns) in enumerate(study.statistic.split(data)):
-        asked = protocol.asked(study.coins, place, 0, len(columns[0]))
-        first = int(np.argmax(asked))
-        values = tuple(column[asked] for column in columns)
-        symbols = protocol.randomize(study.coins, place, first, values, bits)
-        tally.add_symbols(stratum, symbols, first)
-    return tally
 
 
 @picture("projection_person")
@@ -64,7 +51,7 @@ def _steps(
     study = dpairs.Study.create(
         statistic, protocol="projection", epsilon=1.0, domain=UNIT, n=columns.size, seed=1
     )
-    tally = first_round(study, data, 1)
+    tally = simulate_round(study, data, 1)
     pilot = pilot_of(tally)
     last: Any = study.next(tally).protocol
     mine, others = strata
@@ -126,7 +113,7 @@ def plane() -> Any:
     study = dpairs.Study.create(
         "kendall_tau", protocol="projection", epsilon=1.0, domain=(side, side), n=number, seed=1
     )
-    tally = first_round(study, data, 1)
+    tally = simulate_round(study, data, 1)
     pilot = pilot_of(tally)
     last: Any = study.next(tally).protocol
     x = np.linspace(-4, 4, 241)

@@ -65,9 +65,7 @@ def measure(setting: Setting, seed: int, data: Path) -> list[Row]:
             name,
             epsilon=float(setting["epsilon"]),
             domain=dpairs.Interval(0, 1),
-            bins=k,
-            rounding=rounding,
-            kernel=kernel,
+            options={"bins": k, "rounding": rounding, "kernel": kernel},
             seed=1,
         )
         for name in BINNED_STATISTICS

@@ -31,7 +31,12 @@ def settings(quick: bool) -> list[Setting]:
 def measure(setting: Setting, seed: int, data: Path) -> list[Row]:
     """The variance over repeats with new people, who are squares of uniform numbers."""
     study = dpairs.Study.create(
-        "gini_mean_difference", epsilon=EPSILON, domain=UNIT, bins=setting["cells"], mechanism="krr", seed=1
+        "gini_mean_difference",
+        epsilon=EPSILON,
+        domain=UNIT,
+        bins=int(setting["cells"]),
+        mechanism="krr",
+        seed=1,
     )
     draw, repeats = people(4 + seed), int(setting["repeats"])
     values = [

@@ -58,8 +58,7 @@ def measure(setting: Setting, seed: int, data: Path) -> list[Row]:
             protocol="tree",
             epsilon=float(setting["epsilon"]),
             domain=dpairs.Integers(0, 2**alpha - 1),
-            rows=asked,
-            answer=answer,
+            options={"rows": asked, "answer": answer},
             seed=seed,
         )
         found = dpairs.simulate_tally(study, people, seed=seed).estimate(estimator)

@@ -26,6 +26,8 @@ from ..style import BLACK, BLUE, GREEN, VERMILION
 
 OTHERS = 20
 """Runs of the ways that are shown for comparison."""
+NORMAL = 1.959963984540054
+"""An interval of 95% is given as the standard error of a normal one of its length."""
 WIDE = 3e5
 Data = dict[str, NDArray[Any]]
 NEAR = dpairs.Kernel(
@@ -166,8 +168,8 @@ def _row(
     least, most = estimate.confidence_interval(target="sample")
     return {
         "value": estimate.value,
-        "error": estimate.standard_error,
-        "noise": estimate.sample_standard_error,
+        "error": (high - low) / (2 * NORMAL),
+        "noise": (most - least) / (2 * NORMAL),
         "in_pop": int(low <= population <= high),
         "in_sample": int(least <= truth <= most),
     }
@@ -197,7 +199,7 @@ def _open(case: str, people: Data) -> float:
     if case == "tau":
         x, y = people["x"], people["y"]
         means = np.array(
-            [(np.sign(x - a) * np.sign(y - b)).sum() / (x.size - 1) for a, b in zip(x, y, strict=True)]
+            [(np.sign(x - a) @ np.sign(y - b)) / (x.size - 1) for a, b in zip(x, y, strict=True)]
         )
         return 2 * float(means.std(ddof=1)) / math.sqrt(x.size)
     return 0.0
@@ -228,7 +230,9 @@ def errors() -> Table:
             rows.append(
                 [case, f"{people:,}" if people else "all", *(_cell(part.where(way=way)) for way in WAYS)]
             )
-    return Table("Mean absolute error at epsilon 1", ("statistic", "people", *WAYS), rows)
+    return Table(
+        "Mean absolute error at epsilon 1", ("statistic", "people", "planner's choice", *WAYS[1:]), rows
+    )
 
 
 @table("two_servers_intervals")

@@ -15,7 +15,7 @@ from dpairs.statistics import exact
 from dpairs.study import Study
 
 from ..experiment import Check, Picture, Table
-from ..runs import Results, Row, Spread
+from ..runs import Results, Row, Summary
 from ..style import curve, log_axes, panels
 
 PAPER, TWO_ROUNDS = "paper (krr)", "projection"
@@ -74,16 +74,16 @@ def answers(
     return rows
 
 
-Errors = Callable[[Results], Spread]
+Errors = Callable[[Results], Summary]
 
 
-def relative(results: Results) -> Spread:
+def relative(results: Results) -> Summary:
     """Absolute errors as shares of the truth."""
     truth = results.column("truth")
-    return Spread.of(np.abs(results.column("value") - truth) / truth)
+    return Summary.of(np.abs(results.column("value") - truth) / truth)
 
 
-def absolute(results: Results) -> Spread:
+def absolute(results: Results) -> Summary:
     return results.error
 
 
@@ -100,7 +100,7 @@ def picture(
             part = results.where(shape=shape, statistic=statistic)
             for place, way in enumerate(results.values("way")):
                 found = [errors(part.where(way=way, epsilon=each)) for each in epsilons]
-                curve(panel, epsilons, found, place, way, bars="doubt")
+                curve(panel, epsilons, found, place, way, bars="standard_error")
             log_axes(panel, epsilons)
             panel.set_yscale("log")
             panel.set_yticks(ticks, [f"{tick:.5f}".rstrip("0").rstrip(".") for tick in ticks])
@@ -143,8 +143,8 @@ def tables(results: Results, errors: Errors, caption: str) -> list[Table]:
     ]
 
 
-def _short(spread: Spread) -> str:
-    return f"{spread.mean:.3g} ± {spread.doubt:.1g}"
+def _short(summary: Summary) -> str:
+    return f"{summary.mean:.3g} ± {summary.standard_error:.1g}"
 
 
 def where_lost(results: Results, errors: Errors, way: str) -> str:
@@ -212,9 +212,9 @@ def ours_at_most(results: Results, errors: Errors, way: str, epsilon: float = 1.
     )
 
 
-def _clearly_above(one: Spread, other: Spread) -> bool:
+def _clearly_above(one: Summary, other: Summary) -> bool:
     """By more than chance: a mean of 20 absolute errors is uncertain by a sixth."""
-    return one.mean - other.mean > CHANCE * math.hypot(one.doubt, other.doubt)
+    return one.mean - other.mean > CHANCE * math.hypot(one.standard_error, other.standard_error)
 
 
 def covered(results: Results, way: str) -> Check:

@@ -45,10 +45,8 @@ def tree_rows(
             protocol="tree",
             epsilon=float(setting["epsilon"]),
             domain=domain,
-            bins=2 ** int(setting["alpha"]),
-            rows=rows,
+            options={"bins": 2 ** int(setting["alpha"]), "rows": rows, **options},
             seed=seed,
-            **options,
         )
         value = simulate_tally(study, data, seed=seed).estimate(name).value
         found.append({"estimator": name, "value": value, "truth": truth})
@@ -64,10 +62,9 @@ def generic_rows(
         study = Study.create(
             "auc",
             protocol="histogram",
-            mechanism=name,
             epsilon=float(setting["epsilon"]),
             domain=domain,
-            bins=2 ** int(setting["alpha"]),
+            options={"bins": 2 ** int(setting["alpha"]), "mechanism": name},
             seed=seed,
         )
         value = simulate_tally(study, data, seed=seed).estimate().value

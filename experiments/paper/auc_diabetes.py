@@ -86,7 +86,10 @@ def findings(results: Results) -> Findings:
     ]
     allowed, largest = depths[-1] / depths[0], epsilons[-1]
     means = {key: sum(each.mean for each in found) / len(found) for key, found in errors.items()}
-    doubts = {key: math.hypot(*(each.doubt for each in found)) / len(found) for key, found in errors.items()}
+    doubts = {
+        key: math.hypot(*(each.standard_error for each in found)) / len(found)
+        for key, found in errors.items()
+    }
     more, enough = ("paper", largest), ("paper", ENOUGH)
     kept = means[more] / means[enough]
     doubt = kept * math.hypot(doubts[more] / means[more], doubts[enough] / means[enough])

@@ -21,7 +21,7 @@ from dpairs.study import Study
 from .. import sources
 from ..experiment import Check, Figure, Findings, Picture, Setting, Table
 from ..limits import Data, one_bit
-from ..runs import Results, Row, Spread
+from ..runs import Results, Row, Summary
 from ..style import BLACK, curve, log_axes, panels
 from ..synthetic import PAPERS, classes, people, scored, unit_scores
 
@@ -156,7 +156,7 @@ def measure(setting: Setting, seed: int, folder: Path) -> list[Row]:
     return rows
 
 
-def best_of_paper(results: Results, data: str, epsilon: float) -> tuple[str, Spread]:
+def best_of_paper(results: Results, data: str, epsilon: float) -> tuple[str, Summary]:
     """The better of the paper's two protocols for people who trust nobody, where there are two."""
     ways = [way for way in WAYS if way.startswith("paper")]
     found = [(way, results.where(data=data, epsilon=epsilon, way=way)) for way in ways]
@@ -175,7 +175,9 @@ def pictures(results: Results) -> Iterator[Picture]:
         for place, (way, words) in enumerate(WAYS.items()):
             if way in part.values("way"):
                 found = [part.where(way=way, epsilon=each).error for each in epsilons]
-                curve(axes, epsilons, found, place, words, bars="doubt", dashed=way.startswith("paper"))
+                curve(
+                    axes, epsilons, found, place, words, bars="standard_error", dashed=way.startswith("paper")
+                )
         limits = [part.where(epsilon=each, way="planned").column("limit").mean() for each in epsilons]
         axes.plot(epsilons, limits, ":", color=BLACK, lw=1.5, label="limit of one bit")
         axes.set_yscale("log")

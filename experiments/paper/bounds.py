@@ -7,7 +7,7 @@ from pathlib import Path
 
 from .. import sources
 from ..experiment import Check, Figure, Findings, Picture, Setting, Table
-from ..runs import Results, Row, Spread
+from ..runs import Results, Row, Summary
 from ..style import BLACK, BLUE, GREEN, VERMILION, panels
 from . import bounds_histogram, bounds_pairs, bounds_tree, errata_statements
 from .bound_case import Case
@@ -44,14 +44,14 @@ def measure(setting: Setting, seed: int, data: Path) -> list[Row]:
     return [{"place": 0, "measured": found.measured, "printed": found.printed, "right": found.right}]
 
 
-def worst(part: Results) -> tuple[Spread, float, float]:
+def worst(part: Results) -> tuple[Summary, float, float]:
     """Of a bound for several levels, the level with the largest mean: measured, bound and exact value."""
-    found = {place: Spread.of(part.where(place=place).column("measured")) for place in part.values("place")}
+    found = {place: Summary.of(part.where(place=place).column("measured")) for place in part.values("place")}
     place = max(found, key=lambda each: found[each].mean)
     return found[place], float(part.column("printed")[0]), float(part.column("right")[0])
 
 
-def shown(results: Results) -> list[tuple[Case, Spread, float, float]]:
+def shown(results: Results) -> list[tuple[Case, Summary, float, float]]:
     """The bounds that were run."""
     names = set(results.values("case"))
     return [(case, *worst(results.where(case=case.name))) for case in CASES if case.name in names]
@@ -66,7 +66,7 @@ def pictures(results: Results) -> Iterator[Picture]:
         left.errorbar(
             found.mean / bound,
             place,
-            xerr=found.doubt / bound,
+            xerr=found.standard_error / bound,
             fmt="o",
             ms=5,
             capsize=2,
@@ -84,7 +84,7 @@ def pictures(results: Results) -> Iterator[Picture]:
         right.errorbar(
             (found.mean - true) / width,
             place,
-            xerr=found.doubt / abs(width),
+            xerr=found.standard_error / abs(width),
             fmt="D",
             ms=5,
             capsize=2,
@@ -115,7 +115,8 @@ def findings(results: Results) -> Findings:
     ratios = {case.name: found.mean / bound for case, found, bound, _ in bounds}
     # In standard errors; where nothing is random, a last digit may differ.
     above = {
-        case.name: (found.mean - bound) / (found.doubt + 1e-9 * bound) for case, found, bound, _ in bounds
+        case.name: (found.mean - bound) / (found.standard_error + 1e-9 * bound)
+        for case, found, bound, _ in bounds
     }
 
     def of(kind: str) -> list[str]:
@@ -167,18 +168,18 @@ def findings(results: Results) -> Findings:
     return Findings(checks, [table, errata_statements.table(results)], remarks)
 
 
-def _order(found: list[tuple[Spread, float]]) -> list[Check]:
+def _order(found: list[tuple[Summary, float]]) -> list[Check]:
     """The corollary has no constant, but what is left of it must not grow with n."""
     if len(found) < 2:
         return []
     first, last = (
-        Spread(each.mean / order, 0.0, each.doubt / order) for each, order in (found[0], found[-1])
+        Summary(each.mean / order, 0.0, each.standard_error / order) for each, order in (found[0], found[-1])
     )
     return [
         Check(
             "With the best number of bins the mean squared error is of the order of L / (sqrt(n) epsilon).",
             f"measured over that: {first.mean:.4f} for 10,000 people, {last.mean:.4f} for 1,000,000",
-            last.mean - first.mean <= LIMIT * (first.doubt**2 + last.doubt**2) ** 0.5,
+            last.mean - first.mean <= LIMIT * (first.standard_error**2 + last.standard_error**2) ** 0.5,
         )
     ]
 

@@ -110,9 +110,11 @@ def whole(n: int, kernel: str, repeats: int) -> Run:
             "gini_mean_difference",
             epsilon=epsilon,
             domain=UNIT,
-            bins=k,
-            mechanism="krr",
-            kernel="midpoint" if kernel == "order" else kernel,
+            options={
+                "bins": k,
+                "mechanism": "krr",
+                "kernel": "midpoint" if kernel == "order" else kernel,
+            },
             seed=0,
         )
         squares = [

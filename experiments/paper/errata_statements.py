@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from ..experiment import Check, Table
-from ..runs import Results, Spread
+from ..runs import Results, Summary
 from .errata import ERRATA, LIMIT, Erratum
 
 
-def judged(erratum: Erratum, found: Spread, printed: float, right: float) -> tuple[bool, bool]:
+def judged(erratum: Erratum, found: Summary, printed: float, right: float) -> tuple[bool, bool]:
     """Whether the printed value is refuted, and whether the corrected one is not."""
     if erratum.limit:
         return found.mean > printed, found.mean <= right
-    reach = LIMIT * found.doubt + erratum.slack + 1e-9 * abs(right)
+    reach = LIMIT * found.standard_error + erratum.slack + 1e-9 * abs(right)
     return abs(found.mean - printed) > reach, abs(found.mean - right) <= reach
 
 
-def rows(results: Results) -> list[tuple[Erratum, Spread, float, float]]:
+def rows(results: Results) -> list[tuple[Erratum, Summary, float, float]]:
     """Every erratum that was run, with what was measured, printed and right."""
     told = []
     for erratum in ERRATA:
@@ -24,7 +24,7 @@ def rows(results: Results) -> list[tuple[Erratum, Spread, float, float]]:
             told.append(
                 (
                     erratum,
-                    Spread.of(part.column("measured")),
+                    Summary.of(part.column("measured")),
                     part.column("printed")[0],
                     part.column("right")[0],
                 )
@@ -34,12 +34,13 @@ def rows(results: Results) -> list[tuple[Erratum, Spread, float, float]]:
 
 def checks(results: Results) -> list[Check]:
     found = []
-    for erratum, spread, printed, right in rows(results):
-        refuted, holds = judged(erratum, spread, printed, right)
+    for erratum, summary, printed, right in rows(results):
+        refuted, holds = judged(erratum, summary, printed, right)
         found.append(
             Check(
                 f"Erratum {erratum.number}, {erratum.about}: {erratum.statement}.",
-                f"{erratum.quantity}: measured {short(spread)}, printed {printed:.5g}, corrected {right:.5g}",
+                f"{erratum.quantity}: measured {short(summary)}, printed {printed:.5g}, "
+                f"corrected {right:.5g}",
                 refuted and holds,
                 f"printed refuted: {refuted}; corrected holds: {holds}",
             )
@@ -50,17 +51,17 @@ def checks(results: Results) -> list[Check]:
 def table(results: Results) -> Table:
     """The list of errata with numbers."""
     lines = []
-    for erratum, spread, printed, right in rows(results):
+    for erratum, summary, printed, right in rows(results):
         away = ["", ""]
-        if varies(spread) and not erratum.limit:
-            away = [f"{abs(spread.mean - value) / spread.doubt:.1f}" for value in (printed, right)]
+        if varies(summary) and not erratum.limit:
+            away = [f"{abs(summary.mean - value) / summary.standard_error:.1f}" for value in (printed, right)]
         lines.append(
             [
                 f"{erratum.number}. {erratum.about}",
                 erratum.quantity,
                 f"{printed:.5g}",
                 f"{right:.5g}",
-                short(spread),
+                short(summary),
                 *away,
             ]
         )
@@ -70,11 +71,11 @@ def table(results: Results) -> Table:
     )
 
 
-def varies(spread: Spread) -> bool:
+def varies(summary: Summary) -> bool:
     """Whether runs differ by more than rounding."""
-    return spread.doubt > 1e-9 * abs(spread.mean)
+    return summary.standard_error > 1e-9 * abs(summary.mean)
 
 
-def short(spread: Spread) -> str:
+def short(summary: Summary) -> str:
     """A mean and, where there is chance in it, its standard error."""
-    return f"{spread.mean:.5g}" + (f" ± {spread.doubt:.2g}" if varies(spread) else "")
+    return f"{summary.mean:.5g}" + (f" ± {summary.standard_error:.2g}" if varies(summary) else "")

@@ -10,7 +10,7 @@ from scipy.stats import chi2
 from dpairs.protocols import theory
 
 from ..experiment import Check
-from ..runs import Results, Spread
+from ..runs import Results, Summary
 
 READINGS = ("kept", "left out")
 """What is done with missing ratings: the paper's figure is the first."""
@@ -40,10 +40,10 @@ def checks(results: Results) -> list[Check]:
     epsilons = results.values("epsilon")
     kept = results.where(missing="kept")
 
-    def error(method: str, pairs: int, epsilon: float) -> Spread:
+    def error(method: str, pairs: int, epsilon: float) -> Summary:
         return kept.where(method=method, pairs=pairs, epsilon=epsilon).error
 
-    def response(epsilon: float) -> Spread:
+    def response(epsilon: float) -> Summary:
         return error(RESPONSE, 0, epsilon)
 
     every = kept.where(method=ALL).values("pairs")[0]
@@ -133,7 +133,7 @@ def _more_pairs(kept: Results, name: str) -> Check:
         epsilon
         for epsilon in high
         if found[epsilon][1].mean - found[epsilon][best[epsilon]].mean
-        > 2 * math.hypot(found[epsilon][1].doubt, found[epsilon][best[epsilon]].doubt)
+        > 2 * math.hypot(found[epsilon][1].standard_error, found[epsilon][best[epsilon]].standard_error)
     ]
     predicted = {
         epsilon: min(

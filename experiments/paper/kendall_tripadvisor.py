@@ -51,7 +51,7 @@ def measure(setting: Setting, seed: int, data: Path) -> list[Row]:
     def study(protocol: str, **options: str | int) -> Study:
         domain = (sources.LEVELS, sources.LEVELS)
         return Study.create(
-            "kendall_tau", protocol=protocol, epsilon=epsilon, domain=domain, seed=seed, **options
+            "kendall_tau", protocol=protocol, epsilon=epsilon, domain=domain, seed=seed, options=options
         )
 
     response = simulate(study("histogram", mechanism="krr"), table, seed=seed).value
@@ -70,8 +70,8 @@ def measure(setting: Setting, seed: int, data: Path) -> list[Row]:
         noise = 4 * added(asked, (people.kernel + 1) / 2, people.shares)
         rows.append(row(name, pairs, found, people.pairs_error(pairs, noise)))
     # 30 billion Laplace numbers add up to a normal one.
-    spread = people.all_pairs_error(epsilon)
-    return [*rows, row(ALL, people.people - 1, people.truth + spread * float(draw.normal()), spread)]
+    deviation = people.all_pairs_error(epsilon)
+    return [*rows, row(ALL, people.people - 1, people.truth + deviation * float(draw.normal()), deviation)]
 
 
 def pictures(results: Results) -> Iterator[Picture]:

@@ -14,7 +14,7 @@ from dpairs.statistics import exact
 
 from .. import synthetic
 from ..experiment import Check, Figure, Findings, Picture, Setting, Table
-from ..runs import Results, Row, Spread
+from ..runs import Results, Row, Summary
 from ..style import curve, log_axes, panels
 from .auc import ESTIMATORS, spoken, tree_rows
 
@@ -58,22 +58,24 @@ def measure(setting: Setting, seed: int, data: Path) -> list[Row]:
     return [{**row, "population": population} for row in rows]
 
 
-def squares(results: Results, target: str, **equal: str | int | float) -> Spread:
+def squares(results: Results, target: str, **equal: str | int | float) -> Summary:
     """Squared errors against the sample's AUC, or the population's."""
     found = results.where(**equal)
     aim = found.column("truth" if target == "sample" else "population")
-    return Spread.of((found.column("value") - aim) ** 2)
+    return Summary.of((found.column("value") - aim) ** 2)
 
 
-def exponent(depths: Sequence[int], spreads: Sequence[Spread]) -> tuple[float, float]:
+def exponent(depths: Sequence[int], summaries: Sequence[Summary]) -> tuple[float, float]:
     """The slope of log(mean) on log(depth) by weighted least squares, and its standard error."""
-    mean, doubt = (np.array([getattr(each, name) for each in spreads]) for name in ("mean", "doubt"))
+    mean, doubt = (
+        np.array([getattr(each, name) for each in summaries]) for name in ("mean", "standard_error")
+    )
     # With a single run nothing is known of the doubts; then all depths weigh the same.
     weight = (mean / doubt) ** 2 if doubt.all() else np.ones(mean.size)
     x, y = np.log(np.array(depths)), np.log(mean)
     centre = float(weight @ x / weight.sum())
-    spread = float(weight @ (x - centre) ** 2)
-    return float(weight @ ((x - centre) * y)) / spread, 1 / math.sqrt(spread)
+    total = float(weight @ (x - centre) ** 2)
+    return float(weight @ ((x - centre) * y)) / total, 1 / math.sqrt(total)
 
 
 def bound(way: str, target: str) -> int | None:
@@ -82,7 +84,7 @@ def bound(way: str, target: str) -> int | None:
     return None if name is None else int(TREE_ORDERS[name].split("^")[1][0])
 
 
-def fits(results: Results, estimator: str) -> dict[tuple[str, str, str], tuple[list[Spread], float, float]]:
+def fits(results: Results, estimator: str) -> dict[tuple[str, str, str], tuple[list[Summary], float, float]]:
     """For each set, splitting and target: the squared errors at every depth, the exponent and its doubt."""
     found = {}
     depths = results.values("alpha")
@@ -105,7 +107,7 @@ def pictures(results: Results) -> Iterator[Picture]:
         found = fits(results, name)
         for axes, (data, title) in zip(row, SETS.items(), strict=True):
             for place, way in enumerate(WAYS):
-                curve(axes, depths, found[data, way, "sample"][0], place, way, bars="doubt")
+                curve(axes, depths, found[data, way, "sample"][0], place, way, bars="standard_error")
             log_axes(axes, depths, (0.0001, 0.001, 0.01, 0.1, 1))
             axes.set_title(f"{title}, {words}", fontsize=9.5)
             axes.set_xlabel("depth $\\alpha$ (leaves: $2^\\alpha$)")
@@ -176,12 +178,12 @@ def findings(results: Results) -> Findings:
     ]
     rows = []
     for name, found in (("paper", paper), ("pruned", ours)):
-        for (data, way, target), (spreads, slope, doubt) in found.items():
+        for (data, way, target), (summaries, slope, doubt) in found.items():
             order = bound(way, target) if name == "paper" else None
             rows.append(
                 [
                     f"{SETS[data]}, {ESTIMATORS[name]}: {way}, {target}",
-                    *(f"{1e6 * each.mean:,.0f} ± {1e6 * each.doubt:,.0f}" for each in spreads),
+                    *(f"{1e6 * each.mean:,.0f} ± {1e6 * each.standard_error:,.0f}" for each in summaries),
                     f"{slope:.2f} ± {doubt:.2f}",
                     "-" if order is None else str(order),
                 ]

@@ -45,7 +45,7 @@ def measure(cell: Cell, runs: int, first: int = 0) -> Outcome:
     option = cell.option()
     truth = truths()[f"{cell.population}/{cell.statistic}"]
     rows: list[tuple[float, ...]] = []
-    reason = ""
+    reason, refused = "", 0
     for run in range(first, first + runs):
         seed = cell.seed(run)
         data = cell.of.draw(cell.n, seed)
@@ -53,7 +53,7 @@ def measure(cell: Cell, runs: int, first: int = 0) -> Outcome:
         try:
             estimate = dpairs.simulate(study, data, seed=seed)
         except (NotEstimable, NotEnoughData) as error:
-            reason = str(error)
+            reason, refused = str(error), refused + 1
             continue
         low, high = estimate.confidence_interval(LEVEL)
         below, above = estimate.confidence_interval(LEVEL, "sample")
@@ -70,23 +70,20 @@ def measure(cell: Cell, runs: int, first: int = 0) -> Outcome:
         )
     predicted = option.error
     if not rows:
-        nothing = [math.nan] * 5
-        return Outcome(
-            runs, runs, truth, math.nan, math.nan, math.nan, math.nan, predicted, *nothing[:4], reason
-        )
-    value, covered, sample, error, bias, width = np.array(rows, dtype=float).T
+        rows = [(math.nan,) * 6]
+    value, covered, sample, stated, bound, width = np.array(rows, dtype=float).T
     off = value - truth
     return Outcome(
         runs,
-        runs - len(rows),
+        refused,
         truth,
         float(covered.mean()),
         float(sample.mean()),
         float(off.mean()),
         float(np.sqrt((off**2).mean())),
         predicted,
-        float(np.median(error)),
-        float(np.median(bias)),
+        float(np.median(stated)),
+        float(np.median(bound)),
         float(np.median(width)),
         float(np.quantile(np.abs(off), LEVEL)),
         reason,

@@ -78,8 +78,8 @@ class Population:
 
     def _columns(self, uniform: Vector, label: NDArray[np.int64] | None = None) -> Columns:
         if label is None:
-            made = self.make(*uniform)
-            made = made if isinstance(made, tuple) else (made,)
+            result = self.make(*uniform)
+            made: Any = result if isinstance(result, tuple) else (result,)
             return {
                 name: clipped(domain, each)
                 for name, domain, each in zip(self.columns, self.domains, made, strict=True)
@@ -91,12 +91,12 @@ class Population:
 def clipped(domain: Domain, values: NDArray[Any]) -> NDArray[Any]:
     """Values outside the domain at its nearest end."""
     if isinstance(domain, (Interval, Integers)):
-        inside = np.clip(values, domain.low, domain.high)
+        inside: NDArray[Any] = np.clip(values, domain.low, domain.high)
         return np.rint(inside).astype(np.int64) if isinstance(domain, Integers) else inside
     return np.asarray(values)
 
 
-def options_of(statistic: str) -> tuple[str, dict[str, str]]:
+def options_of(statistic: str) -> tuple[str, dict[str, Any]]:
     """The statistic's name and its options.
 
     >>> options_of("kendall_tau:b")

@@ -25,7 +25,7 @@ def truths() -> dict[str, float]:
 
 
 def main() -> None:
-    found = {}
+    found: dict[str, list[float]] = {}
     for name, population in POPULATIONS.items():
         fine, coarse = population.dense(21), population.dense(20)
         for statistic in population.statistics:

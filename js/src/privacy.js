@@ -4,20 +4,21 @@ import { short } from "./wording.js";
 
 /** What a study promises each person. `epsilon` is exact, rounded up, and never above `epsilonAsked`. */
 export class PrivacyClaim {
-  constructor({ epsilon, epsilonAsked, delta, columns, theorem, rounds }) {
+  constructor({ epsilon, epsilonAsked, delta, columns, theorem, rounds, central = null }) {
     this.epsilon = epsilon;
     this.epsilonAsked = epsilonAsked;
     this.delta = delta;
     this.neighbours = `any change of one person's ${columns.join(" and ")}`;
     this.rounds = rounds;
-    this.trust = "nobody is trusted: each person's device randomizes before anything leaves it";
+    this.trust = central?.trust ?? "nobody is trusted: each person's device randomizes before anything leaves it";
     this.theorem = theorem;
     this.notPromised = Object.freeze([
+      ...(central?.notPromised ?? []),
       "that several studies of the same value add up to no more than one",
       "that people answer truthfully",
       "that taking part, or a public class, stays secret",
     ]);
-    this.kind = "local";
+    this.kind = central ? "central" : "local";
     Object.freeze(this);
   }
 
@@ -28,6 +29,10 @@ export class PrivacyClaim {
 
   /** The claim for somebody who answers. */
   get plainWords() {
+    if (this.kind === "central") {
+      const factor = `at most ${short(this.factor, 3)} times as likely as it would be under any other answer of yours`;
+      return `Your answer is split between two servers before anything leaves this device. What they release about everybody is ${factor}${this.delta ? `, except with probability ${short(this.delta, 3)}` : ""}.`;
+    }
     const most = `whatever you answer, every message is at most ${short(this.factor, 3)} times as likely as it would be under any other answer`;
     const but = this.delta ? `, except with probability ${short(this.delta, 3)}` : "";
     return `Your device changes your answer at random before anything leaves it: ${most}${but}.`;

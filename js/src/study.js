@@ -153,7 +153,8 @@ export class Study {
     const columns = this.statistic.privateColumns;
     // Whoever agrees to a first round may be asked in the second, which may lose all that was asked for.
     const epsilon = this.round < rounds ? this.epsilon : this.protocol.epsilon;
-    return new PrivacyClaim({ epsilon, epsilonAsked: this.epsilon, delta, columns, theorem, rounds });
+    const { central } = this.protocol;
+    return new PrivacyClaim({ epsilon, epsilonAsked: this.epsilon, delta, columns, theorem, rounds, central });
   }
 
   /**

@@ -4,10 +4,10 @@
 >>> rng = np.random.default_rng(1)
 >>> label = rng.integers(0, 2, 50_000)
 >>> score = np.clip(rng.normal(0.4 + 0.2 * label, 0.15), 0, 1)
->>> study = dpairs.Study.create("auc", epsilon=2.0, domain=dpairs.Interval(0, 1), bins=16)
->>> estimate = dpairs.simulate(study, {"score": score, "label": label}, seed=1)
+>>> estimate = dpairs.auc(label, score, epsilon=1, seed=1)
 >>> abs(estimate.value - dpairs.exact("auc", {"score": score, "label": label})) < 0.05
 True
+>>> study = dpairs.Study.create("auc", epsilon=1, domain=(0, 1), n=50_000)
 """
 
 from .data.domains import Categories, Integers, Interval, Levels
@@ -32,6 +32,7 @@ from .errors import (
     NotYet,
     NotYours,
     OutOfOrder,
+    Refused,
     Replayed,
     ServiceError,
     TapeExhausted,
@@ -46,13 +47,24 @@ from .errors import (
 )
 from .estimate import Estimate, Explanation, Quantization
 from .participant import Participant
-from .planning import Plan, plan
+from .planning import (
+    Plan,
+    auc,
+    collision_entropy,
+    gini,
+    gini_mean_difference,
+    kendall_tau,
+    mann_whitney,
+    plan,
+    variance,
+)
 from .privacy import PrivacyClaim
 from .privacy.ledger import Ledger
 from .protocols import theory
 from .release import Release
 from .report import Report
-from .simulate import simulate, simulate_release, simulate_tally
+from .simulate import simulate, simulate_release, simulate_sites, simulate_tally
+from .sites import SiteAnswer, SiteTally
 from .statistics import Kernel, Statistic, exact, exact_details
 from .study import Study
 from .tally import Tally
@@ -92,10 +104,13 @@ __all__ = [
     "Plan",
     "PrivacyClaim",
     "Quantization",
+    "Refused",
     "Release",
     "Replayed",
     "Report",
     "ServiceError",
+    "SiteAnswer",
+    "SiteTally",
     "Statistic",
     "Study",
     "Tally",
@@ -109,11 +124,34 @@ __all__ = [
     "WrongPartner",
     "WrongStudy",
     "__version__",
+    "auc",
+    "collision_entropy",
     "exact",
     "exact_details",
+    "gini",
+    "gini_mean_difference",
+    "kendall_tau",
+    "mann_whitney",
     "plan",
     "simulate",
     "simulate_release",
+    "simulate_sites",
     "simulate_tally",
     "theory",
+    "variance",
 ]
+
+_ELSEWHERE = {
+    "roc_auc_score": "auc(y_true, y_score, epsilon=...)",
+    "kendalltau": "kendall_tau(x, y, epsilon=...)",
+    "mannwhitneyu": "mann_whitney(x, y, epsilon=...)",
+    "gini_coefficient": "gini(values, epsilon=...)",
+    "entropy": "collision_entropy(values, epsilon=...)",
+    "var": "variance(values, epsilon=...)",
+}
+"""Other packages' names for what is here."""
+
+
+def __getattr__(name: str) -> object:
+    known = f"; what you look for is dpairs.{_ELSEWHERE[name]}" if name in _ELSEWHERE else ""
+    raise AttributeError(f"module 'dpairs' has no attribute {name!r}{known}")

@@ -30,6 +30,7 @@
         ├── TooLarge          more bytes than are read
         ├── TooSlow           the request took too long to arrive
         ├── TooMany           more requests than are answered
+        ├── Refused           what a server of a task refuses, by a name that DAP has for it
         └── Unavailable       it cannot be reached, or cannot answer now
 
 The message is one sentence: what was wrong, where, and what is allowed.
@@ -153,6 +154,14 @@ class TooSlow(ServiceError):
 
 class TooMany(ServiceError):
     """There were too many requests in a short time."""
+
+
+class Refused(ServiceError):
+    """A server of a task refuses a request; ``kind`` is the name that DAP has for the reason."""
+
+    def __init__(self, message: str, kind: str = "invalidMessage") -> None:
+        super().__init__(message)
+        self.kind = kind
 
 
 class WorkerLost(DpairsError):

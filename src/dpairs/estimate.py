@@ -5,15 +5,21 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .errors import BadParameter
 from .formats.checks import choice, integer, real
+from .formats.display import Shown, number
 from .privacy import PrivacyClaim
 from .statistics.fixed_length import reach
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from .study import Study
 
 TARGETS = ("population", "sample")
 LIARS = 0.01
@@ -102,8 +108,30 @@ class Attack(Protocol):
     def __call__(self, people: int) -> Manipulation: ...
 
 
-@dataclass(frozen=True)
-class Estimate:
+class Law(Protocol):
+    """How an error is distributed."""
+
+    def reach(self, level: float) -> float:
+        """The half-length of an interval that covers with the chance ``level``."""
+        ...
+
+
+class Laws(NamedTuple):
+    """The errors around the population's value and around the sample's."""
+
+    population: Law
+    sample: Law
+
+
+class WithoutPrivacy(NamedTuple):
+    """What the same people's values give where somebody has them all."""
+
+    value: float
+    standard_error: float
+
+
+@dataclass(frozen=True, repr=False)
+class Estimate(Shown):
     """A statistic's value with its standard error and the privacy claim it was bought under.
 
     ``standard_error`` is around the value in the *population* the people were drawn from: it holds the
@@ -130,7 +158,17 @@ class Estimate:
     bias: float = 0.0
     logarithmic: bool = False
     """Whether e^-value, and not the value itself, has a normal error: so with entropies."""
+    centre: float | None = None
+    """What the interval is around, where that is not the value."""
+    laws: Laws | None = field(default=None, repr=False, compare=False)
+    """Where the errors are known not to be normal, how they are distributed."""
     attack: Attack | None = field(default=None, repr=False, compare=False)
+    study: Study = field(default=None, repr=False, compare=False)  # type: ignore[assignment]
+    """The study that was answered, in its first round where the estimate was simulated."""
+    caveats: tuple[str, ...] = ()
+    """What must be said before everything else, such as that the domain was taken from the data."""
+    without_privacy: WithoutPrivacy | None = field(default=None, repr=False, compare=False)
+    """The exact value with its own standard error, where the data was at hand."""
 
     def __getstate__(self) -> dict[str, Any]:
         """All but the tally behind it, which does not travel."""
@@ -141,30 +179,99 @@ class Estimate:
         """How many people took part."""
         return sum(self.strata.values())
 
-    def confidence_interval(self, level: float = 0.95, target: str = "population") -> ConfidenceInterval:
+    def __float__(self) -> float:
+        return self.value
+
+    def __format__(self, spec: str) -> str:
+        """``f"{estimate:.3f}"`` formats the value; without a format, `str`."""
+        return format(self.value, spec) if spec else str(self)
+
+    def __repr__(self) -> str:
+        low, high = self.confidence_interval()
+        return (
+            f"Estimate({self.statistic}={number(self.value)}, standard_error={number(self.standard_error)}, "
+            f"interval=({number(low)}, {number(high)}), n={self.n}, protocol={self.protocol!r}, "
+            f"epsilon={self.privacy.epsilon_asked:g})"
+        )
+
+    @property
+    def title(self) -> str:
+        return self.statistic
+
+    def rows(self, level: float = 0.95) -> list[tuple[str, str]]:
+        """What belongs to the estimate, name by name: a table."""
+        low, high = self.confidence_interval(level)
+        rows = [
+            ("estimate", number(self.value)),
+            ("standard error", number(self.standard_error)),
+            (f"{level:.0%} interval", f"{number(low)} to {number(high)}"),
+            ("people", ", ".join(f"{count:,} {stratum}" for stratum, count in self.strata.items())),
+            ("privacy", str(self.privacy)),
+        ]
+        if self.without_privacy is not None:
+            value, error = self.without_privacy
+            rows.append(("without privacy", f"{number(value)}, standard error {number(error)}"))
+        if self.attack is not None:
+            liars = self.manipulation(share=LIARS)
+            moved = f"at most {liars.change:.2g}" if math.isfinite(liars.change) else "no bound is known"
+            if math.isfinite(liars.multiplier):
+                moved += f"; a lie counts {liars.multiplier:.3g} times"
+            rows.append((f"{LIARS:.0%} of liars move it", moved))
+        return rows + [(name.replace("_", " "), number(value)) for name, value in self.details.items()]
+
+    @property
+    def pvalue(self) -> float:
+        """The p-value of a test, under the name that scipy gives it."""
+        if "p_value" not in self.details:
+            raise AttributeError(f"an estimate of {self.statistic} has no pvalue; mann_whitney has one")
+        return self.details["p_value"]
+
+    def plot(self, level: float = 0.95) -> Figure:
+        """The interval, beside the one without privacy where the data was at hand."""
+        from .pictures.intervals import Bar, draw_intervals
+
+        bars = [
+            Bar(
+                f"private, epsilon {self.privacy.epsilon_asked:g}",
+                self.value,
+                *self.confidence_interval(level),
+            )
+        ]
+        if self.without_privacy is not None:
+            value, error = self.without_privacy
+            far = reach(error, 0.0, level)
+            bars.append(Bar("without privacy", value, value - far, value + far))
+        return draw_intervals(
+            bars, self.statistic.replace("_", " "), f"{self.n:,} people, {level:.0%} intervals"
+        )
+
+    def confidence_interval(
+        self, level: float = 0.95, target: str = "population", *, confidence_level: float | None = None
+    ) -> ConfidenceInterval:
         """An interval that covers the target with probability at least about ``level``.
 
         ``target="population"``: the value in the population the people come from. ``target="sample"``:
         the exact statistic of the people who took part; both of values moved into the domain where they lie
         outside. Either way it covers the privacy noise and whatever bias the data leave possible: value
         +- cv(b/s) s for the standard error s and the bound b on the bias (see `statistics.fixed_length`).
-        It does not cover answers that were not honest, nor who chose to take part.
+        It does not cover answers that were not honest, nor who chose to take part. ``confidence_level`` is
+        scipy's name for ``level``.
         """
-        share = real("level", level)
+        share = real("level", level if confidence_level is None else confidence_level)
         if not 0 < share <= 1 - 1e-12:
-            raise BadParameter(f"level must lie between 0 and 1, not {level!r}")
-        error = (
-            self.standard_error
-            if choice("target", target, TARGETS) == "population"
-            else self.sample_standard_error
-        )
-        far = reach(error, self.bias, share)
+            raise BadParameter(f"level must lie between 0 and 1, not {share!r}")
+        whole = choice("target", target, TARGETS) == "population"
+        if self.laws is None:
+            far = reach(self.standard_error if whole else self.sample_standard_error, self.bias, share)
+        else:
+            far = (self.laws.population if whole else self.laws.sample).reach(share) + self.bias
         down, up = far, far
         if self.logarithmic:
             # e^-value +- far e^-value, back on the scale of the value.
             down, up = math.log1p(far), -math.log1p(-far) if far < 1 else math.inf
         low, high = self.bounds
-        return ConfidenceInterval(max(self.value - down, low), min(self.value + up, high))
+        around = self.value if self.centre is None else min(max(self.centre, low), high)
+        return ConfidenceInterval(max(around - down, low), min(around + up, high))
 
     def manipulation(self, people: int | None = None, *, share: float | None = None) -> Manipulation:
         """The most that so many liars, or such a share of the people of this round, can do to this answer."""
@@ -191,10 +298,12 @@ class Estimate:
         return self._notes(None if self.attack is None else self.manipulation(share=LIARS))
 
     def _notes(self, liars: Manipulation | None) -> list[str]:
-        said = ["The interval covers the privacy noise and the sampling of people."]
+        said = [*self.caveats, "The interval covers the privacy noise and the sampling of people."]
         if self.bias > 0:
             cause = "what the cells hide" if self.explanation is None else "what the leaves hide"
             said.append(f"It also covers a bias of up to {self.bias:.3g}, by {cause} of how people lie.")
+        if self.quantization.estimate is None and self.bias == 0:
+            said.append("Not covered: binning may shift the value, by an amount that is not estimated.")
         said.append("Not covered: people who answer falsely, and who chose to take part.")
         if liars is not None:
             said.append(self._liars(liars))
@@ -210,6 +319,10 @@ class Estimate:
         if not math.isfinite(found.change):
             return f"{who} can move this answer as far as they like, for all that is known{times}."
         return f"{who} can move this answer by at most {found.change:.2g}{times}."
+
+    def to_dict(self) -> dict[str, Any]:
+        """The same as `to_json`, under the name that data frames use."""
+        return self.to_json()
 
     def to_json(self) -> dict[str, Any]:
         """The estimate as plain values; a number that does not exist becomes null."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -77,11 +78,7 @@ class Participant:
                 "this participant has answered; a second answer would double the privacy loss, "
                 "so send the first report again instead"
             )
-        names = self._study.statistic.private_columns
-        if set(values) != set(names):
-            given = ", ".join(sorted(values)) or "nothing"
-            raise BadValue(f"a report of this study needs {' and '.join(names)}, but {given} was given")
-        columns = [_one(name, values[name]) for name in names]
+        columns = private_columns(self._study, values)
         if self._study.protocol.shared is not None:
             return self._split(columns)
         study, stratum = self._study, self._study.strata.index(self._stratum)
@@ -101,6 +98,15 @@ def check_limits(study: Study, max_epsilon: float | None, max_delta: float) -> N
             f"this study breaks its promise with a chance of delta {study.delta:.3g}, above this "
             f"participant's limit of {max_delta:g}: allow it by max_delta"
         )
+
+
+def private_columns(study: Study, values: Mapping[str, Any]) -> list[NDArray[Any]]:
+    """One person's values, a column each, in the statistic's order."""
+    names = study.statistic.private_columns
+    if set(values) != set(names):
+        given = ", ".join(sorted(values)) or "nothing"
+        raise BadValue(f"a report of this study needs {' and '.join(names)}, but {given} was given")
+    return [_one(name, values[name]) for name in names]
 
 
 def _one(name: str, value: Any) -> NDArray[Any]:

@@ -6,11 +6,11 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from .errors import BadFile, BadParameter, WrongStudy
+from .errors import BadFile, BadParameter
 from .estimate import Estimate, Manipulation
 from .formats import files
 from .formats.canonical import canonical, parse
-from .formats.checks import choice, fields, integer, required
+from .formats.checks import choice, head, integer
 from .protocols.counts import MAX_COUNT
 from .protocols.two_servers.released import NoisyCounts, Numbers, read_numbers
 from .protocols.two_servers.shared import Shared
@@ -23,10 +23,10 @@ _FIELDS = ("format", "version", "study", "people", "numbers")
 
 def shared(study: Study) -> Shared:
     """The study's protocol, if answers are split between servers."""
-    found = study.protocol.shared
-    if found is None:
+    protocol = study.protocol.shared
+    if protocol is None:
         raise BadParameter(f"a {study.protocol.name} study has no servers that release anything")
-    return found
+    return protocol
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,9 @@ class Release:
             bounds=answer.bounds,
             bias=answer.bias,
             logarithmic=self.study.statistic.logarithmic,
+            laws=answer.laws,
             attack=_Attack(protocol, self.sizes, self.numbers),
+            study=self.study,
         )
 
     def to_json(self) -> str:
@@ -114,14 +116,7 @@ class Release:
     def from_json(cls, text: str | bytes, study: Study) -> Release:
         """Read a release of ``study``; refuse another study's, and numbers that it does not release."""
         spec = parse(text, "the release", files.MAX_BYTES)
-        if spec.get("format") != FORMAT or spec.get("version") != VERSION:
-            raise BadFile(f"this is not a release of version {VERSION}: its format is {spec.get('format')!r}")
-        required("the release", spec, _FIELDS)
-        fields("a release", spec, _FIELDS)
-        if spec["study"] != study.id:
-            raise WrongStudy(
-                f"this release belongs to study {str(spec['study'])[:16]}..., not to {study.id[:16]}..."
-            )
+        head("release", spec, (FORMAT, VERSION), _FIELDS, study.id)
         people = spec["people"]
         if not isinstance(people, Mapping) or set(people) != set(study.strata):
             raise BadFile(f"a release says how many people there are of {', '.join(study.strata)}")

@@ -7,24 +7,27 @@ that one already has. Data streams through in small slices, so memory does not g
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .data.tables import Table, tables
+from .data.tables import Table, tables, whole, with_columns
 from .errors import BadParameter, BadValue
 from .estimate import Estimate
 from .formats.checks import choice
 from .garbled.function import PairFunction
 from .protocols import InPairs
+from .protocols.sites.unit import PERSON
 from .protocols.two_servers.released import Numbers
 from .randomness import Randomness, SystemRandomness, source
 from .release import Release, shared
+from .sites import PERSON_COLUMN, SITE_COLUMN, SiteAnswer, SiteTally, by_sites
 from .study import Study
 from .tally import Tally
 
-Counted = TypeVar("Counted", Tally, Release)
+Counted = TypeVar("Counted", Tally, Release, SiteTally)
 SLICE = 2**16
 """People randomized at once: few enough for the processor's caches."""
 CRYPTO = ("ideal", "real")
@@ -37,12 +40,16 @@ def simulate(
     *,
     estimator: str | None = None,
     crypto: str | None = None,
+    columns: Mapping[str, str] | None = None,
+    positive: Any = None,
     progress: Callable[[int], None] | None = None,
 ) -> Estimate:
     """Run ``study`` on ``data``, every participant and every round, and estimate.
 
-    ``data`` is a mapping of column names to arrays, a frame, an Arrow table, or an iterable of those.
-    A study of two rounds reads it twice, so it cannot be an iterator then. Without a ``seed`` the
+    ``data`` is a mapping of column names to arrays, a data frame of any kind, an Arrow table, a DuckDB
+    relation, or an iterable of those. ``columns={"score": "p_hat", "label": "died"}`` says which of its
+    columns are meant, ``positive="yes"`` which label is the positive class. A study of two rounds reads the
+    data twice, so it cannot be an iterator then. Without a ``seed`` the
     randomness is the operating system's, as on real devices. ``progress`` is called with the number of
     people after each slice of each round. The same seed gives the same estimate for the same data in the
     same chunks; how a population with public classes is cut into chunks changes who gets which noise.
@@ -58,9 +65,40 @@ def simulate(
     >>> round(simulate(study, people, seed=1).value, 1)
     1.3
     """
-    if study.protocol.shared is not None:
-        return simulate_release(study, data, seed, crypto=crypto, progress=progress).estimate(estimator)
-    return simulate_tally(study, data, seed, crypto=crypto, progress=progress).estimate(estimator)
+    people = with_columns(data, study.statistic.columns, columns, positive)
+    if study.protocol.by_sites is not None:
+        if crypto is not None:
+            raise BadParameter("crypto is for studies of pairs and of two servers; a sites study has none")
+        estimate = simulate_sites(study, people, seed, progress=progress).estimate(estimator)
+    else:
+        run = simulate_tally if study.protocol.shared is None else simulate_release
+        estimate = run(study, people, seed, crypto=crypto, progress=progress).estimate(estimator)
+    return replace(estimate, study=study)
+
+
+def simulate_sites(
+    study: Study, data: Any, seed: int | None = None, *, progress: Callable[[int], None] | None = None
+) -> SiteTally:
+    """What all sites answer in the last round: ``data`` has a column `site` that names each record's."""
+    bits = source(seed)
+    protocol = by_sites(study)
+    person = (PERSON_COLUMN,) if protocol.unit.kind == PERSON else ()
+    table = whole(data, (*study.statistic.columns, SITE_COLUMN, *person))
+    names = np.array([str(each) for each in table.pop(SITE_COLUMN).tolist()], dtype=object)
+    order = np.argsort(names, kind="stable")
+    sites, starts = np.unique(names[order], return_index=True)
+    rows = dict(zip(sites.tolist(), np.split(order, starts[1:]), strict=True)) if names.size else {}
+
+    def run(asked: Study) -> SiteTally:
+        tally = SiteTally(asked)
+        for site, those in rows.items():
+            records = {name: values[those] for name, values in table.items()}
+            tally.add(SiteAnswer.of(asked, site, records, bits=bits))
+            if progress is not None:
+                progress(len(those))
+        return tally
+
+    return _every_round(study, table, run)
 
 
 def simulate_release(
@@ -130,6 +168,11 @@ def simulate_tally(
         raise BadParameter(f"crypto is for studies of pairs; a {study.protocol.name} study has none")
     indices = {stratum: _first_index(study, bits) for stratum in study.strata}
     return _every_round(study, data, lambda asked: _round(asked, data, bits, indices, progress))
+
+
+def simulate_round(study: Study, data: Any, seed: int | None = None) -> Tally:
+    """The tally of this round alone, of people whose indices begin at 0."""
+    return _round(study, data, source(seed), dict.fromkeys(study.strata, 0), None)
 
 
 def _every_round(study: Study, data: Any, run: Callable[[Study], Counted]) -> Counted:

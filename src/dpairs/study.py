@@ -4,23 +4,32 @@ from __future__ import annotations
 
 import os
 import typing
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar, Literal, TypeAlias, Unpack, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .data.domains import Domain, domain_from_json
+from .data.domains import Domain, DomainLike, domain_from_json
 from .errors import BadFile, InvalidInput, WrongStudy
 from .formats import files
 from .formats.canonical import canonical, digest, parse
-from .formats.checks import choice, fields, integer, positive, required
+from .formats.checks import choice, fields, head, integer, positive, required
+from .formats.display import Shown, number
 from .privacy import PrivacyClaim
-from .protocols import PROTOCOLS, Protocol
+from .protocols import PROTOCOLS, FirstRound, Protocol
+from .protocols.continuation import changed_term
 from .protocols.counts import Counts
-from .protocols.rounds import BLOCK
+from .protocols.options import (
+    HistogramOptions,
+    PairwiseOptions,
+    ProjectionOptions,
+    SitesOptions,
+    TreeOptions,
+    TwoServersOptions,
+)
 from .randomness import public_seed
 from .randomness.coins import Coins, windows
 from .statistics import Statistic, domains_of, option_names, statistic_from_json
@@ -32,19 +41,20 @@ MAX_SEED = 2**128 - 1
 _FIELDS = ("format", "version", "id", "statistic", "domain", "protocol", "epsilon", "delta", "seed")
 
 
+Which: TypeAlias = "str | Statistic"
+
+
 class RoundTally(typing.Protocol):
     """What a round's tally has to offer to the next."""
 
     @property
-    def study(self) -> Study:
-        """The study that was counted."""
-        ...
+    def study(self) -> Study: ...
 
     def counts(self, stratum: str) -> Any: ...
 
 
-@dataclass(frozen=True)
-class Study:
+@dataclass(frozen=True, repr=False)
+class Study(Shown):
     """What is asked of whom, under which privacy: JSON in, JSON out, named by its hash.
 
     >>> from dpairs import Interval
@@ -59,21 +69,103 @@ class Study:
     epsilon: float
     delta: float
     seed: int
+    chooser: ClassVar[Callable[[Statistic, tuple[Domain, ...], float, int | None], FirstRound] | None] = None
+    """Chooses a protocol where none is named: the planner, which is above studies and enters itself here."""
     first: Study | None = field(default=None, repr=False)
     """Of a second round, the study that it was found to follow from; in memory only, no part of the file."""
+
+    @overload
+    @classmethod
+    def create(
+        cls, statistic: Which, *, epsilon: float, protocol: None = None, **more: Unpack[HistogramOptions]
+    ) -> Study: ...
+
+    @overload
+    @classmethod
+    def create(
+        cls,
+        statistic: Which,
+        *,
+        epsilon: float,
+        protocol: Literal["histogram"],
+        **more: Unpack[HistogramOptions],
+    ) -> Study: ...
+
+    @overload
+    @classmethod
+    def create(
+        cls, statistic: Which, *, epsilon: float, protocol: Literal["tree"], **more: Unpack[TreeOptions]
+    ) -> Study: ...
+
+    @overload
+    @classmethod
+    def create(
+        cls,
+        statistic: Which,
+        *,
+        epsilon: float,
+        protocol: Literal["projection"],
+        **more: Unpack[ProjectionOptions],
+    ) -> Study: ...
+
+    @overload
+    @classmethod
+    def create(
+        cls,
+        statistic: Which,
+        *,
+        epsilon: float,
+        protocol: Literal["pairwise"],
+        **more: Unpack[PairwiseOptions],
+    ) -> Study: ...
+
+    @overload
+    @classmethod
+    def create(
+        cls,
+        statistic: Which,
+        *,
+        epsilon: float,
+        protocol: Literal["two_servers"],
+        **more: Unpack[TwoServersOptions],
+    ) -> Study: ...
+
+    @overload
+    @classmethod
+    def create(
+        cls, statistic: Which, *, epsilon: float, protocol: Literal["sites"], **more: Unpack[SitesOptions]
+    ) -> Study: ...
+
+    @overload
+    @classmethod
+    def create(
+        cls,
+        statistic: Which,
+        *,
+        epsilon: float,
+        protocol: str | None = None,
+        domain: DomainLike | None = None,
+        seed: int | None = None,
+        options: Mapping[str, Any],
+    ) -> Study: ...
 
     @classmethod
     def create(
         cls,
-        statistic: str | Statistic,
+        statistic: Which,
         *,
         epsilon: float,
-        protocol: str = "histogram",
-        domain: Domain | Sequence[Domain] | None = None,
+        protocol: str | None = None,
+        domain: DomainLike | None = None,
         seed: int | None = None,
-        **options: Any,
+        options: Mapping[str, Any] | None = None,
+        **keywords: Any,
     ) -> Study:
         """A study of ``statistic`` on ``domain`` with at most ``epsilon`` of privacy loss.
+
+        Without a ``protocol`` the planner chooses: for ``n`` people if that is given, else among protocols of
+        one round. With options of a histogram (``bins``, ...) and no protocol, it is a histogram.
+        ``domain=(0, 1)`` is an interval.
 
         ``seed`` is public: it only makes studies differ (a fresh one is drawn when none is given).
         Other keywords are the statistic's (``ties``, ``labels``, ``variant``) and the protocol's
@@ -81,17 +173,52 @@ class Study:
         of people, from which missing bins are chosen; ``tree``: ``bins``, ``splitting``, ``rows``,
         ``answer``, ``delta``; ``projection``: ``pilot_fraction``, ``pilot``, ``bins``, ``n``, ``mechanism``;
         ``pairwise``: ``pairs``, ``noise``, ``bits``, ``matching``; ``two_servers``: ``release``, ``rounds``,
-        ``bins``, ``split``, ``noise``, ``delta``, ``n``).
+        ``bins``, ``split``, ``noise``, ``delta``, ``n``; ``sites``: those but ``release``, and ``sites``,
+        ``unit``, ``max_records_per_person``, ``hide_sizes``). Those of another package's protocol go into
+        ``options``.
         """
         loss = positive("epsilon", epsilon)
-        kind = PROTOCOLS[choice("protocol", protocol, PROTOCOLS)]
+        given = {**(options or {}), **keywords}
         own = option_names(statistic)
-        chosen = statistic_named(statistic, **{name: options.pop(name) for name in own if name in options})
+        chosen = statistic_named(statistic, **{name: given.pop(name) for name in own if name in given})
         domains = domains_of(chosen, domain)
-        fields(f"a {protocol!r} study of {chosen.name!r}", options, (*own, *kind.options))
-        number = public_seed() if seed is None else integer("seed", seed, 0, MAX_SEED)
-        way = kind.create(chosen, domains, loss, **options)
-        return cls(way.statistic, domains, way, loss, way.delta, number)
+        public = public_seed() if seed is None else integer("seed", seed, 0, MAX_SEED)
+        if protocol is None and set(given) <= {"n"} and cls.chooser is not None:
+            way = cls.chooser(chosen, domains, loss, given.get("n"))
+        else:
+            name = "histogram" if protocol is None else choice("protocol", protocol, PROTOCOLS)
+            fields(f"a {name!r} study of {chosen.name!r}", given, (*own, *PROTOCOLS[name].options))
+            way = PROTOCOLS[name].create(chosen, domains, loss, **given)
+        return cls(way.statistic, domains, way, loss, way.delta, public)
+
+    def __repr__(self) -> str:
+        return (
+            f"Study({self.statistic.name}, protocol={self.protocol.name!r}, epsilon={self.epsilon:g}, "
+            f"id={self.id[:16]!r})"
+        )
+
+    @property
+    def title(self) -> str:
+        return f"study {self.id[:16]}..."
+
+    def to_dict(self) -> dict[str, Any]:
+        """The study's file as plain values."""
+        return {**self._content, "id": self.id}
+
+    def rows(self) -> list[tuple[str, str]]:
+        """What the study asks of people, name by name: a table."""
+        protocol = self.protocol
+        several = f", round {protocol.round} of {protocol.rounds}" if protocol.rounds > 1 else ""
+        return [
+            ("id", self.id),
+            ("statistic", f"{self.statistic.name} of {', '.join(self.statistic.columns)}"),
+            ("domain", ", ".join(map(repr, self.domains))),
+            ("counted by", ", ".join(self.strata)),
+            ("protocol", protocol.name + several),
+            protocol.sent,
+            ("epsilon", f"at most {number(self.epsilon)}; this study loses {self.privacy.epsilon:.12g}"),
+            ("privacy", str(self.privacy)),
+        ]
 
     @property
     def strata(self) -> tuple[str, ...]:
@@ -114,13 +241,13 @@ class Study:
 
     def asks_all(self, stratum: str, indices: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Whether each participant of these ascending indices is asked in this round."""
-        found, place = np.ones(indices.size, dtype=bool), self.strata.index(stratum)
+        answers, place = np.ones(indices.size, dtype=bool), self.strata.index(stratum)
         for part, first, there in windows(indices):
             asked = self.protocol.asked(self.coins, place, first, there.size)
             if asked is None:
                 break
-            found[part] = asked[there]
-        return found
+            answers[part] = asked[there]
+        return answers
 
     def next(self, tally: RoundTally) -> Study:
         """The round that follows: a study of its own, with what this round's tally showed inside.
@@ -129,9 +256,7 @@ class Study:
         analyst needs stays beside the study: `analysis_to_json` writes it, `with_analysis` reads it.
         """
         if tally.study != self:
-            raise WrongStudy(
-                f"this tally belongs to study {tally.study.id[:16]}..., not to {self.id[:16]}..."
-            )
+            raise WrongStudy(f"this tally is of study {tally.study.id[:16]}..., not of {self.id[:16]}...")
         counts = {stratum: tally.counts(stratum) for stratum in self.strata}
         way = self.protocol.next_round(self.id, self.coins, counts, self.epsilon)
         return Study(way.statistic, self.domains, way, self.epsilon, way.delta, self.seed, first=self)
@@ -143,23 +268,7 @@ class Study:
         and asked are exactly those whom the first round does not ask. Public coins repeat in blocks of people
         of which the same share is asked, so one block shows the share.
         """
-        mine, before = self.protocol, first.protocol
-        terms = (
-            ("round", mine.round == before.round + 1 and mine.rounds == before.rounds),
-            ("first round", mine.first_study == first.id),
-            ("protocol", mine.name == before.name),
-            ("epsilon", self.epsilon == first.epsilon),
-            ("delta", self.delta == first.delta),
-            ("strata", self.strata == first.strata),
-            ("statistic", self.statistic.to_json() == first.statistic.described().to_json()),
-            (
-                "domains",
-                [each.to_json() for each in self.domains] == [each.to_json() for each in first.domains],
-            ),
-            ("seed", self.seed == first.seed),
-            ("share", all(_share_out(self, first, place) for place in range(len(first.strata)))),
-        )
-        changed = next((name for name, kept in terms if not kept), None)
+        changed = changed_term(self, first)
         if changed is not None:
             raise WrongStudy(
                 f"study {self.id[:16]}... is no second round of {first.id[:16]}...: its {changed} is not "
@@ -178,19 +287,10 @@ class Study:
         """This study with what its analyst needs; refuse another study's file, and one that was changed."""
         spec = parse(text, "the analysis")
         names = ("format", "version", "study", "analysis")
-        if spec.get("format") != ANALYSIS or spec.get("version") != VERSION:
-            raise BadFile(
-                f"this is not an analysis of version {VERSION}: its format is {spec.get('format')!r}"
-            )
-        required("the analysis", spec, names)
-        if spec["study"] != self.id:
-            raise WrongStudy(
-                f"this analysis belongs to study {str(spec['study'])[:16]}..., not to {self.id[:16]}..."
-            )
         try:
-            fields("an analysis", spec, names)
+            head("analysis", spec, (ANALYSIS, VERSION), names, self.id)
             study = replace(self, protocol=self.protocol.with_analysis(spec["analysis"]))
-        except BadFile:
+        except (BadFile, WrongStudy):
             raise
         except InvalidInput as error:
             raise BadFile(f"the analysis cannot be used: {error}") from None
@@ -298,10 +398,3 @@ class Study:
 
     def __hash__(self) -> int:
         return hash(self.id)
-
-
-def _share_out(second: Study, first: Study, stratum: int) -> bool:
-    """Whether of the first block of a stratum each person is asked in one of the two rounds."""
-    mine = second.protocol.asked(second.coins, stratum, 0, BLOCK)
-    before = first.protocol.asked(first.coins, stratum, 0, BLOCK)
-    return mine is not None and before is not None and bool((mine != before).all())

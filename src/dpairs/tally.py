@@ -8,14 +8,16 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from .data.tables import whole_numbers
 from .errors import BadFile, BadParameter, BadValue, WrongStudy
 from .estimate import Estimate, Manipulation
 from .formats import files
 from .formats.canonical import canonical, parse
-from .formats.checks import choice, fields, required
+from .formats.checks import choice, head
 from .formats.compact import compress, expand
+from .formats.display import Shown
 from .protocols.base import Protocol
 from .protocols.counts import Counts
 from .report import MAX_INDEX, Report, check_asked
@@ -50,7 +52,7 @@ class _Attack:
         return self.protocol.manipulation(self.counts, self.estimator, people)
 
 
-class Tally:
+class Tally(Shown):
     """Counts by stratum and symbol for one study.
 
     >>> from dpairs import Categories, Participant
@@ -84,6 +86,18 @@ class Tally:
     def counts(self, stratum: str) -> Counts:
         return self._counts[choice("stratum", stratum, self._study.strata)]
 
+    @property
+    def title(self) -> str:
+        return f"tally of study {self._study.id[:16]}..."
+
+    def rows(self) -> list[tuple[str, str]]:
+        """How many reports each stratum has: a table."""
+        return [(stratum, f"{people:,} reports") for stratum, people in self.sizes.items()]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The tally's file as plain values."""
+        return parse(self.to_json(), "the tally", files.MAX_BYTES)
+
     def __repr__(self) -> str:
         """The sizes, not the counts."""
         return f"Tally(study={self._study.id[:16]!r}, sizes={self.sizes})"
@@ -96,22 +110,29 @@ class Tally:
 
     def add(self, report: Report) -> None:
         """Count one report. Whether a person reports twice is for the collector to see: see its index."""
+        if not isinstance(report, Report):
+            raise BadValue(
+                f"a tally adds a Report, as Participant(study, index).report(...) makes one or "
+                f"Report.from_bytes reads one, not {type(report).__name__}"
+            )
         if report.study != self._study:
             raise WrongStudy(
                 f"this report belongs to study {report.study.id[:16]}..., not to {self._study.id[:16]}..."
             )
         self._counts[report.stratum].add(report.index, np.array([report.symbol]))
 
-    def add_symbols(self, stratum: str, symbols: NDArray[Any], first_index: int = 0) -> None:
+    def add_symbols(self, stratum: str, symbols: ArrayLike, first_index: int = 0) -> None:
         """Count the symbols of consecutive participants of one stratum at once."""
-        self.counts(stratum).add(first_index, symbols)
+        self.counts(stratum).add(first_index, whole_numbers(symbols, "symbols"))
 
-    def add_reports(self, stratum: str, indices: NDArray[np.int64], symbols: NDArray[Any]) -> None:
+    def add_reports(self, stratum: str, indices: ArrayLike, symbols: ArrayLike) -> None:
         """Count the symbols of participants of one stratum with these indices, in any order, at once.
 
+        Both are arrays, or columns of a data frame or of an Arrow table, without missing values.
         Whoever is asked in another round is refused; whether somebody reports twice is for the caller to see.
         """
         counts = self.counts(stratum)
+        indices, symbols = whole_numbers(indices, "indices"), whole_numbers(symbols, "symbols")
         if indices.size != symbols.size:
             raise BadValue(f"{indices.size} indices cannot have {symbols.size} symbols")
         if indices.size and (indices.min() < 0 or indices.max() > MAX_INDEX):
@@ -178,8 +199,10 @@ class Tally:
             explanation=answer.explanation,
             bounds=bounds,
             bias=answer.bias,
+            centre=answer.centre,
             logarithmic=self._study.statistic.logarithmic,
             attack=_Attack(protocol, self._counts, chosen, self.n),
+            study=self._study,
         )
 
     def to_json(self) -> str:
@@ -196,14 +219,7 @@ class Tally:
     def from_json(cls, text: str | bytes, study: Study) -> Tally:
         """Read a tally of ``study``; refuse another study's and counts that cannot be."""
         spec = parse(text, "the tally", files.MAX_BYTES)
-        if spec.get("format") != FORMAT or spec.get("version") != VERSION:
-            raise BadFile(f"this is not a tally of version {VERSION}: its format is {spec.get('format')!r}")
-        required("the tally", spec, _FIELDS)
-        fields("a tally", spec, _FIELDS)
-        if spec["study"] != study.id:
-            raise WrongStudy(
-                f"this tally belongs to study {str(spec['study'])[:16]}..., not to {study.id[:16]}..."
-            )
+        head("tally", spec, (FORMAT, VERSION), _FIELDS, study.id)
         if not isinstance(spec["counts"], Mapping) or set(spec["counts"]) != set(study.strata):
             raise BadFile(f"the tally must have counts for {', '.join(study.strata)}")
         tally = cls(study)

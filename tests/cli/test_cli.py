@@ -221,7 +221,7 @@ def test_two_rounds_from_file_to_estimate(folder, capsys):
     assert run([*PROJECTION, "--pilot-fraction", "0.5", "--seed", "1", "-o", "first.json"]) == 0
     assert "round 1 of 2" in " ".join(said(capsys)[0].split())
     first = dpairs.Study.load(folder / "first.json")
-    people = range(24)
+    people = range(10)
     for index in people:
         for stratum in ("positive", "negative"):
             arguments = ["--index", str(index), "--stratum", stratum, "--score", str(index % 5 + 1)]
@@ -262,7 +262,7 @@ def test_two_rounds_from_file_to_estimate(folder, capsys):
     assert "of another study" in shown
     assert run(["estimate", "second.json", "last.json", "--json"]) == 0
     estimate = json.loads(said(capsys)[0])
-    assert estimate["n"] == 48
+    assert estimate["n"] == 2 * len(people)
     assert estimate["privacy"]["rounds"] == 2
     assert estimate["estimator"] == "combined"
     assert run(["estimate", "second.json", "last.json", "--estimator", "second-round", "--json"]) == 0
@@ -354,12 +354,12 @@ def test_histograms_have_nothing_to_explain(study, folder, capsys):
 
 
 def test_demo(folder, capsys):
-    """A collector, people in three processes over HTTP, both rounds, and pairs through the relay."""
+    """Two servers; a collector, people in three processes, both rounds, and pairs through the relay."""
     assert run(["demo", "--people", "1000", "--pairs", "8", "--json"]) == 0
-    auc, tau = json.loads(said(capsys)[0])
-    assert (auc["took_part"], tau["took_part"]) == (1000, 16)
-    assert auc["protocol"] == "projection"
-    for each in (auc, tau):
+    shared, auc, tau = json.loads(said(capsys)[0])
+    assert (shared["took_part"], auc["took_part"], tau["took_part"]) == (400, 1000, 16)
+    assert (shared["protocol"], auc["protocol"]) == ("two_servers", "projection")
+    for each in (shared, auc, tau):
         low, high = each["interval_95"]
         assert low < each["estimate"] < high
         # Six standard errors: fails by chance less than once in 10^8.

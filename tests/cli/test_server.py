@@ -65,8 +65,10 @@ def test_a_study_by_hand(folder, capsys):
         "--out corrections --products helper.products",
         "server multiply study.json --tally leader.json --secret leader.secret --offer offer "
         "--inbound corrections --products leader.products",
-        "server release study.json --tally helper.json --products helper.products --out helper.part",
-        "server release study.json --tally leader.json --products leader.products --out leader.part",
+        "server release study.json --tally helper.json --products helper.products --book one.book "
+        "--out helper.part",
+        "server release study.json --tally leader.json --products leader.products --book zero.book "
+        "--out leader.part",
         "server open study.json leader.part helper.part --out release.json",
     )
     capsys.readouterr()
@@ -77,7 +79,11 @@ def test_a_study_by_hand(folder, capsys):
     assert abs(estimate["value"] - 15 / 30) < 0.05
     assert not (folder / "helper.secret").exists()
     # Noise is drawn once.
-    assert refused("server release study.json --tally helper.json --products helper.products --out b")
+    again = "server release study.json --tally helper.json --products helper.products --out b --book"
+    assert refused(f"{again} one.book")
+    assert "already" in capsys.readouterr().err.replace("\n", " ")
+    # A book is one server's.
+    assert refused(f"{again} zero.book")
 
 
 def test_two_rounds_by_hand(folder, capsys):
@@ -89,8 +95,8 @@ def test_two_rounds_by_hand(folder, capsys):
     verified()
     assert refused("server multiply study.json --tally helper.json --secret s --out offer")
     steps(
-        "server release study.json --tally helper.json --out helper.part",
-        "server release study.json --tally leader.json --out leader.part",
+        "server release study.json --tally helper.json --book one.book --out helper.part",
+        "server release study.json --tally leader.json --book zero.book --out leader.part",
         "server open study.json helper.part leader.part --out release.json",
         "study next study.json release.json --out second.json",
     )

@@ -30,7 +30,8 @@ from dpairs.errors import (
 from dpairs.formats import files
 
 from ..collector.people import histogram, pairwise, projection, tree
-from ..collector.servers import ENVIRONMENT, contents, dpairs, stored_symbols
+from ..collector.servers import contents, stored_symbols
+from ..processes import ENVIRONMENT, dpairs
 
 VALUE = {"value": 2}
 

@@ -23,6 +23,8 @@ FLAGS = (
 )
 PATIENCE = 40.0
 """Seconds until something that should be on a page is missing."""
+PAUSE = 0.1
+"""Between looks at a page, each of which takes a browser some milliseconds."""
 LEAST = {"serious", "critical"}
 
 
@@ -40,8 +42,8 @@ class Browser:
         self.home = home
         self.expected: tuple[str, ...] = ()
         self.downloads = folder / "downloads"
-        self.shots = Path(os.environ.get("DPAIRS_SCREENSHOTS", folder / "screenshots"))
-        for each in (self.downloads, self.shots):
+        self.shots = Path(os.environ["DPAIRS_SCREENSHOTS"]) if "DPAIRS_SCREENSHOTS" in os.environ else None
+        for each in (self.downloads, self.shots or folder):
             each.mkdir(parents=True, exist_ok=True)
         self.driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(str(DRIVER)))
         self.tell(
@@ -90,7 +92,7 @@ class Browser:
         """The first element like that which is shown, as soon as there is one."""
         script = """return [...document.querySelectorAll(arguments[0])].find((each) =>
             each.checkVisibility() && each.textContent.includes(arguments[1]))"""
-        return until(lambda: self.run(script, selector, text), f"{selector} with {text!r}", PATIENCE)
+        return until(lambda: self.run(script, selector, text), f"{selector} with {text!r}", PATIENCE, PAUSE)
 
     def text(self, selector: str) -> str:
         return str(self.run("return document.querySelector(arguments[0]).textContent", selector))
@@ -112,7 +114,9 @@ class Browser:
         Select(self.see(f"#{wanted}")).select_by_visible_text(option)
 
     def shot(self, name: str) -> None:
-        """Keep a picture of the whole page."""
+        """Keep a picture of the whole page, for somebody who asked to see it."""
+        if self.shots is None:
+            return
         size = self.run("return [innerWidth, document.documentElement.scrollHeight]")
         clip = {"x": 0, "y": 0, "width": size[0], "height": size[1], "scale": 1}
         taken = self.tell("Page.captureScreenshot", captureBeyondViewport=True, clip=clip)

@@ -7,8 +7,6 @@ import json
 import os
 import signal
 import socket
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -19,21 +17,19 @@ import urllib3
 import uvicorn
 from sqlalchemy import create_engine, select
 
-from dpairs import __file__ as dpairs_package
 from dpairs.client import Analyst, Transport
 from dpairs.collector import Service, Settings, create_app, schema
 from dpairs.collector.connections import options
 from dpairs.study import Study
 
+from ..processes import ENVIRONMENT, Child
+
 STUDIES = "/api/v1/studies"
-PROGRAM = [sys.executable, "-c", "from dpairs.cli import main; main()"]
-# The very code that is tested, from whatever folder a process is started in.
-ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(dpairs_package).parents[1])}
 VALIDATE = os.environ.get("DPAIRS_VALIDATE") == "1"
 DEADLINE = 60.0
 
 
-def until(condition: Callable[[], Any], what: str, seconds: float = DEADLINE) -> Any:
+def until(condition: Callable[[], Any], what: str, seconds: float = DEADLINE, pause: float = 0.01) -> Any:
     """Poll until the condition holds."""
     deadline = time.monotonic() + seconds
     while True:
@@ -42,7 +38,7 @@ def until(condition: Callable[[], Any], what: str, seconds: float = DEADLINE) ->
             return found
         if time.monotonic() > deadline:
             raise AssertionError(f"{what} did not happen within {seconds:g} seconds")
-        time.sleep(0.01)
+        time.sleep(pause)
 
 
 def free_port() -> int:
@@ -51,17 +47,8 @@ def free_port() -> int:
         return int(line.getsockname()[1])
 
 
-def dpairs(*arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
-    """Run the command line to its end."""
-    return subprocess.run(
-        [*PROGRAM, *arguments],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-        env={**ENVIRONMENT, **options.pop("environment", {})},
-        **options,
-    )
+def _whole_line(path: Path) -> bool:
+    return path.exists() and b"\n" in path.read_bytes()
 
 
 class Process:
@@ -73,21 +60,18 @@ class Process:
         self.base = f"http://127.0.0.1:{self.port}"
         self.token = ""
         self._starts = 0
-        self._child: subprocess.Popen[bytes] | None = None
+        self._child: Child | None = None
 
     def start(self) -> Process:
         """Start, read the line it prints, and wait until it is ready; a standby, until it lives."""
         self._starts += 1
-        command = [*PROGRAM, "serve", "--json", "--port", str(self.port)]
+        command = ["serve", "--json", "--port", str(self.port)]
         command += ["--database", self.database, "--rate", "0", *self._options]
-        with self.log.open("wb") as log:
-            self._child = subprocess.Popen(
-                command, stdout=subprocess.PIPE, stderr=log, cwd=self._folder, env=ENVIRONMENT
-            )
-        assert self._child.stdout is not None
-        line = self._child.stdout.readline()
-        assert line, self.log.read_text()
-        self.said: dict[str, Any] = json.loads(line)
+        out = self._folder / f"serve-{self._starts}.out"
+        self._child = child = Child(command, self._folder, out, self.log, ENVIRONMENT)
+        until(lambda: _whole_line(out) or not child.alive, "the first line of a collector")
+        assert _whole_line(out), self.log.read_text()
+        self.said: dict[str, Any] = json.loads(out.read_text().splitlines()[0])
         assert self.said["address"] == self.base
         self.token = self.said["token"] or self.token
         until(self._healthy, "a healthy collector")
@@ -118,10 +102,7 @@ class Process:
         if child is None:
             return 0
         child.send_signal(how)
-        code = child.wait(DEADLINE)
-        if child.stdout is not None:
-            child.stdout.close()
-        return code
+        return child.wait(DEADLINE)
 
     def transport(self, patience: float = DEADLINE) -> Transport:
         return Transport(self.base, patience=patience, timeout=30.0)

@@ -12,17 +12,9 @@ from dpairs.collector import backup
 from dpairs.collector.settings import Settings, configured
 from dpairs.errors import BadFile, BadParameter, Conflict
 
+from ..processes import ENVIRONMENT, PROGRAM, dpairs
 from .people import Population, histogram, report_json
-from .servers import (
-    ENVIRONMENT,
-    PROGRAM,
-    STUDIES,
-    Caller,
-    begin,
-    collector,
-    dpairs,
-    enrol,
-)
+from .servers import STUDIES, Caller, begin, collector, enrol
 
 
 def test_a_backup_brings_everything_back_but_the_secrets(running, tmp_path, cluster):

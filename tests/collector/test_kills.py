@@ -14,7 +14,7 @@ from dpairs.tally import Tally
 from .people import Population, histogram
 from .servers import VALIDATE, begin, collector, stored_symbols, until
 
-KILLS, REPORTS = (20, 20_000) if VALIDATE else (3, 900)
+KILLS, REPORTS = (20, 20_000) if VALIDATE else (2, 400)
 """During reports; one more comes during enrolment."""
 SEED = 7
 THREADS = 4

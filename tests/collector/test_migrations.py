@@ -18,8 +18,9 @@ from dpairs.collector import Service, Settings, migrations, schema
 from dpairs.collector.database import Database
 from dpairs.errors import Unavailable
 
+from ..processes import dpairs
 from .people import histogram
-from .servers import STUDIES, Caller, begin, collector, contents, dpairs, enrol
+from .servers import STUDIES, Caller, begin, collector, contents, enrol
 
 
 def test_the_migrations_make_the_schema_that_the_code_names(database):
@@ -40,6 +41,21 @@ def test_opening_again_changes_nothing(database):
     Database(database).close()
     engine = create_engine(database)
     assert set(inspect(engine).get_table_names()) == {*schema.metadata.tables, "alembic_version"}
+    engine.dispose()
+
+
+def test_a_database_without_an_encoding_can_be_used(cluster):
+    plain = cluster.address("without_encoding")
+    engine = create_engine(cluster.new_database(), isolation_level="AUTOCOMMIT")
+    with engine.connect() as connection:
+        connection.execute(text("drop database if exists without_encoding"))
+        made = "create database without_encoding encoding 'SQL_ASCII' template template0"
+        connection.execute(text(made))
+    with collector(plain) as running:
+        running.analyst().begin(histogram(), "Größe und Glück")
+        assert Caller(running.base, running.token)("GET", STUDIES).json[0]["title"] == "Größe und Glück"
+    with engine.connect() as connection:
+        connection.execute(text("drop database without_encoding"))
     engine.dispose()
 
 

@@ -23,10 +23,9 @@ from dpairs.collector import estimate_history
 from dpairs.collector.rates import Rates, network
 from dpairs.errors import TooMany, Unavailable
 
+from ..processes import ENVIRONMENT, PROGRAM
 from .people import Population, histogram, report_json
 from .servers import (
-    ENVIRONMENT,
-    PROGRAM,
     STUDIES,
     Caller,
     Process,
@@ -268,7 +267,7 @@ def test_a_demonstration_that_is_ended_leaves_nothing_behind(tmp_path):
     command = [*PROGRAM, "demo", "--people", "1000", "--pairs", "2", "--folder", str(tmp_path)]
     child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=ENVIRONMENT)
     database = tmp_path / "dpairs.sqlite"
-    until(lambda: database.exists() or child.poll() is not None, "the demonstration's collector")
+    until(lambda: database.exists() or child.poll() is not None, "the demonstration's collector", 180)
     child.send_signal(signal.SIGTERM)
     child.communicate(timeout=60)
     assert child.returncode == 128 + signal.SIGTERM

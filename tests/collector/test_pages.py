@@ -3,6 +3,8 @@
 import csv
 import json
 import secrets
+import sqlite3
+from contextlib import closing
 from typing import Any
 
 import pytest
@@ -11,7 +13,7 @@ import dpairs
 
 from ..collecting import Collector, collecting
 from .browser import CHROMIUM, DRIVER, Browser
-from .servers import until
+from .servers import Process, until
 
 pytest.importorskip("selenium", reason="Selenium is not installed, so no browser can be driven.")
 pytestmark = pytest.mark.skipif(
@@ -227,7 +229,7 @@ def test_a_person_takes_part_in_a_tree_study(browser, server):
     browser.see("p", "at most 2.72 times as likely")
     browser.shot("person-symbol")
     sent = message(browser)
-    assert shown == f"One bit: {json.loads(sent)['symbol']}"
+    assert shown == f"One digit, 0 or 1: {json.loads(sent)['symbol']}"
     assert server.progress(name)["stages"][0]["reports"] == {"positive": 0, "negative": 0}
 
     browser.driver.refresh()
@@ -406,11 +408,11 @@ def test_every_kind_of_study_can_be_answered(browser, server, kind):
     assert counted(server, name, sent)
 
 
-def test_pairs_are_sent_to_the_python_client(browser, server):
+def test_pairs_are_sent_to_a_program(browser, server):
     study = dpairs.Study.create("auc", protocol="pairwise", epsilon=1.0, domain=SCORES, pairs=1)
     name = server.begin(study, "In pairs")
     browser.open(f"/take-part/{name}")
-    browser.see("h2", "This study needs the Python client")
+    browser.see("h2", "This study needs a program on your computer")
     browser.see("pre", f"dpairs join {server.address}/take-part/{name} --group 1|2")
     read = words_on(browser)
     assert "1: yes\n2: no" in read
@@ -486,6 +488,28 @@ def test_every_page_is_open_to_everybody(browser, server):
     assert found == {}
 
 
+def test_a_study_that_cannot_be_read_is_named_with_its_reason(browser, tmp_path, monkeypatch):
+    process = Process(f"sqlite:///{tmp_path / 'pages.sqlite'}", tmp_path).start()
+    try:
+        here = Collector(process.base, process.token)
+        broken, _ = here.begin(tree(), "Broken " + MARKUP), here.begin(projection(), "Whole")
+        process.stop()
+        with closing(sqlite3.connect(tmp_path / "pages.sqlite")) as connection, connection:
+            connection.execute("update studies set words = '{' where id = ?", (broken,))
+        process.start()
+        browser.strangers()  # those of the page that was open
+        monkeypatch.setattr(browser, "home", process.base)
+        browser.screen(360, 740)
+        sign_in(browser, here)
+        browser.see("h2", "Whole")
+        browser.see("[role=alert]", f"“Broken {MARKUP}” cannot be read.")
+        assert look(browser, "unreadable") == {}
+        assert browser.complaints() == []
+        assert browser.strangers() == set()
+    finally:
+        process.kill()
+
+
 def test_a_barrier_and_a_wide_page_would_be_noticed(browser, server):
     browser.screen(360, 740)
     browser.open("/")
@@ -514,7 +538,18 @@ def test_an_unknown_study_has_no_page(server):
     assert server.status("/static/../models.py") == 404
 
 
-BANNED = ("stratum", "positive", "negative", "x and y", "number 0", "symbol", "index")
+BANNED: tuple[str, ...] = (
+    "stratum",
+    "positive",
+    "negative",
+    "x and y",
+    "number 0",
+    "symbol",
+    "index",
+    "bit",
+    "class",
+)
+BANNED += ("collector", "protocol", "epsilon", "ristretto", "python", "parameter", "randomizer", "client ")
 
 
 def words_on(browser: Browser) -> str:

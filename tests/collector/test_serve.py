@@ -16,8 +16,9 @@ from dpairs.collector import Settings
 from dpairs.collector.database import Database
 from dpairs.errors import BadParameter, ServiceError, Unavailable
 
+from ..processes import dpairs
 from .people import Population, histogram, pairwise, tree
-from .servers import begin, collector, dpairs, stored_symbols, until
+from .servers import begin, collector, stored_symbols, until
 
 
 def refused(*arguments: str, words: str, **options) -> None:
@@ -79,6 +80,20 @@ def test_a_setting_that_makes_no_sense_is_refused(sqlite):
     for value in (-1.0, float("nan"), float("inf")):
         with pytest.raises(BadParameter, match="rate"):
             Settings(rate=value)
+
+
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="There are no such devices here.")
+def test_settings_that_never_end_or_never_come_are_refused(sqlite, tmp_path):
+    pipe, long = tmp_path / "pipe", tmp_path / "long.toml"
+    os.mkfifo(pipe)
+    long.write_text("#" * 2**21)
+    for file, words in (
+        ("/dev/zero", "no regular file"),
+        (str(pipe), "no regular file"),
+        (str(tmp_path), "directory"),
+        (str(long), "at most 1048576 are read"),
+    ):
+        refused("serve", "--port", "0", "--database", sqlite, "--config", file, words=words)
 
 
 def test_help_names_every_option():

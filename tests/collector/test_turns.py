@@ -175,10 +175,11 @@ def test_reports_are_streamed_and_come_in_parts(running, tmp_path, monkeypatch):
 
 def test_a_slow_download_is_not_cut_off_while_it_goes_on(sqlite, monkeypatch):
     monkeypatch.setattr("dpairs.collector.export.PART", 500)
-    with collector(sqlite, answer_seconds=0.5) as quick:
-        study = histogram()
-        begin(quick.analyst(), study)
-        filled(quick, study, 3000)
+    study = histogram()
+    with collector(sqlite) as first:
+        begin(first.analyst(), study)
+        filled(first, study, 3000)
+    with collector(sqlite, first.token, answer_seconds=0.5) as quick:
         real = __import__("dpairs.collector.export", fromlist=["part"]).part
 
         def slowly(*arguments: Any) -> Any:

@@ -277,7 +277,7 @@ def test_from_data_to_an_estimate_by_cells_on_the_command_line(tmp_path, capsys,
         f"{score:.6f},{label}" for score, label in zip(rng.random(500), [0, 1] * 250, strict=True)
     )
     Path("people.csv").write_text(f"score,label\n{rows}\n")
-    for more in ([], ["--cells"]):
+    for more in (["--symbols"], []):
         folder = f"r{len(more)}"
         assert run(["simulate", "study.json", "people.csv", "--reports", folder, "--seed", "1", *more]) == 0
         assert run(["tally", "study.json", f"{folder}/**/*.parquet", "--out", f"{folder}.tally"]) == 0

@@ -11,7 +11,7 @@ import pytest
 
 import dpairs
 from dpairs.cli.app import run
-from dpairs.engines import ReportWriter, on_duckdb, open_files, simulate_reports, simulated, tally_with_duckdb
+from dpairs.engines import ReportWriter, open_files, packing, simulate_reports, simulated, tally_with_duckdb
 from dpairs.engines.files import find
 from dpairs.errors import BadFile, BadParameter
 
@@ -52,11 +52,11 @@ def test_bad_rows_are_counted_and_not_added(tmp_path, cells):
     assert found.tally.n == PEOPLE - PEOPLE // 1000
 
 
-def test_processes_that_help_change_nothing(tmp_path, monkeypatch):
-    monkeypatch.setattr(on_duckdb, "TASK", 500)
+def test_threads_share_the_work_and_change_nothing(tmp_path, monkeypatch):
+    monkeypatch.setattr(packing, "BLOCKS", 500)
     tally, reasons = messy(tmp_path, 10**5)
     steps: list[int] = []
-    found = tally_with_duckdb(TREE, [f"{tmp_path}/**/*.parquet"], workers=2, progress=steps.append)
+    found = tally_with_duckdb(TREE, [f"{tmp_path}/**/*.parquet"], progress=steps.append)
     assert (found.tally, found.reasons) == (tally, reasons)
     assert sum(steps) == reasons.total() - reasons["of another study"]
     assert len(steps) > 2
@@ -76,7 +76,7 @@ def test_every_protocol_is_counted_as_in_memory(tmp_path, name):
     options: dict[str, Any] = {"epsilon": 1.0, **STUDIES[name]}
     study = dpairs.Study.create("auc", protocol=name.split()[0], domain=UNIT, seed=3, **options)
     for number in range(study.protocol.rounds):
-        simulate_reports(study, people(30_000), tmp_path / f"round{number}", seed=5)
+        simulate_reports(study, people(30_000), tmp_path / f"round{number}", seed=5, cells=False)
         found = tally_with_duckdb(study, [f"{tmp_path}/round{number}/**/*.parquet"])
         assert found.tally == in_memory(study, tmp_path / f"round{number}")
         assert found.reasons == {"counted": found.tally.n}

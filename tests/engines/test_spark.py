@@ -93,7 +93,7 @@ def test_a_task_of_straight_files_that_fails_counts_once(tmp_path, spark):
 
 
 @pytest.mark.parametrize(("study", "cells"), [(SMALL, False), (SMALL, True), (FEW, False)])
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))  # the text is DuckDB's, which counts many more
 def test_random_files_are_counted_as_one_would_by_hand(tmp_path, spark, study, cells, seed):
     rng = np.random.default_rng(seed)
     files = random_files(rng, study, bad=seed > 0)
@@ -105,8 +105,7 @@ def test_random_files_are_counted_as_one_would_by_hand(tmp_path, spark, study, c
     assert found.tally == tally
 
 
-@pytest.mark.parametrize("cells", [False, True])
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("kind", "cells"), [(kind, place % 2 > 0) for place, kind in enumerate(KINDS)])
 def test_a_bad_file_is_named_or_left_out(tmp_path, spark, kind, cells):
     said = cells_of(TREE, [0] * 3, range(3), [0, 1, 1]) if cells else [0, 1, 1]
     # Spark reads addresses: a name with its special characters is a name all the same.

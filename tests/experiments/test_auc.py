@@ -21,7 +21,7 @@ from experiments.paper import (
     splitting,
 )
 from experiments.paper.auc import ESTIMATORS, MECHANISMS, ROWS, spoken
-from experiments.runs import Results, Row, Spread
+from experiments.runs import Results, Row, Summary
 
 MODULES = (auc_diabetes, auc_diabetes_generic, auc_synthetic_generic, auc_synthetic_tree, splitting)
 NAMES = [module.EXPERIMENT.name for module in MODULES]
@@ -142,11 +142,11 @@ def test_the_noise_of_two_point_masses():
 
 def test_an_exponent_is_found():
     depths = (4, 8, 12, 16)
-    exact_power = [Spread(alpha**1.7, alpha**1.7, 0.1 * alpha**1.7) for alpha in depths]
+    exact_power = [Summary(alpha**1.7, alpha**1.7, 0.1 * alpha**1.7) for alpha in depths]
     slope, doubt = splitting.exponent(depths, exact_power)
     assert slope == pytest.approx(1.7)
     assert doubt == pytest.approx(0.1 / math.sqrt(np.sum((np.log(depths) - np.log(depths).mean()) ** 2)))
-    one_run = [Spread(each.mean, 0.0, 0.0) for each in exact_power]
+    one_run = [Summary(each.mean, 0.0, 0.0) for each in exact_power]
     assert splitting.exponent(depths, one_run)[0] == pytest.approx(1.7)
 
 

@@ -35,7 +35,7 @@ from experiments.paper import (
     ratings_population,
 )
 from experiments.paper.paper_pairs import between, paper_pairs
-from experiments.runs import Results, Row, Spread
+from experiments.runs import Results, Row, Summary
 
 NOWHERE = Path("no-such-folder")
 FEW = 2_000
@@ -329,8 +329,8 @@ def test_erratum_2_and_3_from_the_oracle():
 
 def test_a_value_without_chance_must_be_met_exactly():
     erratum = errata.ERRATA[6]
-    assert errata_statements.judged(erratum, Spread(0.5, 0, 0), 0.0, 0.5) == (True, True)
-    assert errata_statements.judged(erratum, Spread(0.5, 0, 0), 0.5, 0.4999) == (False, False)
+    assert errata_statements.judged(erratum, Summary(0.5, 0, 0), 0.0, 0.5) == (True, True)
+    assert errata_statements.judged(erratum, Summary(0.5, 0, 0), 0.5, 0.4999) == (False, False)
 
 
 def test_the_order_of_the_corollary_is_refused_if_errors_do_not_fall_with_people():

@@ -90,7 +90,7 @@ def ands(*outputs: Number | Bit) -> int:
 def test_gates_cost_what_the_documentation_says():
     space = Space()
     x, y = space.number(GARBLER, 2**32 - 1), space.number(EVALUATOR, 2**32 - 1)
-    coin = space.coin()
+    coin = space.random_bit()
     assert ands(x < y) == 32
     assert ands(x.less(y, tie=coin)) == 32
     assert ands(abs(x - y)) == 63

@@ -167,7 +167,7 @@ def test_real_and_ideal_give_the_same_symbols_from_the_same_tapes(function):
     real = batch.real(function, x, y, garbler, evaluator, SystemRandomness())
     np.testing.assert_array_equal(real, function.ideal(x, y, garbler ^ evaluator))
     assert real.max() < function.symbols
-    # Negative control: other coins, other symbols.
+    # Negative control: other random bits, other symbols.
     assert (real != function.ideal(x, y, garbler)).any()
 
 

@@ -49,8 +49,8 @@ def compiled(kernel: PairKernel) -> Circuit:
     space = Space()
     x = [space.number(GARBLER, kernel.largest) for _ in range(kernel.columns)]
     y = [space.number(EVALUATOR, kernel.largest) for _ in range(kernel.columns)]
-    coins = [space.coin() for _ in range(kernel.coins)]
-    level = kernel.build(x, y, coins)
+    random_bits = [space.random_bit() for _ in range(kernel.random_bits)]
+    level = kernel.build(x, y, random_bits)
     assert level.low == 0
     assert level.high == kernel.top
     return space.compile(level)
@@ -58,18 +58,18 @@ def compiled(kernel: PairKernel) -> Circuit:
 
 def check(kernel, plain, x, y, seed=1):
     rng = np.random.default_rng(seed)
-    mine, theirs = rng.integers(0, 2, size=(2, kernel.coins, len(x)), dtype=np.uint8)
+    mine, theirs = rng.integers(0, 2, size=(2, kernel.random_bits, len(x)), dtype=np.uint8)
     width = kernel.largest.bit_length()
     sides = [
-        np.concatenate([*(bits_of(side[:, column], width) for column in range(kernel.columns)), coins])
-        for side, coins in ((x, mine), (y, theirs))
+        np.concatenate([*(bits_of(side[:, column], width) for column in range(kernel.columns)), random_bits])
+        for side, random_bits in ((x, mine), (y, theirs))
     ]
     circuit, inputs = compiled(kernel), np.concatenate(sides)
-    coins = mine ^ theirs
-    expected = plain(x, y, coins[0] if kernel.coins else None).astype(np.uint64)
+    random_bits = mine ^ theirs
+    expected = plain(x, y, random_bits[0] if kernel.random_bits else None).astype(np.uint64)
     np.testing.assert_array_equal(from_bits(circuit.run(inputs)), expected)
     np.testing.assert_array_equal(from_bits(garbled(circuit, inputs)), expected)
-    np.testing.assert_array_equal(kernel.plain(x, y, coins), expected)
+    np.testing.assert_array_equal(kernel.plain(x, y, random_bits), expected)
     assert int(expected.max()) <= kernel.top
 
 

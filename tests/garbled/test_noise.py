@@ -44,7 +44,7 @@ def compiled(made: Noise) -> Circuit:
     """The noise alone: the level is an input of the garbler."""
     space = Space()
     level = space.number(GARBLER, made.top)
-    symbol = made.build(level, [space.coin() for _ in range(made.coins)])
+    symbol = made.build(level, [space.random_bit() for _ in range(made.random_bits)])
     assert (symbol.low, symbol.high) == (0, made.symbols - 1)
     return space.compile(symbol)
 
@@ -52,14 +52,14 @@ def compiled(made: Noise) -> Circuit:
 def counted(
     circuit: Circuit, made: Noise, level: int, mine: np.ndarray, theirs: np.ndarray
 ) -> list[Fraction]:
-    """How often the circuit gives each symbol, for given coins of garbler and evaluator (a column each)."""
+    """How often the circuit gives each symbol, for given bits of garbler and evaluator (a column each)."""
     wide = bits_of(np.full(mine.shape[1], level, dtype=np.uint64), made.top.bit_length())
     symbols = from_bits(circuit.run(np.concatenate([wide, mine, theirs])))
     counts = np.bincount(symbols.astype(np.int64), minlength=made.symbols)
     return [Fraction(int(count), symbols.size) for count in counts]
 
 
-def every_coin(count: int) -> np.ndarray:
+def every_bit(count: int) -> np.ndarray:
     return bits_of(np.arange(2**count, dtype=np.uint64), count)
 
 
@@ -70,9 +70,9 @@ def adversaries(count: int) -> np.ndarray:
 
 
 def is_exact_whoever_cheats(circuit: Circuit, made: Noise, level: int) -> bool:
-    """The distribution is the exact one over one party's coins, whatever the other's are."""
-    free = every_coin(made.coins)
-    for fixed in adversaries(made.coins):
+    """The distribution is the exact one over one party's random bits, whatever the other's are."""
+    free = every_bit(made.random_bits)
+    for fixed in adversaries(made.random_bits):
         constant = np.repeat(fixed[:, None], free.shape[1], axis=1)
         if counted(circuit, made, level, free, constant) != made.pmf(level):
             return False
@@ -83,44 +83,44 @@ def is_exact_whoever_cheats(circuit: Circuit, made: Noise, level: int) -> bool:
 
 @pytest.mark.parametrize("made", SMALL, ids=NAMES)
 def test_the_circuit_has_exactly_the_stated_distribution(made):
-    circuit, coins = compiled(made), made.coins
+    circuit, random_bits = compiled(made), made.random_bits
     for level in range(made.top + 1):
         assert is_exact_whoever_cheats(circuit, made, level)
-    if 2 * coins <= 16:  # and over all bits of both
-        both = every_coin(2 * coins)
+    if 2 * random_bits <= 16:  # and over all bits of both
+        both = every_bit(2 * random_bits)
         for level in range(made.top + 1):
-            assert counted(circuit, made, level, both[:coins], both[coins:]) == made.pmf(level)
+            assert counted(circuit, made, level, both[:random_bits], both[random_bits:]) == made.pmf(level)
 
 
 @pytest.mark.parametrize("ignored", [GARBLER, EVALUATOR])
 @pytest.mark.parametrize("made", SMALL, ids=NAMES)
 def test_one_party_whose_bits_are_ignored_is_noticed(made, ignored, monkeypatch):
-    """Negative control: a coin of one party alone is not random for that party."""
+    """Negative control: a bit of one party alone is not random for that party."""
 
-    def lone_coin(space: Space) -> Bit:
+    def lone_bit(space: Space) -> Bit:
         bits = {party: Bit(space, space.builder.input(party)) for party in (GARBLER, EVALUATOR)}
         return bits[EVALUATOR if ignored == GARBLER else GARBLER]
 
-    monkeypatch.setattr(Space, "coin", lone_coin)
+    monkeypatch.setattr(Space, "random_bit", lone_bit)
     circuit = compiled(made)
     assert not is_exact_whoever_cheats(circuit, made, 0)
     # With both parties honest nobody would notice: the distribution is right.
-    free = every_coin(made.coins)
+    free = every_bit(made.random_bits)
     assert counted(circuit, made, 0, free, free) == made.pmf(0)
 
 
 @pytest.mark.parametrize("ties", ["half", "zero"])
 def test_a_tie_of_scores_is_tossed_exactly(ties):
-    """The whole function of a pair, kernel and noise, over every coin of one party and some of the other."""
+    """The whole function of a pair, kernel and noise, over every bit of one party and some of the other."""
     function = PairFunction(LessThan(3, ties), BitNoise(1, floor=3, precision=4))
     won, lost = function.noise.pmf(1), function.noise.pmf(0)
     tied = [Fraction(1, 2)] * 2 if ties == "half" else lost
-    width, free = 2, every_coin(function.coins)
+    width, free = 2, every_bit(function.random_bits)
     for x in range(4):
         for y in range(4):
             expected = won if x < y else lost if x > y else tied
             sides = [bits_of(np.full(free.shape[1], value, dtype=np.uint64), width) for value in (x, y)]
-            for fixed in adversaries(function.coins):
+            for fixed in adversaries(function.random_bits):
                 constant = np.repeat(fixed[:, None], free.shape[1], axis=1)
                 for mine, theirs in ((free, constant), (constant, free)):
                     inputs = np.concatenate([sides[0], mine, sides[1], theirs])
@@ -130,7 +130,7 @@ def test_a_tie_of_scores_is_tossed_exactly(ties):
 
 @pytest.mark.parametrize("made", SMALL, ids=NAMES)
 def test_ideal_gives_what_the_circuit_gives(made):
-    circuit, free = compiled(made), every_coin(made.coins)
+    circuit, free = compiled(made), every_bit(made.random_bits)
     other = np.random.default_rng(2).integers(0, 2, size=free.shape, dtype=np.uint8)
     for level in range(made.top + 1):
         levels = np.full(free.shape[1], level, dtype=np.uint64)

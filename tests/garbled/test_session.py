@@ -95,7 +95,7 @@ def test_a_study_whose_id_only_starts_alike():
 
 
 @pytest.mark.parametrize(
-    "change", [{"evaluator": 9}, {"garbler": 2}, {"round": 1}, {"garbler": 8, "evaluator": 3}]
+    "change", [{"evaluator": 9}, {"garbler": 2}, {"pairing": 1}, {"garbler": 8, "evaluator": 3}]
 )
 def test_another_pair(change):
     other = replace(PAIR, **change)
@@ -274,8 +274,11 @@ def test_views_are_separate_and_hold_nothing_of_the_others():
         views = [garbler.view, evaluator.view, collector.view]
         assert [view.role for view in views] == ["garbler", "evaluator", "collector"]
         tapes = [auc.tape(1, SeededRandomness(2 * seed + side)) for side in (0, 1)]
-        coins = [tape_bits(tape, auc.coins)[:, 0] for tape in tapes]
-        noise = np.packbits(coins[0] ^ coins[1]).tobytes()[:6], (tapes[0] ^ tapes[1]).tobytes()[:6]
+        random_bits = [tape_bits(tape, auc.random_bits)[:, 0] for tape in tapes]
+        noise = (
+            np.packbits(random_bits[0] ^ random_bits[1]).tobytes()[:6],
+            (tapes[0] ^ tapes[1]).tobytes()[:6],
+        )
         own = [(x, tapes[0]), (y, tapes[1]), (None, None)]
         for view, (value, _) in zip(views, own, strict=True):
             held = b"".join((*view.sent, *view.received, np.packbits(view.inputs).tobytes()))
@@ -284,9 +287,9 @@ def test_views_are_separate_and_hold_nothing_of_the_others():
                 assert number.to_bytes(4, "little") not in held
             assert all(part not in held for part in noise)
         # The noise is the XOR of two tapes, and each party has one of them only.
-        for view, mine in zip(views[:2], coins, strict=True):
-            np.testing.assert_array_equal(view.inputs[-auc.coins :], mine)
-            assert (mine != coins[0] ^ coins[1]).any()
+        for view, mine in zip(views[:2], random_bits, strict=True):
+            np.testing.assert_array_equal(view.inputs[-auc.random_bits :], mine)
+            assert (mine != random_bits[0] ^ random_bits[1]).any()
         assert collector.view.inputs.size == 0
         assert collector.view.received == (garbler.view.sent[-1], evaluator.view.sent[-1])
         assert set(evaluator.view.received) == set(garbler.view.sent[:2])
@@ -320,7 +323,7 @@ def test_no_secrets_are_shown():
         {"study": 7},
         {"garbler": -1},
         {"evaluator": 3},
-        {"round": 2**60},
+        {"pairing": 2**60},
     ],
 )
 def test_pairs_that_make_no_sense(change):

@@ -32,7 +32,7 @@ from dpairs.randomness import TapeRandomness
 from dpairs.statistics.influence import Influence
 from dpairs.statistics.vertices import vertex_shape
 from tests.formats.test_fuzz_parsers import VALUES, every, mutated, two_rounds
-from vectors.make_vectors import public_coins
+from vectors.makers.reports import public_coins
 
 ROOT = Path(__file__).parents[2]
 CASES = Path(__file__).with_name("cases.mjs")
@@ -216,13 +216,15 @@ def tree(rng: random.Random) -> Study:
         protocol="tree",
         epsilon=epsilon(rng),
         domain=domain,
-        bins=bins,
-        splitting=splitting,
-        rows="others" if several else rng.choice(["others", "all"]),
-        answer="several-bits" if several else "one-bit",
-        ties=rng.choice(["half", "zero"]),
         seed=rng.getrandbits(128),
-        **options,
+        options={
+            "bins": bins,
+            "splitting": splitting,
+            "rows": "others" if several else rng.choice(["others", "all"]),
+            "answer": "several-bits" if several else "one-bit",
+            "ties": rng.choice(["half", "zero"]),
+            **options,
+        },
     )
 
 
@@ -254,11 +256,13 @@ def first_round(rng: random.Random) -> Study:
         protocol="projection",
         epsilon=epsilon(rng),
         domain=domain,
-        pilot=pilot,
-        bins=bins,
-        pilot_fraction=rng.choice([None, 1 / 64, 0.25, 0.5, 63 / 64]),
         seed=rng.getrandbits(128),
-        **options,
+        options={
+            "pilot": pilot,
+            "bins": bins,
+            "pilot_fraction": rng.choice([None, 1 / 64, 0.25, 0.5, 63 / 64]),
+            **options,
+        },
     )
 
 

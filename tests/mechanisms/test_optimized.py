@@ -117,7 +117,9 @@ def test_wrong_priors_and_tables_are_refused(found):
     levels = Levels(range(3))
     for prior in ([1.0], [-1.0, 2.0, 0.5], "x", [0, 0, 0]):
         with pytest.raises(BadParameter, match="prior"):
-            Study.create("variance", epsilon=1.0, domain=levels, mechanism="optimized", prior=prior)
+            Study.create(
+                "variance", epsilon=1.0, domain=levels, options={"mechanism": "optimized", "prior": prior}
+            )
     with pytest.raises(BadParameter, match="only an optimized"):
         Study.create("variance", epsilon=1.0, domain=levels, prior=[1, 1, 1])
     spec = found.to_json()

@@ -218,9 +218,7 @@ def study(splitting: str, epsilon: float, depth: int, delta: float | None = None
         protocol="tree",
         epsilon=epsilon,
         domain=Interval(0, 1),
-        bins=2**depth,
-        splitting=splitting,
-        delta=delta,
+        options={"bins": 2**depth, "splitting": splitting, "delta": delta},
         seed=1,
     )
     assert isinstance(made.protocol, Tree)

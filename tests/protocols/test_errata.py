@@ -99,9 +99,9 @@ def test_erratum_14_the_aucs_diagonal_term_is_a_quarter():
     values = np.linspace(0.25, 0.5, 1000)
     kernel = (values[:, None] > values[None, :]).astype(float)
     assert (kernel.max() - kernel.min()) ** 2 / 4 == 0.25
-    # Our own Delta is the square of the spread, which is half of max - min.
+    # Our own Delta is the square of the uncertainty, which is half of max - min.
     form = AUC(ties="zero").forms(Grid((Axis(Interval(0, 1), 4),)), "midpoint")[0]
-    np.testing.assert_array_equal(np.diag(form.spread) ** 2, np.full(4, 0.25))
+    np.testing.assert_array_equal(np.diag(form.uncertainty) ** 2, np.full(4, 0.25))
     assert form.matrix[2, 2] == 0.5
 
 

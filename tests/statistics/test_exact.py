@@ -559,7 +559,7 @@ REFUSED: dict[str, tuple] = {
         {"domain": 5},
         {"value": [0.0, 1.0]},
         BadParameter,
-        "domain must be an Interval.*not 5",
+        "domain must be two numbers.*an Interval.*not 5",
     ),
 }
 

@@ -144,10 +144,10 @@ TWO_AXES = {"a": [concordance], "b": [concordance, same(0), same(1)]}
 def check_forms(forms, kernels, axes, kernel, count, tolerance):
     assert len(forms) == len(kernels)
     for form, f in zip(forms, kernels, strict=True):
-        middle, spread = extreme_matrices(f, axes)
+        middle, uncertainty = extreme_matrices(f, axes)
         expected = middle if kernel == "midpoint" else average_matrix(f, axes, count)
         np.testing.assert_allclose(form.matrix, expected, rtol=0, atol=tolerance)
-        np.testing.assert_allclose(form.spread, spread, rtol=0, atol=tolerance)
+        np.testing.assert_allclose(form.uncertainty, uncertainty, rtol=0, atol=tolerance)
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
@@ -186,7 +186,7 @@ def test_one_sample_forms_are_symmetric():
     for which in ("gini_coefficient", "variance", "collision_entropy"):
         for form in statistic(which).forms(Grid((AXES["integers, some alone"],)), "average"):
             assert (form.matrix == form.matrix.T).all()
-            assert (form.spread == form.spread.T).all()
+            assert (form.uncertainty == form.uncertainty.T).all()
 
 
 @pytest.mark.parametrize("rounding", ["simple", "random"])
@@ -194,7 +194,7 @@ def test_randomly_rounded_axes_are_points(rounding):
     axis = Axis(Interval(0, 1), 3, rounding)
     (form,) = statistic("gini_mean_difference").forms(Grid((axis,)), "average")
     assert (np.diag(form.matrix) == 0).all() == (rounding == "random")
-    assert (form.spread == 0).all() == (rounding == "random")
+    assert (form.uncertainty == 0).all() == (rounding == "random")
 
 
 # ---------------------------------------------------------------- from forms to the statistic
@@ -317,7 +317,7 @@ def test_tabulated_kernels_agree_with_closed_forms(which, name, kernel):
     kinked = which == "gini_mean_difference" and kernel == "average" and name == "interval"
     allowed = np.eye(axis.bins) * 0.005 * axis.width * kinked + 1e-12
     assert (np.abs(custom.matrix - built_in.matrix) <= allowed).all()
-    np.testing.assert_allclose(custom.spread, built_in.spread, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(custom.uncertainty, built_in.uncertainty, rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize("which", CUSTOM)
@@ -336,7 +336,7 @@ def test_tabulated_concordance_agrees_with_kendall(x, y, kernel):
     (tabulated,) = custom.forms(Grid(axes), kernel)
     (built_in,) = statistic("kendall_tau").forms(Grid(axes), kernel)
     np.testing.assert_allclose(tabulated.matrix, built_in.matrix, rtol=0, atol=1e-12)
-    np.testing.assert_allclose(tabulated.spread, built_in.spread, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(tabulated.uncertainty, built_in.uncertainty, rtol=0, atol=1e-12)
 
 
 def test_a_kernel_on_whole_numbers_sees_only_whole_numbers():
@@ -420,7 +420,7 @@ def test_tabulated_kernels_survive_json(kernel):
     again = statistic_from_json(parse(text, "kernel"))
     assert isinstance(again, TabulatedKernel)
     assert (again.matrix == table.matrix).all()
-    assert (again.spread == table.spread).all()
+    assert (again.uncertainty == table.uncertainty).all()
     assert (again.label, again.kernel, again.columns) == ("a product", kernel, ("value",))
     assert (again.range(()), again.lipschitz(())) == ((0.0, 1.0), 1.0)
     assert canonical(again.to_json()) == text

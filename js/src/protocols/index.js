@@ -7,14 +7,15 @@ import { Histogram } from "./histogram.js";
 import { Projection } from "./projection.js";
 import { SecondRound } from "./second_round.js";
 import { Tree } from "./tree.js";
+import { TwoServers } from "./two_servers.js";
 
 /**
  * What not every protocol has: the parts of each column that it tells apart, a person's public coins, who is asked
- * in this round, and the study that this is the second round of.
+ * in this round, the study that this is the second round of, and what is promised where servers add the noise.
  *
- * @typedef {{ parts?: () => any[][] | null, coins?: (person: any) => any[], asks?: (person: any) => boolean, firstStudy?: string }} Optional
+ * @typedef {{ parts?: () => any[][] | null, coins?: (person: any) => any[], asks?: (person: any) => boolean, firstStudy?: string, central?: any }} Optional
  */
-/** @typedef {(Histogram | Tree | Projection | SecondRound) & Optional} Protocol */
+/** @typedef {(Histogram | Tree | Projection | SecondRound | TwoServers) & Optional} Protocol */
 
 /** Every protocol by name: how its participant's side is read from a study. */
 /** @type {Record<string, (statistic: any, domains: any[], spec: Map<string, any>) => Protocol>} */
@@ -28,11 +29,7 @@ const PROTOCOLS = {
       "a 'pairwise' study needs two people who compute together, which this program cannot do",
     );
   },
-  two_servers: () => {
-    throw new BadParameter(
-      "a 'two_servers' study needs an answer in two shares, which this program cannot make yet",
-    );
-  },
+  two_servers: (statistic, domains, spec) => new TwoServers(statistic, domains, spec),
 };
 
 /**

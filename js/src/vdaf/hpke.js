@@ -4,7 +4,7 @@
  * The primitives are those of WebCrypto, which pages have over HTTPS only; the random bytes are ours.
  */
 
-import { BadParameter, DpairsError } from "../errors.js";
+import { BadFile, BadParameter, DpairsError } from "../errors.js";
 import { randomBytes } from "./random_bytes.js";
 import { concat } from "./xof.js";
 
@@ -27,7 +27,8 @@ function subtle() {
   return globalThis.crypto.subtle;
 }
 
-async function hmac(key, message) {
+/** HMAC-SHA256. @param {any} key @param {any} message */
+export async function hmac(key, message) {
   const imported = await subtle().importKey("raw", key, { name: "HMAC", hash: "SHA-256" }, false, ["sign"]);
   return new Uint8Array(await subtle().sign("HMAC", imported, message));
 }
@@ -44,8 +45,8 @@ async function expand(suite, secret, label, info, length) {
   return (await hmac(secret, labeled)).slice(0, length);
 }
 
-/** The keys for one message that follow from random bytes (DeriveKeyPair). */
-async function deriveKeys(material) {
+/** The keys that follow from random bytes (DeriveKeyPair). @param {Uint8Array} material */
+export async function deriveKeys(material) {
   const pseudorandom = await extract(KEM_SUITE, EMPTY, "dkp_prk", material);
   const scalar = await expand(KEM_SUITE, pseudorandom, "sk", EMPTY, KEY_SIZE);
   let secret;
@@ -59,9 +60,9 @@ async function deriveKeys(material) {
   return { secret, encapsulated: Uint8Array.from(letters, (letter) => letter.charCodeAt(0)) };
 }
 
-/** What both sides compute from the two keys. */
-async function sharedSecret({ secret, encapsulated }, recipient) {
-  const point = await subtle().importKey("raw", recipient, { name: "X25519" }, false, []);
+/** What both sides compute from one's secret key and the other's point. */
+async function sharedSecret(secret, other, context) {
+  const point = await subtle().importKey("raw", other, { name: "X25519" }, false, []);
   let agreed;
   try {
     agreed = new Uint8Array(await subtle().deriveBits({ name: "X25519", public: point }, secret, 256));
@@ -70,7 +71,17 @@ async function sharedSecret({ secret, encapsulated }, recipient) {
   }
   if (agreed.every((byte) => byte === 0)) throw new BadParameter("recipient must not be a point of small order");
   const extracted = await extract(KEM_SUITE, EMPTY, "eae_prk", agreed);
-  return expand(KEM_SUITE, extracted, "shared_secret", concat(encapsulated, recipient), HASH_SIZE);
+  return expand(KEM_SUITE, extracted, "shared_secret", context, HASH_SIZE);
+}
+
+/** Key and nonce of the one message (KeySchedule in mode_base). */
+async function schedule(shared, info, use) {
+  const hashes = [await extract(SUITE, EMPTY, "psk_id_hash", EMPTY), await extract(SUITE, EMPTY, "info_hash", info)];
+  const context = concat(BASE_MODE, ...hashes);
+  const secret = await extract(SUITE, shared, "secret", EMPTY);
+  const key = await expand(SUITE, secret, "key", context, AEAD_KEY_SIZE);
+  const iv = await expand(SUITE, secret, "base_nonce", context, AEAD_NONCE_SIZE);
+  return { iv, key: await subtle().importKey("raw", key, { name: "AES-GCM" }, false, [use]) };
 }
 
 /**
@@ -97,13 +108,27 @@ async function sealCopies(recipient, text, info, associated, material) {
     if (length !== KEY_SIZE) throw new BadParameter(`${name} must have ${KEY_SIZE} bytes, not ${length}`);
   }
   const keys = await deriveKeys(material);
-  const shared = await sharedSecret(keys, recipient);
-  const hashes = [await extract(SUITE, EMPTY, "psk_id_hash", EMPTY), await extract(SUITE, EMPTY, "info_hash", info)];
-  const schedule = concat(BASE_MODE, ...hashes);
-  const secret = await extract(SUITE, shared, "secret", EMPTY);
-  const key = await expand(SUITE, secret, "key", schedule, AEAD_KEY_SIZE);
-  const iv = await expand(SUITE, secret, "base_nonce", schedule, AEAD_NONCE_SIZE);
-  const imported = await subtle().importKey("raw", key, { name: "AES-GCM" }, false, ["encrypt"]);
+  const shared = await sharedSecret(keys.secret, recipient, concat(keys.encapsulated, recipient));
+  const { key, iv } = await schedule(shared, info, "encrypt");
   const algorithm = { name: "AES-GCM", iv, additionalData: associated };
-  return concat(keys.encapsulated, new Uint8Array(await subtle().encrypt(algorithm, imported, /** @type {any} */ (text))));
+  return concat(keys.encapsulated, new Uint8Array(await subtle().encrypt(algorithm, key, /** @type {any} */ (text))));
+}
+
+/**
+ * Decrypt what was sealed for these keys, or throw `BadFile` if anything of it was altered or belongs elsewhere.
+ *
+ * @param {{ secret: any, encapsulated: Uint8Array }} keys as `deriveKeys` gives them
+ * @param {Uint8Array} sealed @param {{ info?: Uint8Array, associated?: Uint8Array }} [options]
+ */
+export async function open(keys, sealed, { info = EMPTY, associated = EMPTY } = {}) {
+  if (sealed.length < KEY_SIZE + 16) throw new BadFile("a sealed message is too short");
+  const encapsulated = sealed.slice(0, KEY_SIZE);
+  const shared = await sharedSecret(keys.secret, encapsulated, concat(encapsulated, keys.encapsulated));
+  const { key, iv } = await schedule(shared, info, "decrypt");
+  try {
+    const algorithm = { name: "AES-GCM", iv, additionalData: associated };
+    return new Uint8Array(await subtle().decrypt(algorithm, key, sealed.slice(KEY_SIZE)));
+  } catch {
+    throw new BadFile("a sealed message was altered, or is for another key, purpose or occasion");
+  }
 }

@@ -107,3 +107,17 @@ export function seal(
     material?: Uint8Array;
   },
 ): Promise<Uint8Array>;
+
+/** The keys that follow from 32 or more private random bytes; `encapsulated` is the public one. */
+export interface Keys {
+  readonly secret: CryptoKey;
+  readonly encapsulated: Uint8Array;
+}
+export function deriveKeys(material: Uint8Array): Promise<Keys>;
+
+/** What `seal` sealed for these keys; refused if anything of it was altered. */
+export function open(
+  keys: Keys,
+  sealed: Uint8Array,
+  options?: { info?: Uint8Array; associated?: Uint8Array },
+): Promise<Uint8Array>;

@@ -5,6 +5,6 @@
  */
 
 export { ShardingWorker } from "./client.js";
-export { seal } from "./hpke.js";
+export { deriveKeys, open, seal } from "./hpke.js";
 export { Prio3 } from "./prio3.js";
 export { prio3 } from "./schemes.js";

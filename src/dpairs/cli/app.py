@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 
 import typer
@@ -10,7 +11,24 @@ from rich.text import Text
 
 from .. import __version__
 from ..errors import DpairsError
-from . import backup, demo, estimate, join, ledger, pair, plan, report, serve, server, simulate, study, tally
+from . import (
+    backup,
+    demo,
+    doctor,
+    estimate,
+    join,
+    ledger,
+    pair,
+    plan,
+    report,
+    serve,
+    server,
+    server_task,
+    simulate,
+    site,
+    study,
+    tally,
+)
 from .show import errors, printable
 
 app = typer.Typer(
@@ -23,6 +41,9 @@ app = typer.Typer(
 study.app.command("pairs")(pair.list_pairs)
 app.add_typer(study.app, name="study")
 app.add_typer(ledger.app, name="ledger")
+server.app.command("task")(server_task.task)
+server.app.command("keys")(server_task.keys)
+server.app.command("page")(server_task.page)
 app.add_typer(server.app, name="server")
 app.command("plan")(plan.plan)
 app.command("simulate")(simulate.simulate)
@@ -32,10 +53,13 @@ app.command("decode")(pair.decode)
 app.command("tally")(tally.tally)
 app.command("estimate")(estimate.estimate)
 app.command("join")(join.join)
+app.command("site")(site.site)
 app.command("serve")(serve.serve)
+app.command("collect")(server_task.collect)
 app.command("backup")(backup.backup)
 app.command("restore")(backup.restore)
 app.command("demo")(demo.demo)
+app.command("doctor")(doctor.doctor)
 
 
 def _version(wanted: bool) -> None:
@@ -53,6 +77,59 @@ def options(
     """Pairwise statistics (AUC, Kendall's tau, Gini, ...) of people who keep their data."""
 
 
+def with_flags(words: str) -> str:
+    """A message with the command line's flags in place of Python's keywords.
+
+    >>> with_flags("give bins=... or protocol='tree'")
+    'give --bins ... or --protocol tree'
+    """
+    return re.sub(r"(?<![\w{'-])([a-z][a-z_]*)=(\.\.\.|'[^']*'|[\w.]+)", _flag, words)
+
+
+def _flag(found: re.Match[str]) -> str:
+    name, value = found[1].replace("_", "-"), found[2].strip("'")
+    return f"--{FLAGS[name]} {value}" if name in FLAGS else found[0]
+
+
+FLAGS = {
+    name: name
+    for name in (
+        "answer",
+        "bins",
+        "bits",
+        "columns",
+        "delta",
+        "domain",
+        "epsilon",
+        "kernel",
+        "labels",
+        "matching",
+        "max-delta",
+        "max-epsilon",
+        "mechanism",
+        "n",
+        "noise",
+        "pairs",
+        "peers",
+        "pilot",
+        "pilot-fraction",
+        "positive",
+        "protocol",
+        "release",
+        "rounding",
+        "rounds",
+        "rows",
+        "seed",
+        "split",
+        "splitting",
+        "ties",
+        "trust",
+        "variant",
+    )
+} | {"columns": "column"}
+"""Keywords of the library that the command line has as flags."""
+
+
 def run(arguments: list[str]) -> int:
     """Run one command and return its exit code; wrong usage is 2, like any other wrong input."""
     try:
@@ -60,7 +137,8 @@ def run(arguments: list[str]) -> int:
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else 0
     except DpairsError as error:
-        errors.print(Text.assemble(("error: ", "bold red"), printable(str(error))), soft_wrap=True)
+        words = with_flags(printable(str(error)))
+        errors.print(Text.assemble(("error: ", "bold red"), words), soft_wrap=True)
         return 2
     except BrokenPipeError:
         # The reader of our output went away: not an error of ours, and nothing is left to flush to.

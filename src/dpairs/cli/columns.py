@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import csv
+import gzip
+import re
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 
 from ..data.domains import Domain, Integers
-from ..errors import BadFile, BadParameter
+from ..data.tables import LABEL, is_positive
+from ..errors import BadFile, BadParameter, BadValue
+from ..formats.checks import did_you_mean
 from ..statistics import Statistic
 
 BATCH_BYTES = 2**24
@@ -28,9 +35,9 @@ class Asks(Protocol):
     def domains(self) -> tuple[Domain, ...]: ...
 
 
-def column_names(study: Asks, renames: Sequence[str]) -> dict[str, str]:
+def column_names(study: Asks, renames: Sequence[str], more: Sequence[str] = ()) -> dict[str, str]:
     """Which column of the file holds which column of the statistic, from ``name=column`` options."""
-    wanted = study.statistic.columns
+    wanted = (*study.statistic.columns, *more)
     names = {name: name for name in wanted}
     for rename in renames:
         name, equals, column = rename.partition("=")
@@ -42,7 +49,9 @@ def column_names(study: Asks, renames: Sequence[str]) -> dict[str, str]:
     return names
 
 
-def batches(study: Asks, path: Path, names: dict[str, str]) -> Iterator[dict[str, Any]]:
+def batches(
+    study: Asks, path: Path, names: dict[str, str], positive: str | None = None
+) -> Iterator[dict[str, Any]]:
     """The file's rows, batch by batch, with the statistic's column names."""
     lower = path.name.lower()
     if not lower.endswith(SUFFIXES):
@@ -56,7 +65,14 @@ def batches(study: Asks, path: Path, names: dict[str, str]) -> Iterator[dict[str
     )
     try:
         for batch in reader:
-            yield {name: batch.column(column) for name, column in names.items()}
+            table = {name: batch.column(column) for name, column in names.items()}
+            if positive is not None and LABEL in table:
+                table[LABEL] = is_positive(
+                    np.array([str(each) for each in table[LABEL].to_pylist()]), positive
+                )
+            yield table
+    except pa.ArrowInvalid as error:
+        raise BadFile(f"data {path}: {_no_number(path, error) or _sentence(error)}") from None
     except pa.ArrowKeyError as error:
         raise BadFile(f"data {path}: {_sentence(error)}") from None
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
@@ -78,7 +94,9 @@ def _csv(path: Path, names: dict[str, str], types: dict[str, pa.DataType]) -> It
         reader = pyarrow.csv.open_csv(
             file,
             read_options=pyarrow.csv.ReadOptions(block_size=BATCH_BYTES),
-            convert_options=pyarrow.csv.ConvertOptions(column_types=types, strings_can_be_null=False),
+            convert_options=pyarrow.csv.ConvertOptions(
+                column_types=types, strings_can_be_null=False, null_values=[""]
+            ),
         )
         _check(path, names, reader.schema.names)
         yield from reader
@@ -94,7 +112,8 @@ def _check(path: Path, names: dict[str, str], present: Sequence[str]) -> None:
     for name, column in names.items():
         if column not in present:
             listed = ", ".join(map(repr, list(present)[:12]))
-            raise BadFile(f"data {path} has no column {column!r} for {name}; its columns are {listed}")
+            near = did_you_mean(column, present) or f"; say which one it is: --column {name}=..."
+            raise BadFile(f"data {path} has no column {column!r} for {name}; its columns are {listed}{near}")
 
 
 def _types(study: Asks, names: dict[str, str]) -> dict[str, pa.DataType]:
@@ -109,6 +128,34 @@ def _type(domain: Domain) -> pa.DataType:
     if isinstance(domain, Integers) and max(abs(domain.low), abs(domain.high)) > 2**53:
         return pa.int64() if domain.high < 2**63 else pa.uint64()
     return pa.float64()
+
+
+def _no_number(path: Path, error: Exception) -> str:
+    """What a CSV file has in a number's place, and in which line; nothing where the error is another."""
+    found = re.search(r"In CSV column #(\d+): .*invalid value '(.*)'", str(error))
+    if found is None:
+        return ""
+    place, value = int(found[1]), found[2]
+    with gzip.open(path, "rt") if path.name.lower().endswith(".gz") else path.open() as lines:
+        reader = csv.reader(lines)
+        head = next(reader, [])
+        line = next((reader.line_num for row in reader if len(row) > place and row[place] == value), None)
+    where = "" if line is None else f" in line {line}"
+    name = head[place] if place < len(head) else str(place + 1)
+    return f"column {name!r} has {value!r}{where}, where a number is wanted"
+
+
+@contextmanager
+def counted_in_lines(path: Path) -> Iterator[None]:
+    """Tell errors by lines of a CSV file, as a spreadsheet counts them: the head is line 1."""
+    try:
+        yield
+    except BadValue as error:
+        words = str(error)
+        if not path.name.lower().endswith((".csv", ".csv.gz")) or "(chunk" in words:
+            raise
+        words = re.sub(r"\bat row (\d+)", lambda row: f"in line {int(row[1]) + 2}", words)
+        raise BadValue(re.sub(r": nan$", ": an empty cell", words)) from None
 
 
 def _sentence(error: Exception) -> str:

@@ -1,4 +1,4 @@
-"""`dpairs demo`: a collector, 20,000 made-up people who take part over HTTP, and 200 real pairs."""
+"""`dpairs demo`: two servers and 400 made-up people; a collector, 20,000 people over HTTP, 200 real pairs."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def demo(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print results as JSON.")] = False,
 ) -> None:
-    """Start a collector and let made-up people take part, as real ones would: over HTTP, with real circuits.
+    """Let made-up people take part, as real ones would: with two servers, with a collector, and in pairs.
 
     In a terminal, the collector's pages stay open until Enter is pressed.
     """
@@ -76,26 +76,43 @@ def demo(
     try:
         importlib.import_module("dpairs.client")
         importlib.import_module("dpairs.collector")
+        importlib.import_module("dpairs.aggregator.app")
     except ImportError as error:
         raise BadParameter(
-            f"the demonstration needs {error.name}: install the extras 'service' and 'client' of dpairs"
+            f"the demonstration needs {error.name}: install the extras 'service', 'client' and 'servers'"
         ) from None
-    with (
-        tempfile.TemporaryDirectory() as temporary,
-        _collector(folder or Path(temporary), port) as (
-            address,
-            analyst,
-        ),
-    ):
+    if folder is not None and not folder.is_dir():
+        raise BadParameter(f"the demonstration did not start: {folder} is no folder")
+    from .demo_servers import PEOPLE, two_servers
+
+    with _ending(), tempfile.TemporaryDirectory() as temporary:
+        first = two_servers(*scores(PEOPLE, seed=2025), EPSILON)
+        if not as_json:
+            _print([first], "What the analyst learned, and neither server")
+        _with_collector(folder or Path(temporary), port, people, pairs, first, as_json)
+
+
+def _with_collector(folder: Path, port: int, people: int, pairs: int, first: Row, as_json: bool) -> None:
+    with _collector(folder, port) as (address, analyst):
         results = [_two_rounds(analyst, people), _pairs(analyst, pairs)]
         if as_json:
-            print_json(results)
+            print_json([first, *results])
             return
-        _print(results)
+        _print(results, "What the collector learned, and nobody's value")
         if sys.stdin.isatty() and output.is_terminal:
             output.print(f"\nThe collector's page: [bold]{address}/[/]", highlight=False)
             output.print(f"The analyst's token: {analyst.token}", highlight=False, soft_wrap=True)
             output.input("Press Enter to stop. ")
+
+
+@contextmanager
+def _ending() -> Iterator[None]:
+    """Told to end, we end as for Ctrl-C, so that servers and collector end with us."""
+    before = signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 @contextmanager
@@ -105,8 +122,6 @@ def _collector(folder: Path, port: int) -> Iterator[tuple[str, Analyst]]:
 
     command = [sys.executable, "-m", "dpairs", "serve", "--port", str(port), "--rate", "0", "--json"]
     command += ["--log-level", "warning", "--new-token", "--database", f"sqlite:///{folder}/dpairs.sqlite"]
-    # Told to end, we end as for Ctrl-C, so that the collector ends with us.
-    before = signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     # Its own session, so that Ctrl-C reaches us first.
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True) as process:  # noqa: S603
         try:
@@ -117,7 +132,6 @@ def _collector(folder: Path, port: int) -> Iterator[tuple[str, Analyst]]:
             yield known["address"], Analyst(known["address"], known["token"])
         finally:
             process.terminate()
-            signal.signal(signal.SIGTERM, before)
 
 
 def _two_rounds(analyst: Analyst, people: int) -> Row:
@@ -221,7 +235,7 @@ def _crowd(link: str, people: list[Row], strata: list[Any]) -> dict[str, int]:
     return {state: states.count(state) for state in set(states)}
 
 
-def _print(results: list[Row]) -> None:
+def _print(results: list[Row], title: str) -> None:
     rows = []
     for each in results:
         low, high = each["interval_95"]
@@ -237,4 +251,4 @@ def _print(results: list[Row]) -> None:
             )
         )
     names = ("statistic", "who", "epsilon", "truth", "estimate", "95% interval", "took")
-    print_table(names, rows, title="What the collector learned, and nobody's value")
+    print_table(names, rows, title=title)

@@ -9,6 +9,7 @@ import typer
 
 from ..formats import files
 from ..release import Release
+from ..sites import SiteTally
 from ..study import Study
 from ..tally import Tally
 from .show import output, print_estimate, print_json, print_table
@@ -19,8 +20,10 @@ def analysis_beside(study_file: Path) -> Path:
     return study_file.with_suffix(".analysis.json")
 
 
-def counted(path: Path, study: Study) -> Tally | Release:
-    """What an estimate is made from: a tally, or what two servers released."""
+def counted(path: Path, study: Study) -> Tally | Release | SiteTally:
+    """What an estimate is made from: a tally, sites' answers, or what two servers released."""
+    if study.protocol.by_sites is not None:
+        return SiteTally.load(path, study)
     return Tally.load(path, study) if study.protocol.shared is None else Release.load(path, study)
 
 

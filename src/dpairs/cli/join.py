@@ -21,7 +21,10 @@ if TYPE_CHECKING:
 
 
 def join(
-    link: Annotated[str, typer.Argument(help="The link to the study: https://HOST/take-part/STUDY.")],
+    link: Annotated[
+        str,
+        typer.Argument(help="The link to the study: https://HOST/take-part/STUDY or .../two-servers/TASK."),
+    ],
     stratum: Annotated[
         str | None,
         typer.Option(
@@ -83,17 +86,24 @@ def join(
         ) from None
     from ..client import Device, Link, Transport, get_offer
     from ..client import join as take_part
+    from ..client.link import is_task_link
 
+    given = {"score": score, "label": label, "x": x, "y": y, "value": value}
+    if is_task_link(link):
+        from .join_servers import join_servers
+
+        limits = {"limit": limit, "limit_delta": limit_delta, "max_epsilon": max_epsilon}
+        join_servers(link, given, stratum, home, yes, patience, as_json, {**limits, "max_delta": max_delta})
+        return
     where = Link.parse(link)
     offered = get_offer(where, Transport(where.base, patience=patience))
     if not yes:
         agree(offered)
-    given = {"score": score, "label": label, "x": x, "y": y, "value": value}
     wanted = None if fingerprint is None else [_digits(each) for each in fingerprint]
     found = take_part(
         offered,
         private_values(offered.study, given),
-        stratum=_stratum(stratum, offered.study),
+        stratum=named_stratum(stratum, offered.study),
         code=code,
         device=Device(home),
         limit=limit,
@@ -109,7 +119,7 @@ def join(
         _print(found, offered)
 
 
-def _stratum(given: str | None, study: Study) -> str | None:
+def named_stratum(given: str | None, study: Study) -> str | None:
     """A class by its name; or by its place in the list, which is what the participant's page tells."""
     strata = study.statistic.strata
     numbered = {str(place): name for place, name in enumerate(strata, 1)}
@@ -119,9 +129,14 @@ def _stratum(given: str | None, study: Study) -> str | None:
 def agree(offered: Offer) -> None:
     """Show what this device found out about the study, and go on only if the person says so."""
     study, ask = offered.study, errors.print
-    ask(f"The collector calls this study: {_shown(offered.title)}", highlight=False)
+    ask(f"The collector calls this study: {shown(offered.title)}", highlight=False)
     for name, words in claim_rows(study):
         ask(f"  {name}: {words}", highlight=False, soft_wrap=True)
+    ask_person()
+
+
+def ask_person() -> None:
+    """Go on only if somebody is here who says so."""
     if not sys.stdin.isatty():
         raise BadParameter("nobody is here to agree to this: a script says --yes")
     if not typer.confirm("Take part?", err=True):
@@ -180,15 +195,15 @@ def _described(found: Joined, study: Study) -> dict[str, object]:
 
 
 def _print(found: Joined, offered: Offer) -> None:
-    rows = [("called", _shown(offered.title)), ("participant", f"{found.index} of {found.stratum}")]
+    rows = [("called", shown(offered.title)), ("participant", f"{found.index} of {found.stratum}")]
     rows += claim_rows(offered.study)[:2]
     if found.report is not None:
         rows.append(("what left this device", f"symbol {found.report.symbol}"))
     for number, state in (found.pairs or {}).items():
-        rows.append((f"pair {number}", _shown(state)))
+        rows.append((f"pair {number}", shown(state)))
         mine, partner = (found.fingerprints or {}).get(number, ("", ""))
         rows += [("your fingerprint", mine), ("your partner's", partner)]
-    rows.append(("state", _shown(f"{found.state}: {found.message}")))
+    rows.append(("state", shown(f"{found.state}: {found.message}")))
     print_table(("your part", "in this study"), rows)
     if found.pairs:
         output.print(
@@ -197,6 +212,6 @@ def _print(found: Joined, offered: Offer) -> None:
         )
 
 
-def _shown(words: str) -> str:
+def shown(words: str) -> str:
     """A collector's words as they are: neither rich's markup nor a terminal's commands."""
     return escape(printable(words[:300]))

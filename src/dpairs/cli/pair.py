@@ -127,7 +127,8 @@ def decode(
         Path, typer.Argument(metavar="STUDY", help="A study file of the pairwise protocol.")
     ],
     files: Annotated[
-        list[Path], typer.Argument(help="Files with the messages of both partners of each pair.")
+        list[Path],
+        typer.Argument(metavar="MESSAGES", help="Files with the messages of both partners of each pair."),
     ],
     people: Annotated[list[int], typer.Option(help=PEOPLE_HELP)],
     out: Annotated[Path, typer.Option("--out", "-o", help="The report file to write, for `dpairs tally`.")],
@@ -185,7 +186,7 @@ def list_pairs(
     """Who computes with whom: the same list for everybody, from public coins."""
     study = Study.load(study_file)
     found = _pairwise(study).match(study.coins, _sizes(study, people))
-    columns = (found.numbers, found.rounds, found.garblers, found.evaluators)
+    columns = (found.numbers, found.pairings, found.garblers, found.evaluators)
     rows = sorted(zip(*(each.tolist() for each in columns), strict=True))
     names = ("pair", "round", "garbler", "evaluator")
     if as_json:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -15,7 +14,6 @@ import typer
 from ..data.domains import Domain
 from ..data.tables import whole
 from ..errors import BadParameter
-from ..estimate import LIARS
 from ..formats.checks import integer
 from ..planning import Option, Plan
 from ..planning import plan as make_plan
@@ -25,7 +23,7 @@ from ..simulate import simulate
 from ..statistics import STATISTICS, Statistic, exact
 from ..statistics import statistic as statistic_named
 from .cache import remembered
-from .columns import batches
+from .columns import batches, column_names, counted_in_lines
 from .show import output, print_json, print_table, progress
 from .study import DOMAIN_HELP, parse_domain
 
@@ -59,6 +57,15 @@ def plan(
         float | None, typer.Option(help="AUC: the value that is guessed, for two normals.")
     ] = None,
     like: Annotated[Path | None, typer.Option(help="A CSV or Parquet file of people like these.")] = None,
+    column: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--column", "-c", help="--like: NAME=COLUMN, where a column has another name in the file."
+        ),
+    ] = None,
+    positive: Annotated[
+        str | None, typer.Option(help="--like: the label of the positive class, where labels are words.")
+    ] = None,
     even: Annotated[
         bool, typer.Option(help="Plan for people anywhere alike, not for the worst of several shapes.")
     ] = False,
@@ -86,7 +93,9 @@ def plan(
     shape: Any = guess if guess is not None else "even" if even else None
     if like is not None:
         asks = _Asks(made, domains)
-        shape = whole(batches(asks, like, {name: name for name in made.columns}), made.columns)
+        with counted_in_lines(like):
+            names = column_names(asks, column or [])
+            shape = whole(batches(asks, like, names, positive), made.columns)
     asked: dict[str, Any] = {
         "rounds": rounds,
         "peers": peers,
@@ -110,10 +119,11 @@ def plan(
         found.best.save(out)
     checked = _checked(found, check) if check is not None else {}
     if plot is not None:
-        from .plots import CURVE_POINTS, plot_plan  # drawing takes a second to load
+        from ..pictures import save  # drawing takes a second to load
+        from ..planning.curves import POINTS
 
-        with progress("planning", CURVE_POINTS) as step:
-            plot_plan(found, ask, plot, step)
+        with progress("planning", 2 * POINTS) as step:
+            save(found.plot(step), plot)
     central = (
         {}
         if shuffled is None
@@ -144,39 +154,18 @@ class _Asks:
 
 
 def _print(found: Plan, central: dict[str, float], delta: float | None, checked: dict[str, float]) -> None:
-    def parameters(option: Option) -> str:
-        given = {name: value for name, value in option.parameters.items() if name != "n"}
-        return "\n".join(f"{name}={value}" for name, value in given.items()) or "-"
-
-    facts: list[tuple[str, Callable[[Option], str]]] = [
-        ("parameters", parameters),
-        ("people", lambda each: f"{sum(each.sizes.values()):,}"),
-        ("epsilon", lambda each: f"{each.study.epsilon:.4g}"),
-        ("standard error", lambda each: f"[bold]{each.error:.3g}[/]"),
-        ("  from privacy", lambda each: f"{each.prediction.privacy:.2g}"),
-        ("  from sampling", lambda each: f"{each.prediction.sampling:.2g}"),
-        ("  second order", lambda each: f"{each.prediction.second_order:.2g}"),
-        ("  from bins", lambda each: f"{each.prediction.quantization:.2g}"),
-        (f"{LIARS:.0%} of liars move it", _moved_by),
-        ("bits sent", lambda each: str(each.bits)),
-        ("rounds", lambda each: str(each.rounds)),
-        ("trusts", lambda each: each.trust),
-    ]
+    head, *rows = found.rows()
     if checked:
-        facts.insert(4, ("  simulated", lambda each: f"{checked[each.protocol]:.3g}"))
+        place = [row[0] for row in rows].index("standard error") + 1
+        rows.insert(place, ("  simulated", *[f"{checked[each.protocol]:.3g}" for each in found.options]))
     if central:
-        facts.append(
-            ("shuffled", lambda each: f"{central[each.protocol]:.3g}" if each.crowd > 1 else "no gain")
-        )
-    rows = [(name, *[fact(each) for each in found.options]) for name, fact in facts]
-    title = f"{found.statistic.name}, people like: {found.shape}"
-    print_table(("", *[each.protocol for each in found.options]), rows, title=title)
-    output.print(found.why, highlight=False)
-    output.print(
-        f"Without any privacy the standard error would be {found.sampling:.3g}.", highlight=False, style="dim"
-    )
-    for name, why in found.left_out.items():
-        output.print(f"{name} is left out: {why}.", highlight=False, style="dim")
+        gains = [f"{central[each.protocol]:.3g}" if each.crowd > 1 else "no gain" for each in found.options]
+        rows.append(("shuffled", *gains))
+    print_table(head, rows, title=found.title)
+    why, *others = found.notes()
+    output.print(why, highlight=False)
+    for note in others:
+        output.print(note, highlight=False, style="dim")
     if central and delta is not None:
         output.print(
             f"shuffled: the epsilon towards an analyst who sees only shuffled reports, at delta {delta:g}, "
@@ -196,10 +185,6 @@ def _print_trust(found: Plan) -> None:
     }[found.solved]
     kinds = [f"{trust}: {what(option)} ({option.protocol})" for trust, option in found.by_trust.items()]
     output.print("By whom people trust: " + "; ".join(kinds) + ".", highlight=False)
-
-
-def _moved_by(option: Option) -> str:
-    return f"{option.liars_change:.2g}" if math.isfinite(option.liars_change) else "no bound"
 
 
 def _checked(found: Plan, runs: int) -> dict[str, float]:

@@ -12,6 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from ..errors import BadParameter
+from .server_options import Accept, KeyFile, Role, SecretFile, WorkerCount
 from .show import errors, output
 
 HELP = "Where to store: sqlite:///FILE or postgresql+psycopg://USER:PASSWORD@HOST/NAME."
@@ -45,8 +46,15 @@ def serve(
         str | None, typer.Option(help="A file in TOML with any of the settings.", envvar="DPAIRS_CONFIG")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print address and token as JSON.")] = False,
+    role: Role = None,
+    accept: Accept = None,
+    keys: KeyFile = None,
+    secret: SecretFile = None,
+    workers: WorkerCount = 0,
 ) -> None:
     """Run a collector in this folder: studies, participants, pairs, and pages for all of them.
+
+    With --role, run one of the two servers of tasks instead: leader or helper, see `dpairs server task`.
 
     The analyst's token is printed once, at the first start. Every setting can also be an environment variable
     (DPAIRS_RATE, DPAIRS_BODY_LIMIT, ...), or stand in the file that --config names; options come first.
@@ -72,8 +80,13 @@ def serve(
     given |= {"log_level": log_level, "standby": standby or None}
     settings = configured(given, os.environ, config)
     configure(settings.log_level)
-    line = _listen(settings.host, settings.port)
-    address = f"http://{_bracketed(settings.host)}:{line.getsockname()[1]}"
+    if role is not None:
+        from .serve_role import serve_role
+
+        serve_role(role, settings, database, accept or [], keys, secret, workers, as_json)
+        return
+    line = listen(settings.host, settings.port)
+    address = f"http://{bracketed(settings.host)}:{line.getsockname()[1]}"
     settings = replace(settings, public_url=(settings.public_url or address).rstrip("/"))
     service = Service(settings, new_analyst=new_token)
     server = uvicorn.Server(
@@ -99,16 +112,16 @@ def serve(
     server.run(sockets=[line])
 
 
-def _listen(host: str, port: int) -> socket.socket:
+def listen(host: str, port: int) -> socket.socket:
     try:
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         return socket.create_server((host, port), family=family, backlog=2048)
     except (OSError, OverflowError) as error:
         reason = getattr(error, "strerror", None) or error
-        raise BadParameter(f"{_bracketed(host)}:{port} cannot be listened on: {reason}") from None
+        raise BadParameter(f"{bracketed(host)}:{port} cannot be listened on: {reason}") from None
 
 
-def _bracketed(host: str) -> str:
+def bracketed(host: str) -> str:
     """A host as it stands in an address."""
     try:
         return f"[{host}]" if ipaddress.ip_address(host).version == 6 else host

@@ -7,13 +7,13 @@ from typing import Annotated
 
 import typer
 
-from ..errors import BadFile, BadParameter
+from ..errors import BadParameter
 from ..formats import files
 from ..randomness import SystemRandomness
 from ..release import shared
 from ..study import Study
 from ..tally import Tally
-from .show import output
+from .show import errors, output, printable
 
 app = typer.Typer(help="The steps of two servers, on files.", no_args_is_help=True)
 StudyFile = Annotated[Path, typer.Argument(metavar="STUDY", help="A study file.")]
@@ -51,7 +51,9 @@ def verify(
 
     study = Study.load(study_file)
     me = Server(study, server, read_key(key))
-    mine = list(read_share_lines(shares, study))
+    mine, left_out = read_share_lines(shares, study, server)
+    if left_out is not None:
+        errors.print(f"left out: {printable(left_out)}", highlight=False, markup=False)
     if server == 0 and inbound is None:
         messages = me.begin(mine)
         write_messages(_given(out, "--out"), study, server, messages)
@@ -88,29 +90,34 @@ def multiply(
     study = Study.load(study_file)
     mine = Tally.load(tally, study)
     number, _ = shares_of(mine)
-    if not secret.exists():
-        write_key(secret, "the secret")
-    task = Multiplication(mine, once(read_key(secret, "the secret"), batch_of(mine)))
-    if not task.needed:
+    batch, what = batch_of(mine), "the message"
+    if not Multiplication(mine, SystemRandomness()).needed:
         raise BadParameter("this study releases sums only: there is nothing to multiply, go on with release")
-    what = "the message"
     if number == 1 and inbound is None:
-        files.write(_given(out, "--out"), task.offer(), what)
+        if not secret.exists():
+            write_key(secret, "the secret")
+        own = read_key(secret, "the secret")
+        files.write(_given(out, "--out"), Multiplication(mine, once(own, batch)).offer(), what)
         return
     received = files.read(_given(inbound, "--inbound"), what)
+    given = b"" if number == 1 else received if offer is None else files.read(offer, what)
+    if number == 0 and offer is None and not secret.exists():
+        write_key(secret, "the secret")
+    task = Multiplication(mine, once(read_key(secret, "the secret"), batch, given))
+    if number == 0 and offer is None:
+        files.write(_given(out, "--out"), task.reply(received), what)
+        return
+    places = [_given(products, "--products"), *([_given(out, "--out")] if number == 1 else [])]
+    # Before the other server's message is read: a second one to the same bits could be used to learn them.
+    secret.unlink()
     if number == 1:
         task.offer()
         found, corrections = task.correct(received)
-        files.write(_given(out, "--out"), corrections, what)
-    elif offer is None:
-        files.write(_given(out, "--out"), task.reply(received), what)
-        return
+        files.write(places[1], corrections, what)
     else:
-        task.reply(files.read(offer, what))
+        task.reply(given)
         found = task.finish(received)
-    write_products(_given(products, "--products"), study, number, found)
-    # A second exchange with the same bits could be used to learn them.
-    secret.unlink()
+    write_products(places[0], study, number, batch, found)
 
 
 @app.command()
@@ -118,29 +125,31 @@ def release(
     study_file: StudyFile,
     tally: TallyFile,
     out: Annotated[Path, typer.Option(help="Where to write this server's part, for the analyst.")],
+    book: Annotated[
+        Path, typer.Option(help="This server's book of releases, one for all studies, made when missing.")
+    ],
     products: Annotated[
         Path | None, typer.Option(help="This server's shares of products, where there are any.")
     ] = None,
 ) -> None:
-    """Add this server's noise and hand out its part of the release: only once for a tally."""
+    """Add this server's noise and hand out its part of the release: once for a study.
+
+    The book is this server's own: it refuses a second release of a study, of whichever reports.
+    """
+    from ..servers import book as releases
     from ..servers.files import read_products, write_part
-    from ..servers.steps import part, shares_of
+    from ..servers.steps import Multiplication, batch_of, part, shares_of
 
     study = Study.load(study_file)
     mine = Tally.load(tally, study)
     number, _ = shares_of(mine)
-    found = [] if products is None else read_products(products, study, number)
-    protocol = shared(study)
-    noise = protocol.noise(mine.sizes, SystemRandomness())
-    made = part(mine, found, noise)
-    marker = tally.with_name(tally.name + ".released")
-    try:
-        # Before anything leaves: noise that is drawn twice is half gone.
-        marker.touch(exist_ok=False)
-    except OSError as error:
-        raise BadFile(
-            f"this tally was released before, or {marker} cannot be written: {error.strerror or error}"
-        ) from None
+    batch, count = batch_of(mine), Multiplication(mine, SystemRandomness()).count
+    if products is None and count:
+        raise BadParameter("this study releases a value: give this server's shares of products by --products")
+    found = [] if products is None else read_products(products, study, number, batch, count)
+    made = part(mine, found, shared(study).noise(mine.sizes, SystemRandomness()))
+    # Before anything leaves: noise that is drawn twice is half gone.
+    releases.record(book, study, number, batch)
     write_part(out, made)
     output.print(f"part of server {number} written to {out}", highlight=False)
 

@@ -18,8 +18,9 @@ from ..formats.checks import integer
 from ..simulate import simulate as run_study
 from ..statistics import exact
 from ..study import Study
-from .columns import batches, column_names, rows_of
+from .columns import batches, column_names, counted_in_lines, rows_of
 from .show import output, print_estimate, print_json, print_table, progress
+from .site import site_columns
 
 
 def simulate(
@@ -28,6 +29,9 @@ def simulate(
     column: Annotated[
         list[str] | None,
         typer.Option("--column", "-c", help="NAME=COLUMN: where a column has another name in the file."),
+    ] = None,
+    positive: Annotated[
+        str | None, typer.Option(help="The label of the positive class, where labels are words.")
     ] = None,
     runs: Annotated[int, typer.Option(help="How often to repeat the whole study.")] = 1,
     seed: Annotated[
@@ -40,13 +44,20 @@ def simulate(
     ] = None,
     plot: Annotated[Path | None, typer.Option(help="Write a picture of the runs (PNG, SVG or PDF).")] = None,
     reports: Annotated[
-        Path | None,
-        typer.Option(help="Write everybody's report of this round into a new folder, and estimate nothing."),
+        str | None,
+        typer.Option(
+            help="Write everybody's report of this round into a new folder or address (s3:, gs:, abfss:, "
+            "hdfs:), and estimate nothing."
+        ),
     ] = None,
     cells: Annotated[
-        bool,
-        typer.Option("--cells", help="--reports: write what each report counts in, which is counted faster."),
-    ] = False,
+        bool | None,
+        typer.Option(
+            "--cells/--symbols",
+            help="--reports: write what each report counts in, which is counted faster (the default where a "
+            "study has it), or what devices send.",
+        ),
+    ] = None,
     with_exact: Annotated[
         bool,
         typer.Option("--exact/--no-exact", help="Compare with the exact value; --no-exact streams the file."),
@@ -59,32 +70,33 @@ def simulate(
     """
     integer("runs", runs, 1, 1_000_000)
     study = Study.load(study_file)
-    names = column_names(study, column or [])
+    names = column_names(study, column or [], site_columns(study))
     if reports is not None:
         if runs > 1 or plot is not None or estimator is not None or crypto is not None:
             raise BadParameter(
                 "--reports writes one run's reports: it takes --seed, --column and --cells only"
             )
-        _write_reports(study, _Stream(study, data, names), reports, seed, cells, as_json)
+        _write_reports(study, _Stream(study, data, names, positive), reports, seed, cells, as_json)
         return
-    if cells:
-        raise BadParameter("--cells is for --reports")
+    if cells is not None:
+        raise BadParameter("--cells and --symbols are for --reports")
     truth: float | None = None
-    if with_exact or runs > 1:
-        table: Any = whole(batches(study, data, names), study.statistic.columns)
-        if with_exact and study.statistic.has_exact:
-            truth = exact(study.statistic, table, domain=study.domains)
-    else:
-        table = _Stream(study, data, names)
     estimates: list[Estimate] = []
-    with progress("simulating", runs) as advance:
-        for run in range(runs):
-            estimates.append(
-                run_study(
-                    study, table, None if seed is None else seed + run, estimator=estimator, crypto=crypto
+    with counted_in_lines(data):
+        if with_exact or runs > 1:
+            table: Any = whole(batches(study, data, names, positive), tuple(names))
+            if with_exact and study.statistic.has_exact:
+                truth = exact(study.statistic, table, domain=study.domains)
+        else:
+            table = _Stream(study, data, names, positive)
+        with progress("simulating", runs) as advance:
+            for run in range(runs):
+                estimates.append(
+                    run_study(
+                        study, table, None if seed is None else seed + run, estimator=estimator, crypto=crypto
+                    )
                 )
-            )
-            advance(1)
+                advance(1)
     summary = summarize(estimates, truth, level)
     if plot is not None:
         from .plots import plot_runs  # drawing takes a second to load
@@ -106,7 +118,7 @@ def simulate(
 
 
 def _write_reports(
-    study: Study, people: _Stream, folder: Path, seed: int | None, cells: bool, as_json: bool
+    study: Study, people: _Stream, folder: str, seed: int | None, cells: bool | None, as_json: bool
 ) -> None:
     from ..engines import simulate_reports
 
@@ -128,9 +140,10 @@ class _Stream:
     study: Study
     data: Path
     names: dict[str, str]
+    positive: str | None
 
     def __iter__(self) -> Iterator[Any]:
-        return iter(batches(self.study, self.data, self.names))
+        return iter(batches(self.study, self.data, self.names, self.positive))
 
     def rows(self) -> int | None:
         """How many there are, where the file says so."""

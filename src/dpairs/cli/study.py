@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from ..data.domains import Categories, Domain, Integers, Interval, Levels
+from ..data.domains import MAX_LEVELS, Categories, Domain, Integers, Interval, Levels
 from ..errors import BadParameter
 from ..formats import files
 from ..mechanisms import OPTIMIZED
@@ -17,12 +18,12 @@ from ..statistics import STATISTICS
 from ..study import Study
 from .cache import remembered
 from .estimate import analysis_beside, counted
-from .show import number, output, print_json, print_table, progress
+from .show import output, print_json, print_table, progress
 
 app = typer.Typer(help="Make and read study files.", no_args_is_help=True)
 
 DOMAIN_HELP = (
-    "Where the values lie: interval:0,1 or integers:0,99 or levels:1,2,3 or categories:a,b,c. "
+    "Where the values lie: interval:0,1 or integers:0,99 or levels:1-5 or categories:a,b,c. "
     "Twice for a pair of columns."
 )
 
@@ -30,8 +31,8 @@ DOMAIN_HELP = (
 def parse_domain(text: str) -> Domain:
     """A domain from its short form.
 
-    >>> parse_domain("interval:0,1")
-    Interval(low=0.0, high=1.0)
+    >>> parse_domain("interval:0,1"), parse_domain("levels:1-5")
+    (Interval(low=0.0, high=1.0), Levels([1, 2, 3, 4, 5]))
     """
     kind, _, rest = text.partition(":")
     items = [item.strip() for item in rest.split(",")]
@@ -40,6 +41,10 @@ def parse_domain(text: str) -> Domain:
             raise BadParameter(f"domain {kind} needs two numbers, as in {kind}:0,10, not {text!r}")
         low, high = map(as_number, items)
         return Interval(low, high) if kind == "interval" else Integers(low, high)  # type: ignore[arg-type]
+    ends = re.fullmatch(r"(-?\d+)-(-?\d+)", rest.strip())
+    if kind == "levels" and ends:
+        low, high = map(int, ends.groups())
+        return Levels(range(low, min(high, low + MAX_LEVELS) + 1))
     if kind in ("levels", "categories"):
         numbers = [as_number(item) for item in items]
         values: Any = items if None in numbers else numbers
@@ -85,11 +90,12 @@ def create(
     ] = None,
     variant: Annotated[str | None, typer.Option(help="Kendall's tau: a (default) or b.")] = None,
     protocol: Annotated[
-        str,
+        str | None,
         typer.Option(
-            help="How: histogram; tree for AUC; projection, in two rounds; pairwise, in pairs; two_servers."
+            help="How: histogram; tree for AUC; projection, in two rounds; pairwise, in pairs; two_servers; "
+            "sites, which hold many records. Without one, the planner chooses."
         ),
-    ] = "histogram",
+    ] = None,
     pilot_fraction: Annotated[
         float | None, typer.Option(help="Projection: the share of people in the first round.")
     ] = None,
@@ -121,10 +127,24 @@ def create(
         ),
     ] = None,
     release: Annotated[str | None, typer.Option(help="Two servers: value (default) or counts.")] = None,
-    rounds: Annotated[int | None, typer.Option(help="Two servers: 1 (default) or 2 rounds.")] = None,
-    split: Annotated[
-        float | None, typer.Option(help="Two servers: the share of epsilon for coarse counts or a pilot.")
+    rounds: Annotated[
+        int | None, typer.Option(help="Two servers: 1 (default) or 2 rounds; sites: 2 (default) or 1.")
     ] = None,
+    split: Annotated[
+        float | None,
+        typer.Option(help="Two servers, sites: the share of epsilon for coarse counts or a pilot."),
+    ] = None,
+    sites: Annotated[int | None, typer.Option(help="Sites: how many there will be, about (10).")] = None,
+    unit: Annotated[
+        str | None, typer.Option(help="Sites: whose privacy is promised, a record's (default) or a person's.")
+    ] = None,
+    max_records_per_person: Annotated[
+        int | None,
+        typer.Option(help="Sites, unit person: how many records of one person a site uses at most."),
+    ] = None,
+    hide_sizes: Annotated[
+        bool, typer.Option("--hide-sizes", help="Sites: nobody learns how many records a site has.")
+    ] = False,
     bits: Annotated[int | None, typer.Option(help="Pairwise: most bits of a value (32).")] = None,
     matching: Annotated[
         str | None, typer.Option(help="Pairwise: permutations (default) or disjoint.")
@@ -155,8 +175,12 @@ def create(
         "release": release,
         "rounds": rounds,
         "split": split,
+        "sites": sites,
+        "unit": unit,
+        "max_records_per_person": max_records_per_person,
+        "hide_sizes": hide_sizes or None,
     }
-    searched = mechanism == OPTIMIZED and protocol in ("histogram", "projection")
+    searched = mechanism == OPTIMIZED and protocol in (None, "histogram", "projection")
     with progress("searching a mechanism", STEPS) if searched else nullcontext() as advance:
         study = Study.create(
             statistic,
@@ -164,8 +188,10 @@ def create(
             protocol=protocol,
             domain=tuple(map(parse_domain, domain)),
             seed=seed,
-            **{name: value for name, value in given.items() if value is not None},
-            **({"search": remembered(advance)} if searched else {}),
+            options={
+                **{name: value for name, value in given.items() if value is not None},
+                **({"search": remembered(advance)} if searched else {}),
+            },
         )
     study.save(out)
     if as_json:
@@ -225,28 +251,11 @@ def describe(study: Study) -> dict[str, Any]:
         "protocol": protocol.name,
         "round": protocol.round,
         "rounds": protocol.rounds,
-        "symbols": protocol.symbols if protocol.shared is None else None,
+        "symbols": protocol.symbols if protocol.shared is None and protocol.by_sites is None else None,
         "bits": protocol.report_bits,
         "privacy": study.privacy.to_json(),
     }
 
 
 def _print(study: Study) -> None:
-    facts = describe(study)
-    several = facts["rounds"] > 1
-    rows = [
-        ("id", study.id),
-        ("statistic", f"{study.statistic.name} of {', '.join(study.statistic.columns)}"),
-        ("domain", ", ".join(map(repr, study.domains))),
-        ("counted by", ", ".join(study.strata)),
-        ("protocol", study.protocol.name + (f", round {facts['round']} of {facts['rounds']}" * several)),
-        (
-            "a person sends",
-            f"two shares and a proof ({facts['bits'] // 8:,} bytes)"
-            if facts["symbols"] is None
-            else f"one of {facts['symbols']} symbols ({facts['bits']} bit{'s' if facts['bits'] > 1 else ''})",
-        ),
-        ("epsilon", f"{number(study.epsilon)} asked, {study.privacy.epsilon:.12g} used"),
-        ("privacy", str(study.privacy)),
-    ]
-    print_table(("study", ""), rows)
+    print_table(("study", ""), study.rows())

@@ -6,40 +6,47 @@ import json
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from ..engines.cpu import cores
 from ..errors import BadFile, BadParameter, InvalidInput, NotAsked, WrongStudy
-from ..formats.checks import choice
 from ..report import Report
 from ..study import Study
 from ..tally import Tally
-from .show import errors, output, print_json, print_table, progress
-
-if TYPE_CHECKING:
-    from ..engines import FileTally
+from .columnar import Engine, Form, is_columnar, pairs, tally_columns
+from .show import errors, output, print_json, print_table
+from .site import collect
 
 MAX_LINE = 4096
-SUFFIXES = (".parquet", ".pq")
-ENGINES = ("duckdb", "spark")
-MANY = 2**25
-"""From so many reports on, other processes help."""
 
 
 def tally(
-    study_file: Annotated[Path, typer.Argument(metavar="STUDY", help="A study file.")],
-    files: Annotated[
-        list[Path],
+    inputs: Annotated[
+        list[str],
         typer.Argument(
-            help="Report files: Parquet, also as a pattern like 'reports/**/*.parquet', or one JSON line a "
-            "report; with --merge, tally files."
+            metavar="STUDY REPORTS...",
+            help="A study file, and its reports: Parquet files, folders, patterns like "
+            "'reports/**/*.parquet' or addresses (s3:, gs:, abfss:, hdfs:), a collector's database "
+            "(postgresql:), or files of one JSON line a report; with --merge, tally files.",
         ),
     ],
     out: Annotated[
         Path, typer.Option("--out", "-o", help="The tally file to write; compact when it ends in .tally.")
     ],
+    study_file: Annotated[
+        Path | None,
+        typer.Option(
+            "--study",
+            metavar="STUDY",
+            help="The study of tables that do not name it: Parquet of any writer, Delta and Iceberg tables.",
+        ),
+    ] = None,
+    column: Annotated[
+        list[str] | None,
+        typer.Option("--column", "-c", help="--study: ROLE=COLUMN, for stratum, index, symbol or study."),
+    ] = None,
+    cells: Annotated[bool, typer.Option("--cells", help="--study: the tables hold cells.")] = False,
     merge: Annotated[
         bool, typer.Option(help="Add up tallies instead of counting reports; nobody may be in two.")
     ] = False,
@@ -50,7 +57,7 @@ def tally(
         str | None, typer.Option(help="Spark: where it runs, for example spark://host:7077.")
     ] = None,
     keep_going: Annotated[
-        bool, typer.Option("--keep-going", help="Parquet: leave out files that cannot be read.")
+        bool, typer.Option("--keep-going", help="Leave out files, or a table's rows, that cannot be used.")
     ] = False,
     recompute: Annotated[
         bool,
@@ -64,31 +71,43 @@ def tally(
 
     Reports that cannot be counted are left out and counted by reason: of another study, of a
     participant whose turn is another round, damaged, or of a participant who has answered already. Of
-    different answers of one participant the first stays, and none in Parquet files, which have no order.
+    different answers of one participant the first stays, and none in tables, which have no order.
     """
-    study = Study.load(study_file)
+    tables = study_file is not None
+    study = Study.load(inputs[0] if study_file is None else study_file)
+    files = inputs[:] if tables else inputs[1:]
+    if not files:
+        raise BadParameter("reports are missing: name a study and then files, or --study and then tables")
+    if (column or cells) and not tables:
+        raise BadParameter("--column and --cells are for tables, whose study is given with --study")
+    if study.protocol.by_sites is not None:
+        if merge or engine is not None or master is not None or keep_going or recompute or tables:
+            raise BadParameter(
+                "a tally of sites is made of their answers' files: it takes --out and --json only"
+            )
+        collect(Path(inputs[0]), study, [Path(name) for name in files], out, as_json)
+        return
     total = Tally(study)
     reasons: Counter[str] = Counter()
     refused: tuple[str, ...] = ()
-    columnar = [path for path in files if path.name.lower().endswith(SUFFIXES)]
+    columnar = [name for name in files if tables or is_columnar(name)]
     if not columnar and (engine is not None or master is not None or keep_going or recompute):
-        raise BadParameter(
-            "--engine, --master, --keep-going and --recompute are for reports in Parquet files"
-        )
+        raise BadParameter("--engine, --master, --keep-going and --recompute are for reports in tables")
     if columnar and (merge or len(columnar) < len(files)):
         raise BadParameter("Parquet files hold reports: they are counted apart from other files")
     if columnar:
-        found = _columnar(study, [str(path) for path in files], engine, master, keep_going, recompute)
+        form = Form(pairs(column or []), cells) if tables else None
+        found = tally_columns(study, files, form, Engine(engine, master, keep_going, recompute))
         total, reasons, refused = found.tally, found.reasons, found.refused
         for sentence in refused:
             errors.print(f"left out: {sentence}", highlight=False, markup=False, soft_wrap=True)
     elif merge:
-        for path in files:
-            total = total + Tally.load(path, study)
+        for name in files:
+            total = total + Tally.load(name, study)
     else:
         seen: dict[tuple[str, int], int] = {}
-        for path in files:
-            for report, reason in read_reports(path, study, seen):
+        for name in files:
+            for report, reason in read_reports(Path(name), study, seen):
                 reasons[reason] += 1
                 if report is not None:
                     total.add(report)
@@ -103,42 +122,6 @@ def tally(
     if set(reasons) - {"counted"}:
         print_table(("reports", "number"), sorted(reasons.items()))
     output.print(f"written to {out}", highlight=False)
-
-
-def _columnar(
-    study: Study,
-    patterns: list[str],
-    engine: str | None,
-    master: str | None,
-    keep_going: bool,
-    recompute: bool,
-) -> FileTally:
-    chosen = choice("engine", engine or ("duckdb" if master is None else "spark"), ENGINES)
-    if master is not None and chosen != "spark":
-        raise BadParameter("--master is for --engine spark")
-    from ..engines import on_duckdb, open_files
-
-    opened = open_files(patterns, study, keep_going)
-    if chosen == "spark":
-        from ..engines import on_spark
-
-        spark = on_spark.session(master)
-        try:
-            return on_spark.tally_with_spark(study, opened, spark, keep_going=keep_going, recompute=recompute)
-        finally:
-            spark.stop()
-    # Processes help to recompute coins; files of cells need none.
-    many = opened.rows >= MANY and len(opened.cells) < len(opened.paths)
-    workers = cores() if many else 1
-    with progress("counting", opened.rows) as advance:
-        return on_duckdb.tally_with_duckdb(
-            study,
-            opened,
-            keep_going=keep_going,
-            recompute=recompute,
-            workers=workers,
-            progress=advance,
-        )
 
 
 def read_reports(

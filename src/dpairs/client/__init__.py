@@ -11,12 +11,25 @@ from .device import Device
 from .link import Link
 from .offer import Offer, get_offer
 from .reporter import Joined, join
+from .site import Leaving, Site
 from .transport import Transport
 
 if TYPE_CHECKING:
     from .gateway import Gateway
 
-__all__ = ["Analyst", "Device", "Gateway", "Joined", "Link", "Offer", "Transport", "get_offer", "join"]
+__all__ = [
+    "Analyst",
+    "Device",
+    "Gateway",
+    "Joined",
+    "Leaving",
+    "Link",
+    "Offer",
+    "Site",
+    "Transport",
+    "get_offer",
+    "join",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -6,7 +6,6 @@ import json
 import os
 import re
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from ..errors import BadFile
@@ -93,26 +92,29 @@ class Analyst:
     def save_reports(
         self, study: str, folder: str | os.PathLike[str], number: int | None = None
     ) -> list[str]:
-        """Save a round's reports as several files; begun again after an error, it goes on where it was."""
-        home = Path(folder)
+        """Save a round's reports as several files; begun again after an error, it goes on where it was.
+
+        ``folder`` may be an address (``s3://bucket/folder``).
+        """
+        from ..engines import places  # with pyarrow, which other uses of a client do not need
+
         place: tuple[int, int] | None = (0, -1)
         paths: list[str] = []
-        home.mkdir(parents=True, exist_ok=True)
         query = "" if number is None else f"&round={number}"
         while place is not None:
             begins = "first" if place[1] < 0 else f"{place[1]}"
-            path = home / f"reports-{study[:16]}-{number or 'now'}-{place[0]}.{begins}.parquet"
-            note = path.with_suffix(".next")
-            if note.exists():
-                following = note.read_text()
+            name = f"reports-{study[:16]}-{number or 'now'}-{place[0]}.{begins}"
+            path, note = (places.join(folder, f"{name}.{ending}") for ending in ("parquet", "next"))
+            if places.exists(note):
+                following = places.read(note).decode()
             else:
                 where = f"{API}/studies/{study}/reports?after={place[0]}.{place[1]}{query}"
                 body, headers = self._line.answer("GET", where, token=self.token)
                 following = headers.get("x-next", "")
                 _after(place, following)
-                path.write_bytes(body)
-                note.write_text(following)  # written last: without it the part is not there
-            paths.append(str(path))
+                places.write(path, body)
+                places.write(note, following.encode())  # written last: without it the part is not there
+            paths.append(path)
             place = _after(place, following)
         return paths
 

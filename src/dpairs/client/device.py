@@ -27,7 +27,16 @@ HOME = "DPAIRS_HOME"
 LEDGER = "ledger.json"
 """The person's ledger: `dpairs ledger show` reads it."""
 KINDS = {"request": str, "keys": dict, "index": int, "stratum": str, "secret": str, "counted": bool}
-KINDS |= {"collector": str, "answer": str, "report": dict, "coded": list, "people": dict, "pairs": dict}
+KINDS |= {
+    "collector": str,
+    "answer": str,
+    "report": dict,
+    "sealed": dict,
+    "coded": list,
+    "people": dict,
+    "pairs": dict,
+}
+KINDS |= {"site": str, "answers": dict}
 """What a device may have written down about its part in a study."""
 
 
@@ -130,7 +139,7 @@ class Membership:
     @property
     def began(self) -> bool:
         """Whether anything was made of the person's value: a report, or what goes into a circuit."""
-        return "report" in self.data or "pairs" in self.data
+        return any(name in self.data for name in ("report", "sealed", "pairs"))
 
     def key(self, name: str) -> bytes:
         """A secret key of that name; made once."""

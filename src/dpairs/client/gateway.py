@@ -19,7 +19,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from ..data.tables import Table, tables
-from ..engines.files import STUDY, ReportWriter
+from ..engines.files import STUDY, ReportWriter, has_cells
 from ..errors import BadValue
 from ..study import Study
 from .device import Device
@@ -75,17 +75,19 @@ class Gateway:
                     outcome = {name: count + answer[name] for name, count in outcome.items()}
         return outcome
 
-    def write(self, data: Any, path: str | os.PathLike[str], *, cells: bool = False) -> dict[str, int]:
+    def write(self, data: Any, path: str | os.PathLike[str], *, cells: bool | None = None) -> dict[str, int]:
         """Write the very reports that `report` would send to a Parquet file; how many each stratum has.
 
-        `dpairs tally` counts the file. With ``cells`` it holds the cells that the reports count in, where
-        the study has them. To send the same reports later, or as well, loses nothing more.
+        ``path`` may be an address (``s3://bucket/name.parquet``). `dpairs tally` counts the file. It holds
+        the cells that the reports count in, where the study has them, or symbols if ``cells`` is false. To
+        send the same reports later, or as well, loses nothing more.
         """
         written: dict[str, int] = {}
         with ExitStack() as stack:
             writer: ReportWriter | None = None
             for study, stratum, indices, symbols in stack.enter_context(closing(self._randomized(data))):
-                writer = writer or stack.enter_context(ReportWriter(path, study, cells=cells))
+                chosen = has_cells(study) if cells is None else cells
+                writer = writer or stack.enter_context(ReportWriter(path, study, cells=chosen))
                 writer.write(stratum, indices, symbols)
                 written[stratum] = len(indices)
         return written

@@ -8,6 +8,8 @@ from urllib.parse import parse_qs, urlsplit
 
 from ..errors import BadParameter
 
+TASK = re.compile(r"(https?://[^/?#\s]+(?:/[^?#\s]*)?)/two-servers/([0-9a-f]{64})/?(?:#.*)?")
+"""A link to a task of two servers: whose page it is, and the task's id."""
 _STUDY = re.compile(r"/(?:take-part|studies|api/v1/studies)/([0-9a-f]{64})/?$")
 
 
@@ -33,3 +35,8 @@ class Link:
             ) from None
         code = parse_qs(parts.fragment).get("code", [None])[0]
         return cls(f"{parts.scheme}://{parts.netloc}{parts.path[: found.start()]}", found[1], code)
+
+
+def is_task_link(link: str) -> bool:
+    """Whether a link is to a task of two servers."""
+    return TASK.fullmatch(link.strip()) is not None

@@ -156,6 +156,8 @@ def _problem(base: str, status: int, answer: bytes) -> errors.DpairsError:
         kind = getattr(errors, said["error"])
         if issubclass(kind, errors.DpairsError):
             problem: errors.DpairsError = kind(str(said["message"])[:1000])
+            if isinstance(problem, errors.Refused):
+                problem.kind = str(said["type"]).rpartition(":")[2][:40]
             return problem
     except (ValueError, TypeError, KeyError, AttributeError):
         pass

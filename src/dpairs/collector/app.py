@@ -10,7 +10,7 @@ from fastapi import FastAPI
 from .. import __version__
 from . import problems
 from .limits import Limits
-from .routes import analysts, operations, pages, pairs, participants, plans
+from .routes import analysts, operations, pages, pairs, participants, plans, reports
 from .service import Service
 
 
@@ -31,12 +31,21 @@ def create_app(service: Service) -> FastAPI:
         docs_url=None,
         redoc_url=None,
         openapi_url="/openapi.json",
+        telemetry={"tracing": False, "metrics": False, "logs": False},  # it would send addresses elsewhere
         redirect_slashes=False,  # a redirect would send people to whatever Host the request names
     )
     app.state.service = service
     problems.install(app)
-    for router in (*participants.routers, pairs.router, analysts.router, plans.router, operations.router):
+    for router in (
+        reports.router,
+        *participants.routers,
+        pairs.router,
+        analysts.router,
+        plans.router,
+        operations.router,
+    ):
         app.include_router(router)
     pages.install(app)
+    app.add_middleware(reports.Reports)
     app.add_middleware(Limits, service=service)
     return app

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import Any, Protocol
 
 from fastapi import Request
 from fastapi.routing import APIRoute
@@ -12,16 +13,17 @@ from starlette.responses import Response
 
 from ..errors import BadFile, DpairsError, TooLarge, TooSlow, Unavailable
 from . import problems
-
-if TYPE_CHECKING:
-    from .service import Service
+from .settings import Settings
 
 SMALL = 2**16
 """Bytes that anybody may send. More is read from those alone whose token is known, out of the budget."""
 COPIES = 3
 """How often a large body is in memory at its worst: as it arrives, whole, and as numbers."""
-Admit = Callable[["Service", Request], int]
+Admit = Callable[[Any, Request], int]
 """How many bytes this request may have: it looks at the head alone, and raises for whoever may send none."""
+Handle = Callable[[Request], Coroutine[Any, Any, Response]]
+
+Refuse = Callable[[DpairsError], Response]
 
 
 class Budget:
@@ -43,45 +45,61 @@ class Budget:
         self._used -= size
 
 
-def bounded(admit: Admit) -> type[APIRoute]:
-    """Routes that admit a request by its head before they read its body."""
+class Bounding(Protocol):
+    """A service, as far as bodies go."""
+
+    @property
+    def settings(self) -> Settings: ...
+
+    @property
+    def budget(self) -> Budget: ...
+
+
+def bounded(admit: Admit, refuse: Refuse = problems.answer) -> type[APIRoute]:
+    """Routes that admit a request by its head before they read its body; ``refuse`` words a refusal."""
 
     class Bounded(APIRoute):
-        def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-            handle = super().get_route_handler()
-
-            async def bounded_handle(request: Request) -> Response:
-                service: Service = request.app.state.service
-                try:
-                    limit = admit(service, request)
-                except DpairsError as error:
-                    return _unread(request, error)
-                if request.method not in ("POST", "PUT"):
-                    return await handle(request)
-                taken = 0
-
-                def take(size: int) -> None:
-                    nonlocal taken
-                    service.budget.take(size)
-                    taken += size
-
-                try:
-                    try:
-                        # FastAPI takes the body from here when it is read already.
-                        request._body = await _read(request, limit, service.settings.body_seconds, take)
-                    except DpairsError as error:
-                        return _unread(request, error)
-                    return await handle(request)
-                finally:
-                    service.budget.give_back(taken)
-
-            return bounded_handle
+        def get_route_handler(self) -> Handle:
+            return partial(answer, admit, super().get_route_handler(), refuse=refuse)
 
     return Bounded
 
 
-def _unread(request: Request, error: DpairsError) -> Response:
-    response = problems.answer(error)
+async def answer(
+    admit: Admit, handle: Handle, request: Request, *, refuse: Refuse = problems.answer
+) -> Response:
+    """Admit a request by its head, read its body, and only then handle it."""
+    service: Bounding = request.app.state.service
+    try:
+        limit = admit(service, request)
+    except DpairsError as error:
+        return _unread(request, refuse(error))
+    if request.method not in ("POST", "PUT"):
+        return await handle(request)
+    taken = 0
+
+    def take(size: int) -> None:
+        nonlocal taken
+        service.budget.take(size)
+        taken += size
+
+    try:
+        try:
+            # FastAPI takes the body from here when it is read already.
+            request._body = await _read(request, limit, service.settings.body_seconds, take)
+        except DpairsError as error:
+            return _unread(request, refuse(error))
+        return await handle(request)
+    finally:
+        service.budget.give_back(taken)
+
+
+def header(request: Request, name: bytes) -> str:
+    """A header by its name in small letters, without a table of all of them; empty if it is missing."""
+    return next((value for key, value in request.scope["headers"] if key == name), b"").decode("latin-1")
+
+
+def _unread(request: Request, response: Response) -> Response:
     if request.method in ("POST", "PUT"):
         # What is left of a body that is not read would be taken for the next request.
         response.headers["connection"] = "close"
@@ -89,8 +107,8 @@ def _unread(request: Request, error: DpairsError) -> Response:
 
 
 async def _read(request: Request, limit: int, seconds: float, take: Callable[[int], None]) -> bytes:
-    declared = request.headers.get("content-length")
-    if declared is not None and (not declared.isdecimal() or int(declared[:20]) > limit):
+    declared = header(request, b"content-length")
+    if declared and (not declared.isdecimal() or int(declared[:20]) > limit):
         raise TooLarge(f"a request has at most {limit} bytes here")
     parts, size, counted = [], 0, SMALL
     try:

@@ -13,11 +13,13 @@ from sqlalchemy import (
     BigInteger,
     Connection,
     Select,
+    any_,
     bindparam,
     cast,
     func,
     insert,
     select,
+    text,
 )
 
 from ..errors import BadValue, Closed, Conflict
@@ -32,12 +34,28 @@ DENSE = 4
 """A batch that spans at most so many indices for each report is looked up as one stretch."""
 
 # Built once: they are part of every commit.
+NAMES = ("round", "stratum", "index", "symbol")
 STORE = insert(schema.reports)
-KNOWN = select(schema.reports.c.index, schema.reports.c.symbol).where(
-    schema.reports.c.round == bindparam("serial"),
-    schema.reports.c.stratum == bindparam("group"),
-    schema.reports.c.index.in_(bindparam("indices", expanding=True)),
+MINE = select(schema.reports.c.index, schema.reports.c.symbol).where(
+    schema.reports.c.round == bindparam("serial"), schema.reports.c.stratum == bindparam("group")
 )
+KNOWN = MINE.where(schema.reports.c.index.in_(bindparam("indices", expanding=True)))
+# PostgreSQL takes whole columns as arrays: one short statement however many reports there are.
+STORE_COLUMNS = text(
+    'insert into reports (round, stratum, "index", symbol) select * from unnest(cast(:round as bigint[]), '
+    "cast(:stratum as bigint[]), cast(:index as bigint[]), cast(:symbol as bigint[]))"
+)
+COPY_HEAD, COPY_END = b"PGCOPY\n\xff\r\n\0" + bytes(8), b"\xff\xff"
+COPY_ROW = np.dtype(
+    [("fields", ">i2")]
+    + [
+        part
+        for name, kind in zip(NAMES, (">i4", ">i2", ">i8", ">i8"), strict=True)
+        for part in ((f"size of {name}", ">i4"), (name, kind))
+    ]
+)
+"""A row of the table as `copy` takes it, with the kinds of the schema."""
+KNOWN_COLUMN = MINE.where(schema.reports.c.index == any_(bindparam("indices", type_=ARRAY(BigInteger))))
 
 
 @dataclass(frozen=True)
@@ -90,10 +108,13 @@ def take(connection: Connection, reports: Sequence[Sent]) -> list[Any]:
             found.append(Closed("this round takes no more reports"))
         else:
             known[where] = symbol
-            rows.append(dict(zip(("round", "stratum", "index", "symbol"), (*where, symbol), strict=True)))
+            rows.append(dict(zip(NAMES, (*where, symbol), strict=True)))
             found.append(OnCommit(COUNTED, _nothing))
     if rows:
-        connection.execute(STORE, rows)
+        if connection.dialect.name == "sqlite":
+            connection.execute(STORE, rows)
+        else:
+            connection.execute(STORE_COLUMNS, {name: [row[name] for row in rows] for name in NAMES})
         # All that was stored is counted at once, after the last.
         place = max(place for place, outcome in enumerate(found) if isinstance(outcome, OnCommit))
         found[place] = OnCommit(COUNTED, _count({each.round.serial: each.round for each in reports}, rows))
@@ -102,10 +123,11 @@ def take(connection: Connection, reports: Sequence[Sent]) -> list[Any]:
 
 def _known(connection: Connection, reports: Sequence[Sent]) -> dict[tuple[int, int, int], int]:
     found = {}
+    wanted = KNOWN if connection.dialect.name == "sqlite" else KNOWN_COLUMN
     for serial, stratum in {(each.round.serial, each.stratum) for each in reports}:
         indices = [each.index for each in reports if (each.round.serial, each.stratum) == (serial, stratum)]
         asked = {"serial": serial, "group": stratum, "indices": indices}
-        for index, symbol in connection.execute(KNOWN, asked):
+        for index, symbol in connection.execute(wanted, asked):
             found[serial, stratum, index] = symbol
     return found
 
@@ -167,16 +189,24 @@ def _stored(connection: Connection, batch: Batch) -> Select[Any]:
 def _insert(connection: Connection, serial: int, stratum: int, indices: Column, symbols: Column) -> None:
     """Insert many rows the way the driver is fastest."""
     cursor = connection.connection.cursor()
-    rows = list(zip(indices.tolist(), symbols.tolist(), strict=True))
     if connection.dialect.name == "sqlite":
         cursor.executemany(
             f'insert into reports (round, stratum, "index", symbol) values ({serial}, {stratum}, ?, ?)',  # noqa: S608
-            rows,
+            list(zip(indices.tolist(), symbols.tolist(), strict=True)),
         )
     else:
-        with cursor.copy('copy reports (round, stratum, "index", symbol) from stdin') as copy:
-            for index, symbol in rows:
-                copy.write_row((serial, stratum, index, symbol))
+        with cursor.copy('copy reports (round, stratum, "index", symbol) from stdin (format binary)') as copy:
+            copy.write(COPY_HEAD + _copied(serial, stratum, indices, symbols) + COPY_END)
+
+
+def _copied(serial: int, stratum: int, indices: Column, symbols: Column) -> bytes:
+    """Rows in PostgreSQL's binary form: the number of fields, then each field's size and value."""
+    rows = np.empty(indices.size, dtype=COPY_ROW)
+    rows["fields"] = len(NAMES)
+    for name, column in zip(NAMES, (serial, stratum, indices, symbols), strict=True):
+        rows[name] = column
+        rows[f"size of {name}"] = rows.dtype[name].itemsize
+    return rows.tobytes()
 
 
 def checked_batch(live: LiveStudy, asked: Round, stratum: int, indices: Column, symbols: Column) -> Batch:

@@ -112,8 +112,11 @@ def _begin(connection: Connection, item: Begin) -> Any:
     if study.protocol.shared is not None:
         raise BadParameter("a collector is one server: a two_servers study needs two, see `dpairs server`")
     table = schema.studies.c
-    if connection.scalar(select(table.state).where(table.id == study.id)) == DELETED:
+    stored = connection.scalar(select(table.state).where(table.id == study.id))
+    if stored == DELETED:
         raise Conflict("this very study is just being deleted; try again in a moment")
+    if stored is not None:
+        raise Conflict("this very study is stored here already, but cannot be read")
     created = int(time.time())
     row: dict[str, Any] = {"id": study.id, "title": item.title, "question": item.question, "state": OPEN}
     row |= {"enrolment": item.enrolment, "expected": item.expected, "created": created}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from typing import TYPE_CHECKING
+from typing import Any, Protocol
 
 import structlog
 from sqlalchemy.exc import SQLAlchemyError
@@ -15,9 +15,7 @@ from ..errors import ServiceError, TooMany, Unavailable
 from . import problems
 from .database import cause
 from .rates import Rates
-
-if TYPE_CHECKING:
-    from .service import Service
+from .settings import Settings
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
@@ -33,14 +31,27 @@ HEADERS = [
 ]
 NO_STORE = (b"cache-control", b"no-store")
 UNLIMITED = ("/healthz", "/readyz", "/metrics")
+Headers = list[tuple[bytes, bytes]]
 log = structlog.get_logger()
+
+
+class Limited(Protocol):
+    """A service, as far as limits go."""
+
+    @property
+    def settings(self) -> Settings: ...
+
+    @property
+    def metrics(self) -> Any:
+        """Counts what was answered."""
+        ...
 
 
 class Limits:
     """An ASGI layer around the app."""
 
-    def __init__(self, app: ASGIApp, service: Service) -> None:
-        self._app, self._service = app, service
+    def __init__(self, app: ASGIApp, service: Limited, headers: Headers = HEADERS) -> None:
+        self._app, self._service, self._headers = app, service, headers
         self._seconds = service.settings.answer_seconds
         self._rates = Rates(service.settings.rate, service.settings.burst)
 
@@ -49,25 +60,30 @@ class Limits:
             await self._app(scope, receive, send)
             return
         began, status = time.perf_counter(), 0
+        loop = asyncio.get_running_loop()
+        moved = loop.time()
         # Whoever asks for the head of an answer gets it: the server leaves its body out.
         scope = {**scope, "method": "GET"} if scope["method"] == "HEAD" else scope
 
         async def respond(message: Message) -> None:
-            nonlocal status
+            nonlocal status, moved
             if message["type"] == "http.response.start":
                 status = message["status"]
-                headers = list(message.get("headers", ())) + HEADERS
+                headers = list(message.get("headers", ())) + self._headers
                 if not any(name == b"cache-control" for name, _ in headers):
                     headers.append(NO_STORE)
                 message["headers"] = headers
             # An answer may be long; what must not stop is its progress.
-            timeout.reschedule(asyncio.get_running_loop().time() + self._seconds)
+            if loop.time() - moved > self._seconds / 8:
+                moved = loop.time()
+                timeout.reschedule(moved + self._seconds)
             await send(message)
 
         try:
             async with asyncio.timeout(self._seconds) as timeout:
                 response = await self._answer(scope, receive, respond)
             if response is not None and status == 0:
+                moved = loop.time()
                 async with asyncio.timeout(self._seconds) as timeout:
                     await response(scope, receive, respond)
         except TimeoutError:

@@ -5,7 +5,6 @@ All of it follows from the tables. Only the writer's thread changes it; others r
 
 from __future__ import annotations
 
-import json
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -14,7 +13,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import Connection, Select, func, select
+from sqlalchemy import Connection, Select, select
 
 from ..errors import NotEnoughData, NotFound
 from ..estimate import Estimate
@@ -25,7 +24,6 @@ from . import schema
 
 OPEN, PAIRING, CLOSED, DELETED = "open", "pairing", "closed", "deleted"
 """People enrol and answer; people compute in pairs, nobody enrols; nothing more is taken; its rows go."""
-SLICE = 2**18
 GATHER = 2**16
 """Reports that wait to be counted: a batch's columns are held no longer than until so many are there."""
 WRAP = 2**64
@@ -193,12 +191,12 @@ class Matched:
         return len(self.pairs)
 
     def people(self, number: int) -> tuple[int, int, int]:
-        """The garbler, the evaluator and the round of pairing of a pair."""
+        """The garbler, the evaluator and the pairing of a pair."""
         place = self._place.get(number)
         if place is None:
             raise NotFound(f"there is no pair {number} in this study")
         pairs = self.pairs
-        return int(pairs.garblers[place]), int(pairs.evaluators[place]), int(pairs.rounds[place])
+        return int(pairs.garblers[place]), int(pairs.evaluators[place]), int(pairs.pairings[place])
 
     def of(self, stratum: int, index: int, strata: int) -> list[tuple[int, str]]:
         """The pairs of a person, with the person's role in each.
@@ -208,50 +206,6 @@ class Matched:
         garbles = self._garbler.get(index, []) if stratum == strata - 1 else []
         evaluates = self._evaluator.get(index, []) if stratum == 0 else []
         return sorted([(each, "garbler") for each in garbles] + [(each, "evaluator") for each in evaluates])
-
-
-def load(connection: Connection) -> dict[str, LiveStudy]:
-    """All studies, from the tables, but those of which a part is deleted already."""
-    found: dict[str, LiveStudy] = {}
-    table = schema.studies
-    whole = select(table).where(table.c.state != DELETED).order_by(table.c.created)
-    rows = connection.execute(whole).mappings().all()
-    for row in rows:
-        wanted = select(schema.rounds.c.serial, schema.rounds.c.body).where(
-            schema.rounds.c.study == row["id"]
-        )
-        rounds = [
-            Round(serial, Study.from_json(body))
-            for serial, body in connection.execute(wanted.order_by(schema.rounds.c.number))
-        ]
-        strata = len(rounds[0].study.statistic.strata)
-        stored_row = {**row, "words": json.loads(row["words"])}
-        live = LiveStudy(**stored_row, rounds=rounds, next_index=[0] * strata)
-        last = func.max(schema.people.c.index + schema.people.c.count)
-        enrolled = select(schema.people.c.stratum, last).where(schema.people.c.study == live.id)
-        for stratum, end in connection.execute(enrolled.group_by(schema.people.c.stratum)):
-            live.next_index[stratum] = end
-        for number, each in enumerate(rounds):
-            if number:
-                # What only the analyst needs of an earlier round follows from its reports.
-                each.recall(rounds[number - 1])
-            recount(connection, each)
-        found[live.id] = live
-    return found
-
-
-def half_deleted(connection: Connection) -> list[str]:
-    """Studies whose rows are still to go."""
-    table = schema.studies.c
-    return list(connection.scalars(select(table.id).where(table.state == DELETED)))
-
-
-def recount(connection: Connection, into: Round) -> None:
-    """Count a round's reports from the table, in slices."""
-    for stratum, indices, symbols in committed(connection, into, SLICE):
-        into.count(stratum, indices, symbols)
-        into.fold()
-        connection.rollback()  # no transaction is left open meanwhile
 
 
 def committed(connection: Connection, asked: Round, size: int) -> Iterator[tuple[int, Column, Column]]:

@@ -31,6 +31,10 @@ class Metrics:
         commits.set_function(lambda: service.writer.commits)
         studies = Gauge("dpairs_studies", "Studies stored.", registry=registry)
         studies.set_function(lambda: len(service.studies))
+        unreadable = Gauge(
+            "dpairs_unreadable_studies", "Studies stored that cannot be read.", registry=registry
+        )
+        unreadable.set_function(lambda: len(service.unreadable))
 
         self._known: dict[tuple[str, str, int], tuple[Counter, Histogram]] = {}
 

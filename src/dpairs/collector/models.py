@@ -136,6 +136,14 @@ class Summary(BaseModel):
     created: int
 
 
+class UnreadableStudy(BaseModel):
+    """A stored study that is not served, because something of it cannot be read."""
+
+    id: str
+    title: str
+    reason: str
+
+
 class Stage(BaseModel):
     """One round: how many are enrolled for it and how many answered, by stratum or level."""
 

@@ -54,6 +54,8 @@ class Expiry:
     """Pairs whose oldest message came before then are over."""
 
     before: int
+    untouched: tuple[str, ...] = ()
+    """Studies of which nothing is changed."""
     rows = 1
     retired = False
 
@@ -164,7 +166,8 @@ def expire(connection: Connection, expiries: Sequence[Expiry]) -> list[Any]:
     """Delete the messages of pairs whose oldest message is too old; such pairs are over. Some at a time."""
     table, found = schema.messages, []
     for expiry in expiries:
-        old = select(table.c.study, table.c.pair).where(table.c.at < expiry.before).distinct().limit(EXPIRED)
+        late = (table.c.at < expiry.before, table.c.study.not_in(expiry.untouched))
+        old = select(table.c.study, table.c.pair).where(*late).distinct().limit(EXPIRED)
         rows = connection.execute(old).all()
         for study, pair in rows:
             connection.execute(delete(table).where(table.c.study == study, table.c.pair == pair))

@@ -21,7 +21,8 @@ from . import database, estimate_history, lifecycle, relay, schema
 from .bodies import Budget
 from .database import Database, cause
 from .lease import STANDBY, Lease
-from .live_study import CLOSED, LiveStudy, half_deleted, load
+from .live_study import CLOSED, LiveStudy
+from .loading import Unreadable, half_deleted, load
 from .metrics import Metrics
 from .settings import Settings
 from .tokens import Secrets, hashed, new_token, renew_epoch
@@ -48,6 +49,7 @@ class Service:
         self._new_analyst = new_analyst
         self.secrets, self._analyst = Secrets(b"", ""), b""
         self.studies: dict[str, LiveStudy] = {}
+        self.unreadable: dict[str, Unreadable] = {}
         self._deleted: list[str] = []
         """Studies whose rows are still to go."""
         self.lease = Lease(self.database, f"{platform.node()[:100]} process {os.getpid()}")
@@ -95,13 +97,15 @@ class Service:
         with self.database.reading(long=True) as connection:
             found, self._deleted = load(connection), half_deleted(connection)
         self.studies.clear()
-        self.studies.update(found)
+        self.studies.update(found.studies)
+        self.unreadable = found.unreadable
 
     def _drop(self) -> None:
         """Forget what is in memory: another collector changes what it stands for."""
         for live in self.studies.values():
             live.retired = True
         self.studies.clear()
+        self.unreadable = {}
 
     def _keys(self, connection: Connection) -> tuple[bytes, str, bytes]:
         """The key of participants' secrets, the database's epoch and the hash of the analyst's token."""
@@ -132,6 +136,8 @@ class Service:
         """A study by its id."""
         self.check()
         live = self.studies.get(study)
+        if live is None and study in self.unreadable:
+            raise Unavailable("this study cannot be read here, so nothing of it is changed")
         if live is None:
             raise NotFound("there is no such study here")
         return live
@@ -204,6 +210,7 @@ class Service:
         for study in list(self._deleted):
             await self.purge(study)
             self._deleted.remove(study)
-        expiry = relay.Expiry(self.lease.clock - int(3600 * self.settings.message_hours))
+        before = self.lease.clock - int(3600 * self.settings.message_hours)
+        expiry = relay.Expiry(before, tuple(self.unreadable))
         while expired := await self.writer.do(relay.expire, expiry):
             log.info("pairs expired", pairs=expired)

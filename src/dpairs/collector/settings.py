@@ -21,6 +21,8 @@ HOST = re.compile(r"https?://([A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?")
 """An address without user, password, path or query; names beyond ASCII are written as `xn--...`."""
 MOST = 2**40
 """Of every size and every time."""
+MOST_FILE = 2**20
+"""Bytes of a file with settings."""
 PREFIX = "DPAIRS_"
 """Of environment variables: DPAIRS_RATE sets ``rate``."""
 
@@ -89,7 +91,7 @@ def configured(given: Mapping[str, Any], environment: Mapping[str, str], file: s
 
 def _file(path: str) -> dict[str, Any]:
     try:
-        content = tomllib.loads(files.read(path, "the settings").decode())
+        content = tomllib.loads(files.read(path, "the settings", MOST_FILE).decode())
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise BadParameter(f"the settings {path} are not TOML: {error}") from None
     kinds = {each.name: type(each.default) for each in fields(Settings)}

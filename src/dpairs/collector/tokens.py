@@ -102,7 +102,7 @@ class Secrets:
 
     def _mac(self, study: Keyed, name: str) -> str:
         text = f"{self._epoch}{study.epoch}{study.id}/{name}".encode(errors="replace")
-        return hmac.new(self._key, text, hashlib.sha256).hexdigest()[:40]
+        return hmac.digest(self._key, text, hashlib.sha256).hex()[:40]
 
 
 def renew_epoch(connection: Connection) -> bytes:

@@ -9,7 +9,7 @@ A `Domain` says which values exist; an `Axis` (see `axes`) cuts it into bins. Fo
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeAlias
 
@@ -213,6 +213,10 @@ class Categories(_Listed):
 
 
 Domain: TypeAlias = "Interval | Integers | Levels | Categories"
+Ends: TypeAlias = "tuple[float, float] | list[float]"
+DomainLike: TypeAlias = "Domain | Ends | Sequence[str] | Sequence[Domain | Ends | Sequence[str]]"
+"""What is taken for a domain: one, or two numbers for the ends of an interval, or words for categories; or
+several of these, one for each column."""
 _KINDS: dict[str, Any] = {item.kind: item for item in (Interval, Integers, Levels, Categories)}
 
 
@@ -250,15 +254,42 @@ def comparable(values: NDArray[Any], column: str) -> NDArray[Any]:
 
 
 def as_domains(domain: Any) -> tuple[Domain, ...]:
-    """One domain or several, as a tuple."""
-    domains = tuple(domain) if isinstance(domain, (tuple, list)) else (domain,)
-    for each in domains:
-        if not isinstance(each, (Interval, Integers, Levels, Categories)):
-            raise BadParameter(
-                f"domain must be an Interval, Integers, Levels or Categories (a tuple of two for a pair), "
-                f"not {each!r}"
-            )
-    return domains
+    """One domain or several, as a tuple; two numbers are the ends of an interval, strings are categories.
+
+    >>> as_domains((0, 1))
+    (Interval(low=0.0, high=1.0),)
+    >>> as_domains(((0, 1), Levels([1, 2])))
+    (Interval(low=0.0, high=1.0), Levels([1, 2]))
+    """
+    several = isinstance(domain, (tuple, list)) and not (_are_ends(domain) or _are_words(domain))
+    return tuple(map(_domain, domain if several else (domain,)))
+
+
+def _domain(given: Any) -> Domain:
+    if isinstance(given, (Interval, Integers, Levels, Categories)):
+        return given
+    if _are_ends(given):
+        return Interval(*given)
+    if _are_words(given):
+        return Categories(given)
+    raise BadParameter(
+        "domain must be two numbers (low, high), or an Interval, Integers, Levels or Categories, or a tuple "
+        f"of two of these for two columns, not {given!r}"
+    )
+
+
+def _are_ends(given: Any) -> bool:
+    return (
+        isinstance(given, (tuple, list))
+        and len(given) == 2
+        and all(isinstance(end, (int, float, np.number)) and not isinstance(end, bool) for end in given)
+    )
+
+
+def _are_words(given: Any) -> bool:
+    return (
+        isinstance(given, (tuple, list)) and len(given) > 1 and all(isinstance(item, str) for item in given)
+    )
 
 
 def _item(name: str, value: Any) -> Value:

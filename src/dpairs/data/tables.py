@@ -1,10 +1,8 @@
 """Data as users have it: a table of columns, or a stream of such tables.
 
-A table is anything that gives a 1-D array for a column name: a dict, a pandas or polars frame, an
-Arrow table. A population that does not fit in memory is an iterable of such tables.
-
-Two attributes tell these apart, `column_names` of Arrow and `columns` of the others, and numpy reads their
-columns. That is all we need of a data frame, so the core does not import narwhals for it.
+A table is a mapping of column names to sequences, or any data frame that narwhals knows: pandas, polars (also
+lazy), Arrow, a DuckDB relation and others. A population that does not fit in memory is an iterable of such
+tables.
 """
 
 from __future__ import annotations
@@ -12,21 +10,31 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
+import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import BadValue
+from ..errors import BadParameter, BadValue
+from ..formats.checks import did_you_mean
 
 Table: TypeAlias = "dict[str, NDArray[Any]]"
+LABEL = "label"
+"""The column that says to which of two classes a person belongs."""
+SHOWN = 12
+"""Columns that a message lists."""
 
 
 def is_table(data: Any) -> bool:
     """Whether ``data`` is one table rather than a stream of them."""
-    return isinstance(data, Mapping) or hasattr(data, "columns") or hasattr(data, "column_names")
+    return isinstance(_by_name(data), Mapping) or _frame(data) is not None
 
 
 def tables(data: Any, columns: Sequence[str]) -> Iterator[Table]:
     """The tables of ``data`` with just the asked columns, as arrays of one length."""
+    if isinstance(data, Named):
+        for table in tables(data.data, [data.columns.get(name, name) for name in columns]):
+            yield data.renamed(table, columns)
+        return
     if is_table(data):
         yield _table(data, columns)
         return
@@ -53,8 +61,76 @@ def whole(data: Any, columns: Sequence[str]) -> Table:
     return {name: np.concatenate([part[name] for part in parts]) for name in columns}
 
 
+class Named:
+    """Data whose columns have names of their own, and whose positive class may have a value of its own."""
+
+    def __init__(self, data: Any, columns: Mapping[str, str], positive: Any) -> None:
+        self.data, self.columns, self.positive = data, columns, positive
+
+    def renamed(self, table: Table, names: Sequence[str]) -> Table:
+        """The table under the statistic's names; labels as whether they are the positive class."""
+        found = {name: table[self.columns.get(name, name)] for name in names}
+        if self.positive is not None and LABEL in found:
+            found[LABEL] = is_positive(found[LABEL], self.positive, self.columns.get(LABEL, LABEL))
+        return found
+
+
+def with_columns(data: Any, known: Sequence[str], columns: Mapping[str, str] | None, positive: Any) -> Any:
+    """``data`` as it is read by ``columns={"score": "p_hat", ...}`` and ``positive="yes"``."""
+    if columns is None and positive is None:
+        return data
+    if columns is not None and not isinstance(columns, Mapping):
+        raise BadParameter(f"columns must be a mapping such as {{'{known[0]}': 'its name'}}, not {columns!r}")
+    for name in columns or {}:
+        if name not in known:
+            raise BadParameter(
+                f"columns has {name!r}, which the statistic does not; it has {', '.join(known)}"
+                f"{did_you_mean(name, known)}"
+            )
+    if positive is not None and LABEL not in known:
+        raise BadParameter(f"positive is for statistics of two classes; this one has {', '.join(known)}")
+    if isinstance(data, Iterator):
+        return (Named(part, columns or {}, positive) for part in data)
+    return Named(data, columns or {}, positive)
+
+
+def is_positive(labels: NDArray[Any], positive: Any, column: str = LABEL) -> NDArray[np.bool_]:
+    """Which labels equal ``positive``; refuse a value that is nobody's, and more than two classes."""
+    items = labels.tolist()
+    classes = dict.fromkeys(items)
+    if positive not in classes:
+        raise BadValue(
+            f"positive={positive!r} is no label of column {column!r}, which has {_listed(classes)}"
+        )
+    if len(classes) > 2:
+        raise BadValue(f"column {column!r} must have two classes, and has {len(classes)}: {_listed(classes)}")
+    return np.fromiter((item == positive for item in items), np.bool_, len(items))
+
+
+def _by_name(data: Any) -> Any:
+    """A batch of Arrow as a mapping, since narwhals knows only whole tables."""
+    if type(data).__name__ == "RecordBatch" and hasattr(data, "schema"):
+        return dict(zip(data.schema.names, data.columns, strict=True))
+    return data
+
+
+def _frame(data: Any) -> Any:
+    frame = nw.from_native(data, pass_through=True)
+    return frame if isinstance(frame, (nw.DataFrame, nw.LazyFrame)) else None
+
+
 def _table(data: Any, columns: Sequence[str]) -> Table:
-    arrays = {name: _column(data, name) for name in columns}
+    by_name = _by_name(data)
+    if isinstance(by_name, Mapping):
+        _check_names(list(by_name), columns)
+        arrays = {name: _array(by_name[name], name) for name in columns}
+    else:
+        frame = _frame(data)
+        _check_names(frame.collect_schema().names(), columns)
+        chosen = frame.select(*dict.fromkeys(columns))
+        if isinstance(chosen, nw.LazyFrame):
+            chosen = chosen.collect()
+        arrays = {name: _array(chosen[name].to_numpy(), name) for name in columns}
     lengths = {name: len(array) for name, array in arrays.items()}
     if len(set(lengths.values())) > 1:
         listed = ", ".join(f"{name!r} has {length}" for name, length in lengths.items())
@@ -62,21 +138,41 @@ def _table(data: Any, columns: Sequence[str]) -> Table:
     return arrays
 
 
-def _column(data: Any, name: str) -> NDArray[Any]:
-    names = (
-        data.column_names
-        if hasattr(data, "column_names")
-        else data.keys()
-        if hasattr(data, "keys")
-        else data.columns
-    )
-    if name not in names:
-        listed = ", ".join(repr(str(each)) for each in list(names)[:12]) or "none"
-        raise BadValue(f"there is no column {name!r}; the columns are {listed}")
+def _check_names(present: Sequence[Any], columns: Sequence[str]) -> None:
+    for name in columns:
+        if name not in present:
+            words = [each for each in present if isinstance(each, str)]
+            raise BadValue(
+                f"there is no column {name!r}; the columns are {_listed(present)}{did_you_mean(name, words)}"
+            )
+
+
+def _listed(names: Iterable[Any]) -> str:
+    shown = [repr(name) for name in names]
+    return ", ".join(shown[:SHOWN]) + (", ..." if len(shown) > SHOWN else "") or "none"
+
+
+def _array(values: Any, name: str) -> NDArray[Any]:
     try:
-        array = np.asarray(data[name])
+        array = np.asarray(values)
     except ValueError:
         raise BadValue(f"column {name!r} must hold one value for each person") from None
     if array.ndim != 1:
-        raise BadValue(f"column {name!r} must have one dimension, not {array.ndim}")
+        probabilities = array.ndim == 2 and array.shape[1] == 2 and name != LABEL
+        hint = "; of predict_proba, give the positive class's column, [:, 1]" if probabilities else ""
+        raise BadValue(f"column {name!r} must have one dimension, not {array.ndim}{hint}")
     return array
+
+
+def whole_numbers(values: Any, name: str) -> NDArray[Any]:
+    """A column of integers as an array: numpy's, or a column of a data frame or of an Arrow table."""
+    try:
+        array = np.asarray(values)
+    except (ValueError, TypeError, OverflowError):
+        raise BadValue(f"{name} must be a column of whole numbers") from None
+    if array.ndim != 1:
+        raise BadValue(f"{name} must have one dimension, not {array.ndim}")
+    if array.size and array.dtype.kind not in "iu":
+        # Missing values make floating-point numbers, or objects, of a column.
+        raise BadValue(f"{name} must be whole numbers without missing ones, not {array.dtype}")
+    return array if array.size else array.astype(np.int64)

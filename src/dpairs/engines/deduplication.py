@@ -13,7 +13,7 @@ from ..errors import BadFile
 from ..study import Study
 from ..tally import Tally
 from .file_tally import ELSEWHERE, FileTally
-from .files import Opened, damaged
+from .files import Opened, damaged, not_visible
 from .inspecting import Inspected, Wanted
 
 
@@ -99,7 +99,7 @@ def _meetings(inspected: Sequence[Inspected]) -> list[tuple[str, str]]:
 
 
 def whole(
-    engine: str,
+    explain: Callable[[Exception], str],
     study: Study,
     opened: Opened,
     look: Callable[[list[Wanted]], list[Inspected]],
@@ -118,6 +118,10 @@ def whole(
         refused.extend(bad)
 
     inspected = look(wanted(study, opened, recompute))
+    for each in inspected:
+        if each.unseen is not None:
+            # Nothing is wrong with the file, so it is not left out.
+            raise BadFile(not_visible(each.path, each.unseen))
     leave([each.wrong for each in inspected if each.wrong])
     usable = [each for each in inspected if not each.wrong]
     if inspected and not usable:
@@ -128,7 +132,7 @@ def whole(
     except failures as error:
         bad = damaged(asked.paths)
         if not bad:
-            raise BadFile(f"{engine} could not count the reports: {str(error).splitlines()[0]}") from None
+            raise BadFile(explain(error)) from None
         leave(list(bad.values()))
         straight, tangled, symbols = (
             tuple(path for path in paths if path not in bad)

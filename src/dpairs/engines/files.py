@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import glob
 import os
-import re
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
-from urllib.parse import unquote
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -20,6 +18,8 @@ from numpy.typing import NDArray
 from ..errors import BadFile, BadParameter
 from ..study import Study
 from ..tally import NO_CELLS
+from . import places
+from .places import first_sentence
 
 VERSION = "1"
 STUDY, FORMAT = b"dpairs-study", b"dpairs-reports"
@@ -27,6 +27,8 @@ STUDY, FORMAT = b"dpairs-study", b"dpairs-reports"
 SYMBOLS, REPORTS, CELLS = b"dpairs-symbols", b"reports", b"cells"
 """What the column ``symbol`` holds: what people sent (also when nothing is said), or what that counts in."""
 ROW_GROUP = 2**20
+MAX_FOOTER = 2**26
+"""Bytes in which a file may describe its columns: a few thousand of them, or thousands of row groups."""
 MAGIC = b"PAR1"
 COLUMNS = ("stratum", "index", "symbol")
 SCHEMA = pa.schema(
@@ -54,24 +56,29 @@ class ReportWriter:
     def __init__(self, path: str | os.PathLike[str], study: Study, *, cells: bool = False) -> None:
         if cells and study.protocol.cell_codes is None:
             raise BadParameter(NO_CELLS)
-        self._path = Path(path)
-        self._part = self._path.with_name(f".{self._path.name}.part")
+        self._name = os.fspath(path)
         self._cells = cells and study.protocol.uses_coins
         metadata = {STUDY: study.id.encode(), FORMAT: VERSION.encode()}
         metadata |= {SYMBOLS: CELLS} if self._cells else {}
         self._strata = pa.array(study.strata, pa.string())
         self._study = study
-        try:
-            self._path.parent.mkdir(parents=True, exist_ok=True)
+        self._staged = places.staged(path)
+        with self._named():
             self._writer = pq.ParquetWriter(
-                self._part,
+                self._staged.__enter__(),
                 SCHEMA.with_metadata(metadata),
                 compression="zstd",
                 write_page_checksum=True,
                 **encodings(self._cells),
             )
+
+    @contextmanager
+    def _named(self) -> Iterator[None]:
+        try:
+            yield
         except OSError as error:
-            raise BadFile(f"reports {self._path} cannot be written: {error.strerror or error}") from None
+            why = error.strerror or first_sentence(error)
+            raise BadFile(f"reports {self._name} cannot be written: {why}") from None
 
     def write(self, stratum: str, indices: NDArray[np.int64], symbols: NDArray[Any]) -> None:
         """Add reports of one stratum: one row group for each 2^20, and one for the rest."""
@@ -97,11 +104,14 @@ class ReportWriter:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._writer.close()
-        if kind is None:
-            self._part.replace(self._path)
-        else:
-            self._part.unlink(missing_ok=True)
+        with self._named():
+            self._writer.close()
+            self._staged.__exit__(kind, error, trace)
+
+
+def has_cells(study: Study) -> bool:
+    """Whether files of cells are counted faster than files of symbols, and can be written."""
+    return study.protocol.cell_codes is not None and study.protocol.uses_coins
 
 
 def encodings(cells: bool) -> dict[str, Any]:
@@ -132,29 +142,26 @@ class Opened:
     """Those of the files that hold cells in place of symbols."""
 
 
-def find(patterns: Iterable[str]) -> list[str]:
-    """The files that match, each once, in order; ``**`` stands for folders of any depth."""
-    found: dict[str, None] = {}
-    for pattern in map(_local, patterns):
-        matches = sorted(glob.glob(pattern, recursive=True)) if glob.has_magic(pattern) else [pattern]
-        files = [each for each in matches if not os.path.isdir(each)]
-        if not files:
-            raise BadFile(f"no file matches {pattern}")
-        found.update(dict.fromkeys(os.path.abspath(each) for each in files))
-    return list(found)
+Files: TypeAlias = "Opened | str | os.PathLike[str] | Sequence[str | os.PathLike[str]]"
 
 
-def _local(pattern: str) -> str:
-    """The path of a ``file:`` address; other addresses are refused."""
-    # A path object makes one slash of several.
-    scheme = re.match(r"([A-Za-z][A-Za-z0-9+.-]+):/+", pattern)
-    if scheme is None:
-        return pattern
-    if scheme[1].lower() != "file":
+def patterns(names: Any) -> list[str]:
+    """Names of files or patterns, whether one is given or several."""
+    several = [names] if isinstance(names, (str, os.PathLike)) else names
+    if not isinstance(several, Sequence) or not all(isinstance(name, (str, os.PathLike)) for name in several):
         raise BadParameter(
-            f"reports are read from folders that this machine sees, or file: addresses, not from {scheme[1]}:"
+            "reports are files, given by their names, or a table that Arrow can read, "
+            f"not {type(names).__name__}"
         )
-    return "/" + unquote(pattern[scheme.end() :])
+    return [os.fspath(name) for name in several]
+
+
+def find(patterns: Iterable[str]) -> list[str]:
+    """The files that match, each once, in order."""
+    found: dict[str, None] = {}
+    for pattern in patterns:
+        found.update(dict.fromkeys(places.find(pattern)))
+    return list(found)
 
 
 def open_files(patterns: Sequence[str], study: Study, keep_going: bool = False) -> Opened:
@@ -188,29 +195,38 @@ def open_files(patterns: Sequence[str], study: Study, keep_going: bool = False) 
 def look(path: str) -> tuple[str, int, bytes]:
     """The study, the number of rows and the form of a report file, or why it is not one."""
     try:
-        size = os.path.getsize(path)
-        if size == 0:
-            raise BadFile(f"reports {path} are an empty file")
-        with open(path, "rb") as file:
-            head = file.read(len(MAGIC))
-            file.seek(max(0, size - len(MAGIC)))
-            tail = file.read(len(MAGIC))
-        if head != MAGIC:
-            raise BadFile(f"reports {path} are not a Parquet file")
-        if tail != MAGIC or size < 12:
-            raise BadFile(f"reports {path} are cut short: the end of the Parquet file is missing")
-        with pq.ParquetFile(path) as parquet:
+        with places.opened(path) as file:
+            check_ends(path, file)
+        with places.parquet(path) as parquet:
             schema, rows = parquet.schema_arrow, parquet.metadata.num_rows
     except BadFile:
         raise
     except (pa.ArrowException, OSError) as error:
-        raise BadFile(f"reports {path} cannot be read: {_sentence(error)}") from None
+        raise BadFile(f"reports {path} cannot be read: {first_sentence(error)}") from None
     _check(path, schema)
     return schema.metadata[STUDY].decode(errors="replace"), rows, schema.metadata.get(SYMBOLS, REPORTS)
 
 
+def check_ends(path: str, file: Any) -> None:
+    """Whether a file begins and ends as Parquet does, and says at its end no more than is read."""
+    size = file.size()
+    if size == 0:
+        raise BadFile(f"reports {path} are an empty file")
+    if file.read(len(MAGIC)) != MAGIC:
+        raise BadFile(f"reports {path} are not a Parquet file")
+    file.seek(max(0, size - 8))
+    tail = file.read(8)
+    if tail[4:] != MAGIC or size < 12:
+        raise BadFile(f"reports {path} are cut short: the end of the Parquet file is missing")
+    if int.from_bytes(tail[:4], "little") > MAX_FOOTER:
+        raise BadFile(
+            f"reports {path} describe too many columns: {MAX_FOOTER // 2**20} MB of descriptions are read"
+        )
+
+
 def _check(path: str, schema: Any) -> None:
-    names = {name: schema.field(name).type for name in schema.names if schema.names.count(name) == 1}
+    times = Counter(schema.names)
+    names = {name: schema.field(name).type for name in schema.names if times[name] == 1}
     text = names.get("stratum")
     if isinstance(text, pa.DictionaryType):
         text = text.value_type
@@ -234,7 +250,7 @@ def damaged(paths: Iterable[str]) -> dict[str, str]:
     found = {}
     for path in paths:
         try:
-            with pq.ParquetFile(path, page_checksum_verification=True) as parquet:
+            with places.parquet(path) as parquet:
                 for _ in parquet.iter_batches(columns=list(COLUMNS)):
                     pass
         except (pa.ArrowException, OSError) as error:
@@ -244,9 +260,12 @@ def damaged(paths: Iterable[str]) -> dict[str, str]:
 
 def damage(path: str, error: Exception) -> str:
     """The sentence about a file whose pages cannot be read."""
-    return f"reports {path} are damaged: {_sentence(error)}"
+    return f"reports {path} are damaged: {first_sentence(error)}"
 
 
-def _sentence(error: Exception) -> str:
-    lines = str(error).strip().splitlines()
-    return lines[0].rstrip(".") if lines else type(error).__name__
+def not_visible(path: str, host: str) -> str:
+    """The sentence about a file that is here, and not on another machine."""
+    return (
+        f"reports {path} are not visible on worker {host}: "
+        "all machines must see the files under the same names"
+    )

@@ -17,7 +17,7 @@ from ..protocols.counts import Cells
 from ..study import Study
 from ..tally import NO_CELLS, Tally
 from .file_tally import CONTRADICTORY, COUNTED, REPEATED, SYMBOL, FileTally
-from .row_sql import REFUSED, placed
+from .row_sql import REFUSED, Source, placed
 
 GROUPS = 2**18
 """Groups that are added to a tally at once."""
@@ -31,7 +31,7 @@ def codes(study: Study) -> Cells:
     return found
 
 
-def sql(study: Study, source: str, straight: bool) -> str:
+def sql(study: Study, source: Source, straight: bool) -> str:
     """The text: for each stratum and cell, the people and their rows.
 
     ``straight``: nobody is there twice. Otherwise people are grouped first, and those whose rows differ are

@@ -7,12 +7,12 @@ comparing people with each other, whether anybody can be there twice.
 from __future__ import annotations
 
 import json
+import platform
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from ..randomness import SystemRandomness
@@ -20,6 +20,7 @@ from ..report import MAX_INDEX
 from ..study import Study
 from .files import COLUMNS, damage
 from .grouping import codes
+from .places import parquet
 
 BATCH = 2**18
 SAMPLE = 1024
@@ -53,6 +54,8 @@ class Inspected:
     """The stratum of the study that all rows have, if they have one."""
     wrong: str | None = None
     """A sentence on why the file cannot be used."""
+    unseen: str | None = None
+    """The machine on which the file is not there, or may not be read."""
 
     def to_json(self) -> str:
         """As text, for another machine."""
@@ -69,10 +72,10 @@ def inspect(study: Study, wanted: Wanted) -> Inspected:
     found = Inspected(wanted.path)
     checked = wrong = 0
     try:
-        with pq.ParquetFile(wanted.path, page_checksum_verification=True) as parquet:
-            picked = _sample(parquet.metadata.num_rows)
+        with parquet(wanted.path) as file:
+            picked = _sample(file.metadata.num_rows)
             sampled: list[tuple[NDArray[Any], ...]] = []
-            for batch in parquet.iter_batches(batch_size=BATCH, columns=list(COLUMNS), use_threads=False):
+            for batch in file.iter_batches(batch_size=BATCH, columns=list(COLUMNS), use_threads=False):
                 columns = _arrays(study, batch)
                 _order(study, found, columns[0], columns[1])
                 _alone(study, found, columns[0])
@@ -84,17 +87,42 @@ def inspect(study: Study, wanted: Wanted) -> Inspected:
                     here = picked[start:end] - found.rows
                     sampled.append(tuple(each[here] for each in columns))
                 found.rows += batch.num_rows
+    except (FileNotFoundError, PermissionError):
+        found.unseen = platform.node()
+        return found
     except (pa.ArrowException, OSError) as error:
         found.wrong = damage(wanted.path, error)
         return found
     if sampled:
         checked, wrong = compare(study, *(np.concatenate(each) for each in zip(*sampled, strict=True)))
     if wrong:
-        found.wrong = (
-            f"reports {wanted.path} hold cells that are not those of the study's coins: "
-            f"{wrong:,} of {checked:,} that were looked at"
-        )
+        found.wrong = f"reports {wanted.path} hold {differing(wrong, checked)}"
     return found
+
+
+def differing(wrong: int, checked: int) -> str:
+    return f"cells that are not those of the study's coins: {wrong:,} of {checked:,} that were looked at"
+
+
+class Comparison:
+    """Compares the cells of a table's batches with the coins: a sample of each batch, or all."""
+
+    def __init__(self, study: Study, whole: bool) -> None:
+        self._study, self._whole = study, whole
+        self.checked = self.wrong = 0
+
+    def add(self, batch: Any) -> None:
+        columns = _arrays(self._study, batch)
+        if not self._whole:
+            picked = _sample(batch.num_rows)
+            columns = tuple(each[picked] for each in columns)
+        checked, wrong = compare(self._study, *columns)
+        self.checked, self.wrong = self.checked + checked, self.wrong + wrong
+
+    @property
+    def sentence(self) -> str:
+        """What is wrong, if anything is."""
+        return differing(self.wrong, self.checked)
 
 
 def _sample(rows: int) -> NDArray[np.int64]:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import tempfile
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
-from contextlib import contextmanager
-from multiprocessing import get_context
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.dataset as ds
 
 from ..errors import BadParameter
 from ..study import Study
@@ -17,48 +15,57 @@ from ..tally import Tally
 from . import grouping, packing
 from .cpu import cores
 from .deduplication import Deduplication, whole
+from .duckdb_queries import answer, connected, imported
+from .duckdb_tables import is_table, tally_table
 from .file_tally import FileTally
-from .files import Opened, open_files
+from .files import Files, Opened, open_files, patterns
 from .inspecting import Inspected, Wanted, inspect
-from .meter import Meter, Tell, watched
+from .meter import Meter, Tell
+from .places import first_sentence, place, remote
+from .row_sql import DUCKDB, Source
+from .tables import Columns
 
-MEMORY = "700MB"
-"""What DuckDB may hold; beyond that it writes to a temporary folder."""
-TASK = 2**16
-"""Blocks that one process counts at once: four million people."""
+ROWS = pa.schema([("stratum", pa.string()), ("index", pa.int64()), ("symbol", pa.int64())])
 INSPECTION, PACKING = 0.2, 0.3
 """Roughly the parts of a run that go into looking at files, and of symbols into packing them."""
 
 
 def tally_with_duckdb(
     study: Study,
-    files: Opened | Sequence[str],
+    reports: Files | Any,
     *,
+    columns: Columns | None = None,
+    cells: bool = False,
     keep_going: bool = False,
     recompute: bool = False,
-    workers: int = 1,
     progress: Callable[[int], None] | None = None,
 ) -> FileTally:
-    """The tally of report files, given as patterns or opened already.
+    """The tally of reports in files, or in a table.
 
-    Of files of cells a sample is compared with the people's coins, or with ``recompute`` every row.
-    ``workers`` processes recompute the coins of symbols; with more than one, call this under
-    ``if __name__ == "__main__"``. ``progress`` is called with numbers of rows that add up to all of them.
+    *Files* are given by names, folders or patterns, or opened already; they say of which study they are and
+    whether they hold cells. Files that cannot be used end the run, or are left out with ``keep_going``.
+    ``progress`` is called with numbers of rows that add up to all of them.
+
+    A *table* is a DuckDB relation, an Arrow table, dataset or reader, a data frame, or a mapping of names to
+    arrays. ``columns`` names its columns where they are not called stratum, index and symbol; with one for
+    "study", rows with another study's id are left out. ``cells`` says that it holds cells. Rows that are no
+    reports of the study are an error, or are left out with ``keep_going``.
+
+    Of cells a sample is compared with the people's coins, or with ``recompute`` all.
     """
-    opened = files if isinstance(files, Opened) else open_files(files, study, keep_going)
-    try:
-        import duckdb
-    except ImportError:
-        raise BadParameter(
-            "tallies of Parquet files need DuckDB: install the extra 'duckdb' of dpairs"
-        ) from None
+    if is_table(reports):
+        return tally_table(study, reports, columns, cells=cells, keep_going=keep_going, recompute=recompute)
+    if columns is not None or cells:
+        raise BadParameter("columns and cells are for tables: report files say for themselves what they hold")
+    opened = reports if isinstance(reports, Opened) else open_files(patterns(reports), study, keep_going)
+    duckdb = imported()
     meter = Meter(progress, opened.rows)
     return whole(
-        "DuckDB",
+        lambda error: f"DuckDB could not count the reports: {first_sentence(error)}",
         study,
         opened,
         lambda asked: _inspected(study, asked, meter.stage(0.0, INSPECTION)),
-        lambda deduplication: _run(study, deduplication, workers, meter),
+        lambda deduplication: _run(study, deduplication, meter),
         (duckdb.Error, pa.ArrowException),
         keep_going=keep_going,
         recompute=recompute,
@@ -75,39 +82,54 @@ def _inspected(study: Study, asked: list[Wanted], tell: Tell) -> list[Inspected]
     return found
 
 
-def _run(study: Study, deduplication: Deduplication, workers: int, meter: Meter) -> FileTally:
+def _run(study: Study, deduplication: Deduplication, meter: Meter) -> FileTally:
     total = FileTally(Tally(study))
     if not deduplication.paths:
         return total
     done, share = INSPECTION, (1 - INSPECTION) / len(deduplication.paths)
-    with _connection() as connection:
+    with connected() as connection:
         for paths, name in deduplication.ways:
             if not paths:
                 continue
             # Stages are as long as their files are many: a guess, which the bar can live with.
             start, done = done, done + share * len(paths)
             straight = name == "straight"
-            source = (
+            source = Source(
                 _by_stratum(connection, deduplication) if straight else _source(connection, "paths", paths)
             )
             if name:
                 text = grouping.sql(study, source, straight)
-                total.add(grouping.count(study, _answer(connection, text, meter.stage(start, done))))
+                total.add(grouping.count(study, answer(connection, text, meter.stage(start, done))))
                 continue
             middle = start + (done - start) * PACKING
-            text = f"{packing.sql(study, source)}\nORDER BY place, block"
-            batches = _answer(connection, text, meter.stage(start, middle))
+            text = f"{packing.sql(study, source, DUCKDB)}\nORDER BY place, block"
+            batches = answer(connection, text, meter.stage(start, middle))
             advance = meter.rows(middle, done, len(paths) / len(deduplication.paths))
-            if workers == 1:
-                total.add(packing.count(study, batches, advance))
-            else:
-                total.add(_spread(study, batches, workers, advance))
+            total.add(packing.count(study, batches, advance, cores()))
     meter.stage(0.0, 1.0)(1.0)
     return total
 
 
 def _source(connection: Any, name: str, paths: Sequence[str]) -> str:
-    """The rows of files, whatever their names are."""
+    """The rows of files, whatever their names are; Arrow reads those that are not on this machine."""
+    stores: dict[Any, list[str]] = {}
+    for path in paths:
+        if remote(path):
+            here = place(path)
+            stores.setdefault((here.base, here.options), []).append(path)
+    parts = []
+    for number, some in enumerate(stores.values()):
+        names = [place(path).path for path in some]
+        files = ds.dataset(names, filesystem=place(some[0]).filesystem, schema=ROWS, format="parquet")
+        connection.register(f"{name}_{number}", files)
+        parts.append(f"SELECT stratum, index, symbol FROM {name}_{number}")  # noqa: S608 - our own name
+    local = [path for path in paths if not remote(path)]
+    if local:
+        parts.append(f"SELECT stratum, index, symbol FROM {_local(connection, name, local)}")  # noqa: S608
+    return f"({' UNION ALL '.join(parts)}) AS reports"
+
+
+def _local(connection: Any, name: str, paths: Sequence[str]) -> str:
     connection.execute("CREATE OR REPLACE TEMP TABLE paths AS SELECT unnest(?) AS path", [list(paths)])
     connection.execute(f"SET VARIABLE {name} = (SELECT list(path) FROM paths)")  # noqa: S608 - our own name
     return f"read_parquet(getvariable('{name}'), hive_partitioning = false)"
@@ -116,86 +138,11 @@ def _source(connection: Any, name: str, paths: Sequence[str]) -> str:
 def _by_stratum(connection: Any, deduplication: Deduplication) -> str:
     """The rows of straight files; a stratum that a file has throughout is not read once more."""
     parts = []
-    for place, stratum in enumerate(
+    for number, stratum in enumerate(
         dict.fromkeys(deduplication.only.get(path) for path in deduplication.straight)
     ):
         paths = [path for path in deduplication.straight if deduplication.only.get(path) == stratum]
         named = "stratum" if stratum is None else f"'{stratum}' AS stratum"
-        source = _source(connection, f"straight_{place}", paths)
+        source = _source(connection, f"straight_{number}", paths)
         parts.append(f"SELECT {named}, symbol FROM {source}")  # noqa: S608 - `placed` checks the names
     return f"({' UNION ALL '.join(parts)}) AS straight"
-
-
-def _answer(connection: Any, text: str, tell: Tell) -> Iterator[Any]:
-    """The Arrow batches of a query's answer; the work is done before the first of them."""
-    with watched(connection, tell):
-        batches = pa.RecordBatchReader.from_stream(connection.sql(text))
-        first = next(batches, None)
-    if first is not None:
-        yield first
-    yield from batches
-
-
-@contextmanager
-def _connection() -> Iterator[Any]:
-    import duckdb
-
-    with tempfile.TemporaryDirectory(prefix="dpairs-") as folder, duckdb.connect() as connection:
-        settings = {"memory_limit": MEMORY, "temp_directory": folder, "preserve_insertion_order": False}
-        settings |= {"threads": cores(), "enable_progress_bar": True, "enable_progress_bar_print": False}
-        settings |= {"progress_bar_time": 0}
-        for name, value in settings.items():
-            connection.execute(f"SET {name} = '{value}'")
-        connection.execute("CREATE MACRO shiftleft(a, b) AS CAST(a AS UBIGINT) << CAST(b AS UBIGINT)")
-        connection.execute("CREATE MACRO shiftright(a, b) AS a >> b")
-        yield connection
-
-
-def _spread(study: Study, batches: Any, workers: int, progress: Callable[[int], None]) -> FileTally:
-    """Count in several processes; a few tasks wait at a time, so memory stays bounded."""
-    total = FileTally(Tally(study))
-    text = study.to_json()
-
-    def take(future: Future[tuple[bytes, dict[str, int]]]) -> None:
-        body, reasons = future.result()
-        part = FileTally(Tally.from_bytes(body, study))
-        part.reasons.update(reasons)
-        total.add(part)
-        progress(sum(reasons.values()))
-
-    with ProcessPoolExecutor(workers, get_context("spawn")) as pool:
-        waiting: list[Future[tuple[bytes, dict[str, int]]]] = []
-        for task in _tasks(batches):
-            waiting.append(pool.submit(counted_part, text, task))
-            if len(waiting) > 2 * workers:
-                take(waiting.pop(0))
-        for future in waiting:
-            take(future)
-    return total
-
-
-def _tasks(batches: Any) -> Iterator[bytes]:
-    """The batches, cut and joined to parts of one size, as bytes."""
-    held: list[Any] = []
-    for batch in batches:
-        for start in range(0, batch.num_rows, TASK):
-            held.append(batch.slice(start, TASK))
-            if sum(each.num_rows for each in held) >= TASK:
-                yield _stream(held)
-                held = []
-    if held:
-        yield _stream(held)
-
-
-def _stream(batches: list[Any]) -> bytes:
-    out = pa.BufferOutputStream()
-    with pa.ipc.new_stream(out, batches[0].schema) as writer:
-        writer.write_table(pa.Table.from_batches(batches).combine_chunks())
-    return bytes(out.getvalue())
-
-
-def counted_part(study: str, task: bytes) -> tuple[bytes, dict[str, int]]:
-    """What another process makes of a part: the tally's bytes, and the counts by reason."""
-    with pa.ipc.open_stream(task) as reader:
-        part = packing.count(Study.from_json(study), reader)
-    return part.tally.to_bytes(), dict(part.reasons)

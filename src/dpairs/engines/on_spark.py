@@ -1,29 +1,30 @@
-"""Report files counted by Spark: the same text on a cluster, the coins recomputed where the rows are.
+"""Reports counted by Spark: the same text on a cluster, the coins recomputed where the rows are.
 
 Every partition of the text's answer becomes one small tally; Spark repeats a partition that failed, and the
-driver adds the tallies up, so a partition counts once however often it ran. The workers need dpairs, and all
-machines must see the files under the same names.
+driver adds the tallies up, so a partition counts once however often it ran.
 """
 
 from __future__ import annotations
 
-import os
-import shutil
-import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
 import pyarrow as pa
 
-from ..errors import BadParameter
+from ..errors import BadParameter, BadValue
+from ..randomness import SystemRandomness
 from ..study import Study
 from ..tally import Tally
 from . import grouping, packing
-from .deduplication import Deduplication, whole
+from .cluster import explain, prepare, session
+from .deduplication import Deduplication, coded, whole
 from .file_tally import FileTally
-from .files import Opened, open_files
-from .inspecting import Inspected, Wanted, inspect
+from .files import Files, Opened, open_files, patterns
+from .inspecting import SAMPLE, Comparison, Inspected, Wanted, differing, inspect
+from .places import place, remote
+from .row_sql import SPARK, Source
+from .tables import Columns, Field, check_rows, choose, source
 
 VIEW = "dpairs_reports"
 CHUNK = 12
@@ -31,70 +32,50 @@ CHUNK = 12
 TASKS = 10_000
 """Files are looked at in so many tasks at most."""
 PART = "tally binary, reason string, number bigint"
-
-
-def session(master: str | None = None) -> Any:
-    """A quiet session of our own; ``master`` as Spark names it, or else all cores of this machine."""
-    try:
-        from pyspark.errors import PySparkException
-        from pyspark.sql import SparkSession
-    except ImportError:
-        raise BadParameter("engine 'spark' needs pyspark: install the extra 'spark' of dpairs") from None
-    _check_java()
-    settings = {"spark.ui.enabled": "false", "spark.log.level": "ERROR", "spark.app.name": "dpairs"}
-    settings["spark.ui.showConsoleProgress"] = str(sys.stderr.isatty()).lower()
-    where = master or "local[*]"
-    if where.startswith("local"):
-        # Workers here run the Python that has dpairs, whatever else is on the path.
-        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    builder = SparkSession.builder.master(where)
-    for name, value in settings.items():
-        builder = builder.config(name, value)
-    try:
-        return builder.getOrCreate()
-    except (PySparkException, OSError, RuntimeError) as error:
-        why = str(error).splitlines()[0].rstrip(".")
-        raise BadParameter(f"Spark cannot start: {why}; is Java installed?") from None
-
-
-def _check_java() -> None:
-    """Say that Java is missing before Spark's own scripts say it, in many words."""
-    from pyspark import SparkContext
-
-    home = os.environ.get("JAVA_HOME")
-    java = os.path.join(home, "bin", "java") if home else "java"
-    if SparkContext._active_spark_context is None and shutil.which(java) is None:
-        where = f"JAVA_HOME has none: {home}" if home else "none is on the path"
-        raise BadParameter(f"Spark cannot start without Java, and {where}")
+Before = Callable[[Iterator[Any]], Iterator[Any]]
 
 
 def tally_with_spark(
     study: Study,
-    files: Opened | Sequence[str],
-    spark: Any,
+    reports: Files | Any,
+    spark: Any = None,
     *,
+    columns: Columns | None = None,
+    cells: bool = False,
     keep_going: bool = False,
     recompute: bool = False,
     partitions: int | None = None,
-    before: Callable[[Iterator[Any]], Iterator[Any]] | None = None,
+    before: Before | None = None,
 ) -> FileTally:
-    """The tally of the report files that match, by a Spark session.
+    """The tally of report files by a Spark session, or of a Spark DataFrame by its own.
 
-    Of files of cells a sample is compared with the people's coins, or with ``recompute`` every row.
-    ``partitions``: in how many parts tallies are made (as many as cores). ``before`` sees a partition's
-    Arrow batches before they are counted; tests let it fail.
+    What `tally_with_duckdb` says of files and tables holds here. The executors need numpy, scipy, pyarrow and
+    pandas; dpairs is sent to them. ``partitions``: in how many parts tallies are made (as many as cores).
+    ``before`` sees a partition's Arrow batches before they are counted; tests let it fail.
     """
     from py4j.protocol import Py4JJavaError
     from pyspark.errors import PySparkException
 
-    opened = files if isinstance(files, Opened) else open_files(files, study, keep_going)
+    failures = (PySparkException, Py4JJavaError)
+    if hasattr(reports, "createOrReplaceTempView"):
+        try:
+            found = _table(study, reports, columns, cells, recompute, partitions, before)
+        except failures as error:
+            raise BadValue(explain(error)) from None
+        return check_rows(found, keep_going)
+    if columns is not None or cells:
+        raise BadParameter("columns and cells are for tables: report files say for themselves what they hold")
+    if spark is None:
+        raise BadParameter("files are counted by a Spark session, which must be given")
+    opened = reports if isinstance(reports, Opened) else open_files(patterns(reports), study, keep_going)
+    prepare(spark, [path for path in opened.paths if not remote(path)])
     return whole(
-        "Spark",
+        explain,
         study,
         opened,
         lambda asked: _inspected(study, asked, spark),
         lambda deduplication: _run(study, deduplication, spark, partitions, before),
-        (PySparkException, Py4JJavaError),
+        failures,
         keep_going=keep_going,
         recompute=recompute,
     )
@@ -110,11 +91,8 @@ def _inspected(study: Study, asked: list[Wanted], spark: Any) -> list[Inspected]
     # Each file goes to a partition of its own, or a core would wait while another has two.
     parts = min(len(rows), TASKS)
     spread = spark.createDataFrame(rows, columns).repartition(parts)
-
-    def look(batches: Iterator[Any]) -> Iterator[Any]:
-        return inspected_part(text, batches)
-
-    return [Inspected.from_json(row.found) for row in spread.mapInArrow(look, "found string").collect()]
+    looked = spread.mapInArrow(partial(inspected_part, text), "found string")
+    return [Inspected.from_json(row.found) for row in looked.collect()]
 
 
 def inspected_part(study: str, batches: Iterator[Any]) -> Iterator[Any]:
@@ -126,48 +104,72 @@ def inspected_part(study: str, batches: Iterator[Any]) -> Iterator[Any]:
 
 
 def _run(
-    study: Study,
-    deduplication: Deduplication,
-    spark: Any,
-    partitions: int | None,
-    before: Callable[[Iterator[Any]], Iterator[Any]] | None,
+    study: Study, deduplication: Deduplication, spark: Any, partitions: int | None, before: Before | None
 ) -> FileTally:
-    from pyspark.sql.functions import expr
-
-    total, text = FileTally(Tally(study)), study.to_json()
-    parts = partitions or spark.sparkContext.defaultParallelism
+    total = FileTally(Tally(study))
     for paths, name in deduplication.ways:
         if not paths:
             continue
-        reports = spark.read.schema("stratum string, index bigint, symbol bigint").parquet(*map(_uri, paths))
+        reports = spark.read.schema("stratum string, index bigint, symbol bigint").parquet(*map(uri, paths))
         reports.createOrReplaceTempView(VIEW)
-        if name:
-            groups = spark.sql(grouping.sql(study, VIEW, straight=name == "straight"))
-            groups = groups.repartition(parts, "place", "cell")
-        else:
-            groups = spark.sql(packing.sql(study, VIEW))
-            groups = groups.repartition(parts, expr("place"), expr(f"shiftright(block, {CHUNK})"))
-            groups = groups.sortWithinPartitions("place", "block")
-        part = partial(counted_part, text, bool(name), before)
-        for row in groups.mapInArrow(part, PART).collect():
-            if row.tally is not None:
-                total.tally = total.tally + Tally.from_bytes(bytes(row.tally), study)
-            else:
-                total.reasons[row.reason] += row.number
+        text = (
+            grouping.sql(study, Source(VIEW), straight=name == "straight")
+            if name
+            else packing.sql(study, Source(VIEW), SPARK)
+        )
+        total.add(_counted(study, spark.sql(text), bool(name), partitions, before))
     return total
 
 
-def _uri(path: str) -> str:
-    """A name that Spark does not take for a pattern."""
-    return "file://" + "".join(f"\\{each}" if each in "{}[]*?\\" else each for each in path)
-
-
-def counted_part(
-    study: str,
+def _table(
+    study: Study,
+    table: Any,
+    columns: Columns | None,
     cells: bool,
-    before: Callable[[Iterator[Any]], Iterator[Any]] | None,
-    batches: Iterator[Any],
-) -> Iterator[Any]:
+    recompute: bool,
+    partitions: int | None,
+    before: Before | None,
+) -> FileTally:
+    if cells and not coded(study):
+        grouping.codes(study)
+    fields = [Field(field.name, field.dataType.simpleString()) for field in table.schema.fields]
+    rows = source(study, choose(study, fields, columns), VIEW, SPARK)
+    spark = table.sparkSession
+    prepare(spark)
+    table.createOrReplaceTempView(VIEW)
+    try:
+        if not cells or coded(study):
+            text = packing.sql(study, rows, SPARK)
+            return _counted(study, spark.sql(text), False, partitions, before)
+        _compare(study, rows, spark, recompute)
+        text = grouping.sql(study, rows, straight=False)
+        return _counted(study, spark.sql(text), True, partitions, before)
+    finally:
+        spark.catalog.dropTempView(VIEW)
+
+
+def _counted(
+    study: Study, groups: Any, cells: bool, partitions: int | None, before: Before | None
+) -> FileTally:
+    """The answer of a text of `grouping` (cells) or `packing`, counted where it is."""
+    from pyspark.sql.functions import expr
+
+    total = FileTally(Tally(study))
+    parts = partitions or groups.sparkSession.sparkContext.defaultParallelism
+    if cells:
+        groups = groups.repartition(parts, "place", "cell")
+    else:
+        groups = groups.repartition(parts, expr("place"), expr(f"shiftright(block, {CHUNK})"))
+        groups = groups.sortWithinPartitions("place", "block")
+    for row in groups.mapInArrow(partial(counted_part, study.to_json(), cells, before), PART).collect():
+        if row.tally is not None:
+            total.tally = total.tally + Tally.from_bytes(bytes(row.tally), study)
+        else:
+            total.reasons[row.reason] += row.number
+    return total
+
+
+def counted_part(study: str, cells: bool, before: Before | None, batches: Iterator[Any]) -> Iterator[Any]:
     """One partition's tally, and its counts by reason, as Arrow rows."""
     seen = batches if before is None else before(batches)
     known = Study.from_json(study)
@@ -181,3 +183,38 @@ def counted_part(
         "number": pa.array([None, *(number for _, number in reasons)], pa.int64()),
     }
     yield pa.record_batch(columns)
+
+
+def _compare(study: Study, rows: Source, spark: Any, recompute: bool) -> None:
+    """Compare a sample of the table's cells with the coins, or all of them."""
+    wanted = f"SELECT stratum, index, symbol FROM {rows.text}"  # noqa: S608 - our own text
+    wanted += " WHERE NOT elsewhere" if rows.foreign else ""
+    if not recompute:
+        # Nobody can know the seed before, so nobody can write the wrong cells elsewhere.
+        seed = int(SystemRandomness().words(1)[0] >> 1)
+        wanted += f" ORDER BY xxhash64(index, {seed}L) LIMIT {SAMPLE}"
+    compared = spark.sql(wanted).mapInArrow(
+        partial(compared_part, study.to_json()), "wrong bigint, of bigint"
+    )
+    found = [(row.wrong, row.of) for row in compared.collect()]
+    wrong, checked = (sum(each) for each in zip(*found, strict=True)) if found else (0, 0)
+    if wrong:
+        raise BadValue(f"the table holds {differing(wrong, checked)}")
+
+
+def compared_part(study: str, batches: Iterator[Any]) -> Iterator[Any]:
+    """How many of a partition's cells are not those of the coins, and how many were looked at."""
+    compared = Comparison(Study.from_json(study), whole=True)
+    for batch in batches:
+        compared.add(batch)
+    yield pa.record_batch({"wrong": pa.array([compared.wrong]), "of": pa.array([compared.checked])})
+
+
+def uri(path: str) -> str:
+    """A name that Spark does not take for a pattern, with the scheme that it was given with."""
+    here = place(path)
+    name = f"file://{path}" if not here.base else here.address(here.path).removesuffix(here.options)
+    return "".join(f"\\{each}" if each in "{}[]*?\\" else each for each in name)
+
+
+__all__ = ["session", "tally_with_spark"]

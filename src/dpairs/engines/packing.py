@@ -13,6 +13,8 @@ the coins of the people have to be recomputed for.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -23,7 +25,7 @@ from ..errors import BadParameter, BadValue
 from ..study import Study
 from ..tally import Tally
 from .file_tally import CONTRADICTORY, COUNTED, REPEATED, ROUND, FileTally
-from .row_sql import REFUSED, placed
+from .row_sql import REFUSED, Dialect, Source, placed
 
 BLOCK = 64
 BLOCKS = 2**12
@@ -38,38 +40,55 @@ def bits(study: Study) -> int:
     return max(1, (study.protocol.symbols - 1).bit_length())
 
 
-def sql(study: Study, source: str) -> str:
-    """The text: for each stratum and block of 64 people, the words of zeros and ones, and the rows.
-
-    It is written in what DuckDB and Spark have in common; DuckDB gets Spark's two functions for shifts.
-    """
+def sql(study: Study, source: Source, dialect: Dialect) -> str:
+    """The text: for each stratum and block of 64 people, the words of zeros and ones, and the rows."""
     symbols = study.protocol.symbols
     if 2**63 < symbols != 2**64:
         raise BadParameter("report files hold symbols below 2^63, or of exactly 64 bits")
     allowed = f"symbol BETWEEN 0 AND {symbols - 1}" if symbols <= 2**63 else "symbol IS NOT NULL"
-    person = "shiftleft(CAST(1 AS BIGINT), CAST(index & 63 AS INT))"
+    person = dialect.bit.format(place="(index & 63)")
+    block = dialect.right.format(number="index", bits=6)
     words = ",\n       ".join(
-        f"bit_or({person}) FILTER (WHERE (shiftright(symbol, {bit}) & 1) = {value}) AS {name}_{bit}"
+        f"bit_or({person}) FILTER (WHERE ({dialect.right.format(number='symbol', bits=bit)} & 1) = {value}) "
+        f"AS {name}_{bit}"
         for bit in range(bits(study))
         for value, name in enumerate(("zeros", "ones"))
     )
     return f"""
 SELECT place, block, count(*) AS row_count,
        {words}
-FROM (SELECT index, symbol, place, CASE WHEN place < 0 THEN 0 ELSE shiftright(index, 6) END AS block
+FROM (SELECT index, symbol, place, CASE WHEN place < 0 THEN 0 ELSE {block} END AS block
       FROM {placed(study, source, allowed)}) AS blocked
 GROUP BY place, block"""  # noqa: S608 - numbers, and names that were checked
 
 
-def count(study: Study, batches: Iterable[Any], progress: Callable[[int], None] | None = None) -> FileTally:
-    """Count the text's answer, in Arrow batches, each sorted by place and block."""
-    found = FileTally(Tally(study))
-    for batch in batches:
-        for part in slices(batch):
+def count(
+    study: Study, batches: Iterable[Any], progress: Callable[[int], None] | None = None, threads: int = 1
+) -> FileTally:
+    """Count the text's answer, in Arrow batches, each sorted by place and block.
+
+    Threads share the work: numpy lets others compute while it makes coins, sorts and counts.
+    """
+    parts = (part for batch in batches for part in slices(batch))
+    turn = Lock()
+
+    def work() -> FileTally:
+        found = FileTally(Tally(study))
+        while True:
+            with turn:
+                part = next(parts, None)
+            if part is None:
+                return found
             _count(study, part, found)
             if progress is not None:
-                progress(int(_column(part, "row_count").sum()))
-    return found
+                with turn:
+                    progress(int(_column(part, "row_count").sum()))
+
+    total = FileTally(Tally(study))
+    with ThreadPoolExecutor(threads) as pool:
+        for future in [pool.submit(work) for _ in range(threads)]:
+            total.add(future.result())
+    return total
 
 
 def slices(batch: Any) -> Iterator[Any]:

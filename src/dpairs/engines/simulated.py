@@ -9,7 +9,6 @@ import hashlib
 import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,7 +20,8 @@ from ..randomness import Randomness, SeededRandomness, SystemRandomness
 from ..simulate import SLICE, randomize_asked
 from ..study import Study
 from ..tally import NO_CELLS
-from .files import ReportWriter
+from . import places
+from .files import ReportWriter, has_cells
 
 PART = 2**21
 """People in one file."""
@@ -35,7 +35,7 @@ def simulate_reports(
     folder: str | os.PathLike[str],
     seed: int | None = None,
     *,
-    cells: bool = False,
+    cells: bool | None = None,
     workers: int = 1,
     progress: Callable[[int], None] | None = None,
 ) -> dict[str, int]:
@@ -43,16 +43,20 @@ def simulate_reports(
 
     A stratum has a folder, and every two million people of it a file. Indices begin at 0. The files are the
     same for the same seed, whatever the number of ``workers`` (threads) and however the data come in chunks.
-    With ``cells`` the same reports are written as the cells that they count in.
+    With ``cells`` the same reports are written as the cells that they count in, which is what is done by
+    default where coins decide that and the study has cells.
     """
     if study.protocol.in_pairs is not None:
         raise BadParameter("people of this study compute in pairs: no single person has a report")
+    if cells is None:
+        cells = has_cells(study)
     if cells and study.protocol.cell_codes is None:
         raise BadParameter(NO_CELLS)
-    place = Path(folder)
-    if place.exists() and (not place.is_dir() or any(place.iterdir())):
-        raise BadFile(f"reports are written into a new or empty folder, which {place} is not")
-    place.mkdir(parents=True, exist_ok=True)
+    try:
+        if places.occupied(folder):
+            raise BadFile(f"reports are written into a new or empty folder, which {folder} is not")
+    except OSError as error:
+        raise BadFile(f"{folder} cannot be reached: {places.first_sentence(error)}") from None
     written = dict.fromkeys(study.strata, 0)
 
     def note(stratum: int, people: int, reports: int) -> None:
@@ -63,7 +67,7 @@ def simulate_reports(
     with ThreadPoolExecutor(workers) as pool:
         waiting: list[Future[tuple[int, int, int]]] = []
         for task in _tasks(study, data):
-            waiting.append(pool.submit(_write_part, study, place, seed, cells, task))
+            waiting.append(pool.submit(_write_part, study, os.fspath(folder), seed, cells, task))
             if len(waiting) > workers:
                 note(*waiting.pop(0).result())
         for future in waiting:
@@ -98,9 +102,7 @@ def _tasks(study: Study, data: Any) -> Iterator[Task]:
             yield part(stratum, PART)
 
 
-def _write_part(
-    study: Study, folder: Path, seed: int | None, cells: bool, task: Task
-) -> tuple[int, int, int]:
+def _write_part(study: Study, folder: str, seed: int | None, cells: bool, task: Task) -> tuple[int, int, int]:
     """Randomize and write one file; the stratum, the people in it, and how many were asked."""
     stratum, number, first, columns = task
     bits: Randomness = SystemRandomness()
@@ -117,7 +119,7 @@ def _write_part(
             symbols.append(said)
     reports = sum(each.size for each in indices)
     if reports:
-        path = folder / f"stratum-{stratum}" / f"part-{number:05d}.parquet"
+        path = places.join(folder, f"stratum-{stratum}/part-{number:05d}.parquet")
         with ReportWriter(path, study, cells=cells) as writer:
             writer.write_column(study.strata[stratum], np.concatenate(indices), np.concatenate(symbols))
     return stratum, people, reports

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import difflib
 import math
 import operator
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from ..errors import BadFile, BadParameter
+from ..errors import BadFile, BadParameter, WrongStudy
 
 
 def real(name: str, value: Any) -> float:
@@ -67,8 +68,24 @@ def choice(name: str, value: Any, allowed: Iterable[str]) -> str:
     """Return ``value`` if it is one of ``allowed``."""
     names = sorted(allowed)
     if not isinstance(value, str) or value not in names:
-        raise BadParameter(f"{name} must be one of {', '.join(map(repr, names))}, not {value!r}")
+        raise BadParameter(
+            f"{name} must be one of {', '.join(map(repr, names))}, not {value!r}{did_you_mean(value, names)}"
+        )
     return value
+
+
+def did_you_mean(value: Any, names: Iterable[str]) -> str:
+    """The name that was probably meant, as the end of a sentence; nothing where no name is near.
+
+    >>> did_you_mean("roc_auc", ["auc", "variance"])
+    "; did you mean 'auc'?"
+    """
+    if not isinstance(value, str) or len(value) > 64:
+        return ""
+    small, known = value.lower(), {name.lower(): name for name in reversed(list(names))}
+    near = [name for name in known if len(name) > 2 and (name in small or (len(small) > 2 and small in name))]
+    near = difflib.get_close_matches(small, near or known, 1, 0.0 if near else 0.75)
+    return f"; did you mean {known[near[0]]!r}?" if near else ""
 
 
 def fields(what: str, given: Mapping[str, Any], allowed: Iterable[str]) -> None:
@@ -78,7 +95,28 @@ def fields(what: str, given: Mapping[str, Any], allowed: Iterable[str]) -> None:
     if unknown:
         raise BadParameter(
             f"{what} has no option {', '.join(map(repr, unknown))}; "
-            f"it takes {', '.join(known) if known else 'none'}"
+            f"it takes {', '.join(known) if known else 'none'}{did_you_mean(unknown[0], known)}"
+        )
+
+
+def head(
+    name: str,
+    given: Mapping[str, Any],
+    form: tuple[str, int],
+    names: Iterable[str],
+    study_id: str | None = None,
+) -> None:
+    """Refuse a file's object of another format, version or study, or without exactly these ``names``."""
+    kind, version = form
+    if given.get("format") != kind or given.get("version") != version:
+        raise BadFile(
+            f"this is no {name} of version {version}: its format is {given.get('format')!r}, not {kind!r}"
+        )
+    required(f"the {name}", given, names)
+    fields(f"the {name}", given, names)
+    if study_id is not None and given["study"] != study_id:
+        raise WrongStudy(
+            f"this {name} belongs to study {str(given['study'])[:16]}..., not to {study_id[:16]}..."
         )
 
 

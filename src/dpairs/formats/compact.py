@@ -59,7 +59,7 @@ def _columns(counts: Mapping[str, Any]) -> list[bytes]:
 def expand(body: bytes, like: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """The strata's counts as plain values, of the same shape as the empty ones in ``like``."""
     columns = _split(_unzipped(body))
-    found = []
+    strata = []
     try:
         for empty in like:
             if "levels" in empty:
@@ -68,14 +68,14 @@ def expand(body: bytes, like: Sequence[Mapping[str, Any]]) -> list[dict[str, Any
                     {name: base64.b64encode(next(columns)).decode() for name in _LEVEL}
                     for _ in empty["levels"]
                 ]
-                found.append({"people": people, "levels": levels})
+                strata.append({"people": people, "levels": levels})
             else:
-                found.append({name: unpacked(next(columns)).tolist() for name in _DENSE})
+                strata.append({name: unpacked(next(columns)).tolist() for name in _DENSE})
     except (StopIteration, IndexError, ValueError, binascii.Error):
         raise BadFile("the tally's columns are not those of its study") from None
     if next(columns, None) is not None:
         raise BadFile("the tally goes on after its end")
-    return found
+    return strata
 
 
 def _unzipped(body: bytes) -> bytes:

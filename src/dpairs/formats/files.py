@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -17,18 +18,34 @@ PART = ".part"
 """Ends the name of a file that is being written."""
 
 
-def read(path: str | os.PathLike[str], what: str) -> bytes:
-    """The bytes of a file, or one sentence about why it cannot be read."""
+def read(path: str | os.PathLike[str], what: str, most: int = MAX_BYTES) -> bytes:
+    """The bytes of a file, or one sentence about why it cannot be read.
+
+    A pipe may never answer and a device may never end, so neither is read.
+    """
     place = Path(path)
     try:
-        size = place.stat().st_size
-        if size > MAX_BYTES:
-            raise BadFile(f"{what} {place} is {size} bytes long; at most {MAX_BYTES} are read")
-        return place.read_bytes()
+        # Opening a pipe that nobody writes to would wait for somebody.
+        with open(place, "rb", opener=_without_waiting) as file:
+            status = os.fstat(file.fileno())
+            if not stat.S_ISREG(status.st_mode):
+                raise BadFile(f"{what} {place} cannot be read: it is no regular file")
+            if status.st_size > most:
+                raise BadFile(f"{what} {place} is {status.st_size} bytes long; at most {most} are read")
+            content = file.read(most + 1)
+    except BadFile:
+        raise
     except OSError as error:
         raise BadFile(f"{what} {place} cannot be read: {error.strerror or error}") from None
     except ValueError as error:
         raise BadFile(f"{what} {str(place)!r} cannot be read: {error}") from None
+    if len(content) > most:
+        raise BadFile(f"{what} {place} is more than {most} bytes long; at most so many are read")
+    return content
+
+
+def _without_waiting(path: str, flags: int) -> int:
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
 def write(path: str | os.PathLike[str], content: bytes, what: str, *, private: bool = False) -> None:

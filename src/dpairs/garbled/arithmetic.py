@@ -35,7 +35,7 @@ class Space:
         width = integer("largest", largest, 1, 2**MAX_BITS - 1).bit_length()
         return Number(self, [self.builder.input(party) for _ in range(width)], 0, largest)
 
-    def coin(self) -> Bit:
+    def random_bit(self) -> Bit:
         """A random bit that neither party knows: the XOR of one bit of each."""
         return Bit(self, self.builder.input(GARBLER)) ^ Bit(self, self.builder.input(EVALUATOR))
 
@@ -44,9 +44,9 @@ class Space:
         bits = [value >> place & 1 for place in range(_width(value, value))]
         return Number(self, bits, value, value)
 
-    def uniform(self, coins: Sequence[Bit]) -> Number:
-        """The number whose binary digits are ``coins``, lowest first."""
-        return Number(self, [coin.literal for coin in coins], 0, 2 ** len(coins) - 1)
+    def uniform(self, random_bits: Sequence[Bit]) -> Number:
+        """The number whose binary digits are ``random_bits``, lowest first."""
+        return Number(self, [bit.literal for bit in random_bits], 0, 2 ** len(random_bits) - 1)
 
     def compile(self, *outputs: Number | Bit) -> Circuit:
         """The circuit that gives these outputs, lowest bit first."""

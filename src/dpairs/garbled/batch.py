@@ -33,7 +33,7 @@ def real(
     """The symbol of each pair, by garbling.
 
     ``x``, ``y`` are tables of encoded values (`PairFunction.values`); ``garbler`` and ``evaluator`` are the
-    coins of the two parties (`PairFunction.tape`); ``bits`` gives what garbling itself needs. Equal to
+    random_bits of the two parties (`PairFunction.tape`); ``bits`` gives what garbling itself needs. Equal to
     ``function.ideal(x, y, garbler ^ evaluator)``.
     """
     size = chunk_size(function.circuit)

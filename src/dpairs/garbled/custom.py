@@ -58,13 +58,13 @@ class Table(PairKernel):
     def top(self) -> int:
         return max(max(row) for row in self.table)
 
-    def build(self, x: Sequence[Number], y: Sequence[Number], coins: Sequence[Bit]) -> Number:
+    def build(self, x: Sequence[Number], y: Sequence[Number], random_bits: Sequence[Bit]) -> Number:
         width = len(y[0].bits)
         place = Number(x[0].space, y[0].bits + x[0].bits, 0, 2 ** (2 * width) - 1)
         padded = [entry for row in self.table for entry in (*row, *[0] * (2**width - len(row)))]
         return place.lookup(padded + [0] * (2 ** (2 * width) - len(padded)))
 
-    def plain(self, x: Words, y: Words, coins: Bits) -> Words:
+    def plain(self, x: Words, y: Words, random_bits: Bits) -> Words:
         levels = np.array(self.table, dtype=np.uint64)
         found: Words = levels[x[:, 0].astype(np.intp), y[:, 0].astype(np.intp)]
         return found
@@ -99,11 +99,11 @@ class Expression(PairKernel):
 
     @cached_property
     def _circuit(self) -> tuple[Circuit, int, int]:
-        space, found = self._made()
-        if found.high - found.low >= 2**MAX_BITS:
+        space, value = self._made()
+        if value.high - value.low >= 2**MAX_BITS:
             raise BadParameter(f"a kernel of more than {MAX_BITS} bits is too large")
-        level = found - found.low
-        return space.compile(level), found.low, level.high
+        level = value - value.low
+        return space.compile(level), value.low, level.high
 
     @property
     def offset(self) -> Fraction:  # type: ignore[override]
@@ -114,11 +114,11 @@ class Expression(PairKernel):
     def top(self) -> int:
         return self._circuit[2]
 
-    def build(self, x: Sequence[Number], y: Sequence[Number], coins: Sequence[Bit]) -> Number:
+    def build(self, x: Sequence[Number], y: Sequence[Number], random_bits: Sequence[Bit]) -> Number:
         found = self._result(x, y)
         return found - found.low
 
-    def plain(self, x: Words, y: Words, coins: Bits) -> Words:
+    def plain(self, x: Words, y: Words, random_bits: Bits) -> Words:
         """The formula's circuit, run in the clear."""
         width = self.largest.bit_length()
         rows = [bits_of(side[:, column], width) for side in (x, y) for column in range(self.columns)]

@@ -20,14 +20,14 @@ from .kernels import PairKernel
 from .noise import Noise
 
 IDEAL_CHUNK = 2**14
-"""Pairs whose coins are held as bits at once."""
+"""Pairs whose random bits are held at once."""
 
 
 @dataclass(frozen=True)
 class PairFunction:
     """symbol = noise(kernel(x, y)), with x the garbler's values and y the evaluator's.
 
-    Each party's inputs are its values, bit by bit, and then one bit for each coin; a coin of the circuit is
+    Each party's inputs are its values, bit by bit, and then its random bits; a random bit of the circuit is
     the XOR of the two parties' bits.
     """
 
@@ -46,9 +46,9 @@ class PairFunction:
         space, kernel = Space(), self.kernel
         x = [space.number(GARBLER, kernel.largest) for _ in range(kernel.columns)]
         y = [space.number(EVALUATOR, kernel.largest) for _ in range(kernel.columns)]
-        coins = [space.coin() for _ in range(self.coins)]
-        level = kernel.build(x, y, coins[: kernel.coins])
-        return space.compile(self.noise.build(level, coins[kernel.coins :]))
+        random_bits = [space.random_bit() for _ in range(self.random_bits)]
+        level = kernel.build(x, y, random_bits[: kernel.random_bits])
+        return space.compile(self.noise.build(level, random_bits[kernel.random_bits :]))
 
     @cached_property
     def digest(self) -> bytes:
@@ -63,9 +63,9 @@ class PairFunction:
         return summary.digest()
 
     @property
-    def coins(self) -> int:
+    def random_bits(self) -> int:
         """Random bits that each party contributes."""
-        return self.kernel.coins + self.noise.coins
+        return self.kernel.random_bits + self.noise.random_bits
 
     @property
     def width(self) -> int:
@@ -73,8 +73,8 @@ class PairFunction:
 
     @property
     def words(self) -> int:
-        """Words of tape that one party's coins take for one pair."""
-        return tape_words(self.coins)
+        """Words of tape that one party's random bits take for one pair."""
+        return tape_words(self.random_bits)
 
     @property
     def symbols(self) -> int:
@@ -87,7 +87,7 @@ class PairFunction:
         return float(self.kernel.offset) + float(self.kernel.step) * self.noise.decode
 
     def tape(self, pairs: int, bits: Randomness) -> Words:
-        """Fresh coins of one party for several pairs: a row of words each."""
+        """Fresh random bits of one party for several pairs: a row of words each."""
         return bits.words(pairs * self.words).reshape(pairs, self.words)
 
     def values(self, values: Sequence[int] | NDArray[np.uint64]) -> Words:
@@ -104,14 +104,14 @@ class PairFunction:
     def inputs(self, values: Words, tape: Words) -> Bits:
         """One party's input bits: a row for each wire, a column for each pair."""
         rows = [bits_of(values[:, column], self.width) for column in range(self.kernel.columns)]
-        return np.concatenate([*rows, tape_bits(tape, self.coins)])
+        return np.concatenate([*rows, tape_bits(tape, self.random_bits)])
 
     def ideal(self, x: Words, y: Words, tape: Words) -> NDArray[np.int64]:
-        """The symbols when the XOR of both parties' coins is ``tape``, without a circuit."""
+        """The symbols when the XOR of both parties' random bits is ``tape``, without a circuit."""
         symbols = np.empty(len(x), dtype=np.int64)
         for start in range(0, len(x), IDEAL_CHUNK):
             part = slice(start, start + IDEAL_CHUNK)
-            coins = tape_bits(tape[part], self.coins)
-            levels = self.kernel.plain(x[part], y[part], coins[: self.kernel.coins])
-            symbols[part] = self.noise.ideal(levels, coins[self.kernel.coins :])
+            random_bits = tape_bits(tape[part], self.random_bits)
+            levels = self.kernel.plain(x[part], y[part], random_bits[: self.kernel.random_bits])
+            symbols[part] = self.noise.ideal(levels, random_bits[self.kernel.random_bits :])
         return symbols

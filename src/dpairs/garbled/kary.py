@@ -28,7 +28,7 @@ class KaryNoise(Noise):
     """k-ary randomized response for k = top + 1 levels: the truth, or one of the others.
 
     Write k - 1 = 2^j o with o odd. A number r of t random bits is compared with F, 2F, .. oF. At oF and
-    above the symbol is the level; else r's stretch and j fair coins choose which of the k - 1 others.
+    above the symbol is the level; else r's stretch and j fair bits choose which of the k - 1 others.
     So P(other) = F / 2^(t + j) each and P(truth) = 1 - o F / 2^t. About o (t - 1) ANDs: 14 for k = 3 at
     t = 15, where j = 1 spares a comparison.
     """
@@ -57,7 +57,7 @@ class KaryNoise(Noise):
 
     @property
     def fair(self) -> int:
-        """j: fair coins that choose within a stretch."""
+        """j: fair bits that choose within a stretch."""
         return _odd_part(self.top)[0]
 
     @property
@@ -66,7 +66,7 @@ class KaryNoise(Noise):
         return _odd_part(self.top)[1]
 
     @property
-    def coins(self) -> int:
+    def random_bits(self) -> int:
         """The comparison takes t, the choice within a stretch j."""
         return self.precision + self.fair
 
@@ -78,22 +78,22 @@ class KaryNoise(Noise):
     def epsilon(self) -> float:
         return log_above(largest_ratio([self.pmf(level) for level in range(self.top + 1)]))
 
-    def build(self, level: Number, coins: Sequence[Bit]) -> Number:
+    def build(self, level: Number, random_bits: Sequence[Bit]) -> Number:
         """Add a shift modulo k."""
         space = level.space
-        r = space.uniform(coins[: self.precision])
+        r = space.uniform(random_bits[: self.precision])
         under = [r < place * self.floor for place in range(1, self.stretches + 1)]
         stretch = sum(((~bit).number() for bit in under[:-1]), space.constant(0))
         other = (stretch << self.fair) + 1
         if self.fair:
-            other = space.uniform(coins[self.precision :]) + other
+            other = space.uniform(random_bits[self.precision :]) + other
         moved = level + under[-1].choose(other, space.constant(0))
         wrapped = (moved >= self.symbols).choose(moved - self.symbols, moved)
         return Number(space, wrapped.bits, 0, self.top)
 
-    def ideal(self, levels: Words, coins: Bits) -> NDArray[np.int64]:
-        r = from_bits(coins[: self.precision])
-        chosen = from_bits(coins[self.precision :]) if self.fair else np.zeros_like(r)
+    def ideal(self, levels: Words, random_bits: Bits) -> NDArray[np.int64]:
+        r = from_bits(random_bits[: self.precision])
+        chosen = from_bits(random_bits[self.precision :]) if self.fair else np.zeros_like(r)
         other = (r // np.uint64(self.floor) << np.uint64(self.fair)) + chosen + np.uint64(1)
         shift = np.where(r < np.uint64(self.floor * self.stretches), other, np.uint64(0))
         return ((levels + shift) % np.uint64(self.symbols)).astype(np.int64)

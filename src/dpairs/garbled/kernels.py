@@ -7,7 +7,7 @@ circuit trusts that both keep to it, as all of this trusts that both follow the 
 
 | kernel | level | ANDs for w bits |
 | --- | --- | --- |
-| `LessThan` | x < y, a tie counting 0 or the toss of a fair coin | w |
+| `LessThan` | x < y, a tie counting 0 or a fair random bit | w |
 | `Equal` | x = y | w - 1 |
 | `Distance` | abs(x - y) | 2w - 1 |
 | `SquaredDistance` | (x - y)^2 | about 1.5 w^2 |
@@ -33,7 +33,7 @@ class PairKernel(ABC):
     """A function of the values of two people, as a circuit and in numpy."""
 
     columns: ClassVar[int] = 1
-    coins: ClassVar[int] = 0
+    random_bits: ClassVar[int] = 0
     largest: int
     offset: Fraction = Fraction(0)
     step: Fraction = Fraction(1)
@@ -43,12 +43,12 @@ class PairKernel(ABC):
     def top(self) -> int: ...
 
     @abstractmethod
-    def build(self, x: Sequence[Number], y: Sequence[Number], coins: Sequence[Bit]) -> Number:
-        """The level as a circuit of the columns of both, and of ``self.coins`` random bits."""
+    def build(self, x: Sequence[Number], y: Sequence[Number], random_bits: Sequence[Bit]) -> Number:
+        """The level as a circuit of the columns of both, and of ``self.random_bits`` random bits."""
 
     @abstractmethod
-    def plain(self, x: Words, y: Words, coins: Bits) -> Words:
-        """The level of each pair: a row of ``x`` and ``y``, a column of ``coins``."""
+    def plain(self, x: Words, y: Words, random_bits: Bits) -> Words:
+        """The level of each pair: a row of ``x`` and ``y``, a column of ``random_bits``."""
 
     def value(self, level: float) -> float:
         """The kernel's real value at a level."""
@@ -59,8 +59,8 @@ class PairKernel(ABC):
 class LessThan(PairKernel):
     """AUC's kernel: whether the evaluator's score is the higher one.
 
-    ``ties="half"`` decides a tie by a coin that nobody knows, so its mean is 1/2 and the level stays one
-    bit; it costs no gate, because the coin is the comparison's first borrow. ``ties="zero"`` is the paper's.
+    ``ties="half"`` decides a tie by a bit that nobody knows, so its mean is 1/2 and the level stays one
+    bit; it costs no gate, because that bit is the comparison's first borrow. ``ties="zero"`` is the paper's.
     """
 
     largest: int
@@ -75,17 +75,17 @@ class LessThan(PairKernel):
         return 1
 
     @property
-    def coins(self) -> int:  # type: ignore[override]
+    def random_bits(self) -> int:  # type: ignore[override]
         """One, when ties are tossed."""
         return int(self.ties == "half")
 
-    def build(self, x: Sequence[Number], y: Sequence[Number], coins: Sequence[Bit]) -> Number:
-        return x[0].less(y[0], tie=coins[0] if coins else None).number()
+    def build(self, x: Sequence[Number], y: Sequence[Number], random_bits: Sequence[Bit]) -> Number:
+        return x[0].less(y[0], tie=random_bits[0] if random_bits else None).number()
 
-    def plain(self, x: Words, y: Words, coins: Bits) -> Words:
+    def plain(self, x: Words, y: Words, random_bits: Bits) -> Words:
         won = x[:, 0] < y[:, 0]
-        if self.coins:
-            won |= (x[:, 0] == y[:, 0]) & (coins[0] == 1)
+        if self.random_bits:
+            won |= (x[:, 0] == y[:, 0]) & (random_bits[0] == 1)
         return won.astype(np.uint64)
 
 
@@ -99,11 +99,11 @@ class Equal(PairKernel):
     def top(self) -> int:
         return 1
 
-    def build(self, x: Sequence[Number], y: Sequence[Number], coins: Sequence[Bit]) -> Number:
+    def build(self, x: Sequence[Number], y: Sequence[Number], random_bits: Sequence[Bit]) -> Number:
         """One AND per bit but one."""
         return (x[0] == y[0]).number()
 
-    def plain(self, x: Words, y: Words, coins: Bits) -> Words:
+    def plain(self, x: Words, y: Words, random_bits: Bits) -> Words:
         same: Words = (x[:, 0] == y[:, 0]).astype(np.uint64)
         return same
 
@@ -120,11 +120,11 @@ class Distance(PairKernel):
         """As far apart as two values can be."""
         return self.largest
 
-    def build(self, x: Sequence[Number], y: Sequence[Number], coins: Sequence[Bit]) -> Number:
+    def build(self, x: Sequence[Number], y: Sequence[Number], random_bits: Sequence[Bit]) -> Number:
         """A subtraction and an addition."""
         return abs(x[0] - y[0])
 
-    def plain(self, x: Words, y: Words, coins: Bits) -> Words:
+    def plain(self, x: Words, y: Words, random_bits: Bits) -> Words:
         return np.maximum(x[:, 0], y[:, 0]) - np.minimum(x[:, 0], y[:, 0])
 
 
@@ -143,11 +143,11 @@ class SquaredDistance(PairKernel):
     def top(self) -> int:
         return self.largest**2
 
-    def build(self, x: Sequence[Number], y: Sequence[Number], coins: Sequence[Bit]) -> Number:
+    def build(self, x: Sequence[Number], y: Sequence[Number], random_bits: Sequence[Bit]) -> Number:
         distance = abs(x[0] - y[0])
         return distance * distance
 
-    def plain(self, x: Words, y: Words, coins: Bits) -> Words:
+    def plain(self, x: Words, y: Words, random_bits: Bits) -> Words:
         distance: Words = np.maximum(x[:, 0], y[:, 0]) - np.minimum(x[:, 0], y[:, 0])
         squared: Words = distance * distance
         return squared
@@ -166,13 +166,13 @@ class Concordance(PairKernel):
         """Discordant, tied, concordant: 0, 1, 2."""
         return 2
 
-    def build(self, x: Sequence[Number], y: Sequence[Number], coins: Sequence[Bit]) -> Number:
+    def build(self, x: Sequence[Number], y: Sequence[Number], random_bits: Sequence[Bit]) -> Number:
         """Two comparisons and two tests of equality; the signs are multiplied by XOR."""
         differ = (x[0] != y[0]) & (x[1] != y[1])
         opposed = differ & ((x[0] < y[0]) ^ (x[1] < y[1]))
         return Number(differ.space, [differ.literal, opposed.literal], -1, 1) + 1
 
-    def plain(self, x: Words, y: Words, coins: Bits) -> Words:
+    def plain(self, x: Words, y: Words, random_bits: Bits) -> Words:
         above, below = (x > y).astype(np.int64), (x < y).astype(np.int64)
         levels: Words = (1 + (above - below).prod(axis=1)).astype(np.uint64)
         return levels

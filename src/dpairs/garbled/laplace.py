@@ -43,7 +43,7 @@ class LaplaceNoise(Noise):
     Let v in 0 .. M be the rounded level in steps of 2^shift, G geometric, and s a fair sign. The symbol is
     v - G or v + G + 1, clamped to 0 .. M + 1. Then e^epsilon is the larger of P(G = 0) / P(G = M - 1) and
     1 / P(G >= M), over the exact integer distribution. ``thresholds`` are those of the d digits and, last,
-    of "G >= 2^d", out of 2^precision. Costs about (d + 1)(t + 5) ANDs and (d + 1) t coins.
+    of "G >= 2^d", out of 2^precision. Costs about (d + 1)(t + 5) ANDs and (d + 1) t random bits.
     """
 
     top: int
@@ -94,7 +94,7 @@ class LaplaceNoise(Noise):
         return (self.steps - 1).bit_length()
 
     @property
-    def coins(self) -> int:
+    def random_bits(self) -> int:
         """The digits and the overflow take t each, the sign one, the rounding ``shift``."""
         return self.precision * (self.digits + 1) + 1 + self.shift
 
@@ -136,14 +136,14 @@ class LaplaceNoise(Noise):
         """From the exact distribution; rounding a level at random only mixes two of them."""
         return log_above(self._ratio)
 
-    def build(self, level: Number, coins: Sequence[Bit]) -> Number:
+    def build(self, level: Number, random_bits: Sequence[Bit]) -> Number:
         """Digits by comparison, one subtraction, one clamp."""
         space, t, d = level.space, self.precision, self.digits
         biased = [
-            below(coins[place * t : (place + 1) * t], threshold)
+            below(random_bits[place * t : (place + 1) * t], threshold)
             for place, threshold in enumerate(self.thresholds)
         ]
-        up, rest = coins[t * (d + 1)], coins[t * (d + 1) + 1 :]
+        up, rest = random_bits[t * (d + 1)], random_bits[t * (d + 1) + 1 :]
         if self.shift:
             level = level + space.uniform(rest) >> self.shift
         level = Number(space, level.bits, 0, self.steps)
@@ -154,18 +154,18 @@ class LaplaceNoise(Noise):
         far = Number(space, end, 0, self.steps + 1)
         return biased[-1].choose(far, noisy.clamp(0, self.steps + 1))
 
-    def ideal(self, levels: Words, coins: Bits) -> NDArray[np.int64]:
+    def ideal(self, levels: Words, random_bits: Bits) -> NDArray[np.int64]:
         t, d = self.precision, self.digits
         biased = [
-            from_bits(coins[place * t : (place + 1) * t]) < np.uint64(threshold)
+            from_bits(random_bits[place * t : (place + 1) * t]) < np.uint64(threshold)
             for place, threshold in enumerate(self.thresholds)
         ]
-        up = coins[t * (d + 1)] == 1
+        up = random_bits[t * (d + 1)] == 1
         rounded = levels
         if self.shift:
-            # The low parts first: a level of 64 bits plus the coins would not fit.
+            # The low parts first: a level of 64 bits plus the random bits would not fit.
             low = np.uint64(2**self.shift - 1)
-            carry = (levels & low) + from_bits(coins[t * (d + 1) + 1 :]) > low
+            carry = (levels & low) + from_bits(random_bits[t * (d + 1) + 1 :]) > low
             rounded = (levels >> np.uint64(self.shift)) + carry
         size = np.zeros(levels.size, dtype=np.int64)
         for place, digit in enumerate(biased[:-1]):
@@ -226,10 +226,10 @@ def _thresholds(steps: int, epsilon: Decimal, precision: int) -> tuple[int, ...]
     """Of the digits, to the nearest; of the overflow, up, which lowers epsilon."""
     digits, whole = (steps - 1).bit_length(), Decimal(2**precision)
     rate = _DIGITS.divide(epsilon, Decimal(steps))
-    found = []
+    thresholds = []
     for digit in range(digits):
         odds = _DIGITS.exp(_DIGITS.multiply(-rate, Decimal(2**digit)))
         chance = _DIGITS.divide(odds, 1 + odds)
-        found.append(max(1, round(_DIGITS.multiply(whole, chance))))
+        thresholds.append(max(1, round(_DIGITS.multiply(whole, chance))))
     overflow = _DIGITS.exp(_DIGITS.multiply(-rate, Decimal(2**digits)))
-    return (*found, min(2**precision - 1, math.ceil(_DIGITS.multiply(whole, overflow))))
+    return (*thresholds, min(2**precision - 1, math.ceil(_DIGITS.multiply(whole, overflow))))

@@ -45,7 +45,7 @@ class Noise(ABC):
 
     @property
     @abstractmethod
-    def coins(self) -> int:
+    def random_bits(self) -> int:
         """Random bits that the circuit needs; each costs one transfer of the evaluator's bit."""
 
     @property
@@ -59,12 +59,12 @@ class Noise(ABC):
         """The exact privacy loss, rounded up to a float."""
 
     @abstractmethod
-    def build(self, level: Number, coins: Sequence[Bit]) -> Number:
-        """The symbol as a circuit of the level and of ``self.coins`` random bits."""
+    def build(self, level: Number, random_bits: Sequence[Bit]) -> Number:
+        """The symbol as a circuit of the level and of ``self.random_bits`` random bits."""
 
     @abstractmethod
-    def ideal(self, levels: Words, coins: Bits) -> NDArray[np.int64]:
-        """The very symbols that the circuit gives for these coins (a row each), computed directly."""
+    def ideal(self, levels: Words, random_bits: Bits) -> NDArray[np.int64]:
+        """The very symbols that the circuit gives for these random bits (a row each), computed directly."""
 
     @abstractmethod
     def pmf(self, level: int) -> list[Fraction]:
@@ -94,9 +94,9 @@ class Noise(ABC):
         """The JSON form, integer thresholds included."""
 
 
-def below(coins: Sequence[Bit], threshold: int) -> Bit:
-    """Whether the number made of ``coins`` is below a public threshold: P = threshold / 2^coins."""
-    return coins[0].space.uniform(coins) < threshold
+def below(random_bits: Sequence[Bit], threshold: int) -> Bit:
+    """Whether the number made of ``random_bits`` is below a public threshold: P = threshold / 2^bits."""
+    return random_bits[0].space.uniform(random_bits) < threshold
 
 
 @dataclass(frozen=True)
@@ -133,7 +133,7 @@ class BitNoise(Noise):
         return (self.top - 1).bit_length()
 
     @property
-    def coins(self) -> int:
+    def random_bits(self) -> int:
         """The response takes t, the rounding g."""
         return self.precision + self.rounding
 
@@ -146,17 +146,17 @@ class BitNoise(Noise):
         """From the two extreme levels: the probabilities of all others lie between theirs."""
         return log_above(largest_ratio([self.pmf(0), self.pmf(self.top)]))
 
-    def build(self, level: Number, coins: Sequence[Bit]) -> Number:
+    def build(self, level: Number, random_bits: Sequence[Bit]) -> Number:
         """Two comparisons and an XOR."""
-        flipped = below(coins[: self.precision], self.floor)
+        flipped = below(random_bits[: self.precision], self.floor)
         if self.top == 1:
             return (Bit(level.space, level.bits[0]) ^ flipped).number()
-        rounded = level.space.uniform(coins[self.precision :]) < level
+        rounded = level.space.uniform(random_bits[self.precision :]) < level
         return (rounded ^ flipped).number()
 
-    def ideal(self, levels: Words, coins: Bits) -> NDArray[np.int64]:
-        flipped = from_bits(coins[: self.precision]) < np.uint64(self.floor)
-        rounded = levels == 1 if self.top == 1 else from_bits(coins[self.precision :]) < levels
+    def ideal(self, levels: Words, random_bits: Bits) -> NDArray[np.int64]:
+        flipped = from_bits(random_bits[: self.precision]) < np.uint64(self.floor)
+        rounded = levels == 1 if self.top == 1 else from_bits(random_bits[self.precision :]) < levels
         return (rounded ^ flipped).astype(np.int64)
 
     def pmf(self, level: int) -> list[Fraction]:

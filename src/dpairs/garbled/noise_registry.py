@@ -61,17 +61,17 @@ def _read(name: str, value: Any) -> Any:
 
 def candidates(top: int, epsilon: float) -> dict[str, Noise]:
     """Every noise that fits the kernel and the epsilon."""
-    found: dict[str, Noise] = {}
+    noises: dict[str, Noise] = {}
     for name in NOISES:
         if name == "kary" and not 2 <= top < MAX_KARY:  # for two levels it is the response itself
             continue
         try:
-            found[name] = noise(name, top, epsilon)
+            noises[name] = noise(name, top, epsilon)
         except BadParameter:
             continue
-    if not found:
+    if not noises:
         raise BadParameter(f"no noise reaches epsilon {epsilon!r} for levels up to {top}")
-    return found
+    return noises
 
 
 def best_noise(top: int, epsilon: float, levels: Sequence[int] | None = None) -> Noise:

@@ -60,7 +60,7 @@ class _Party:
         self._role = role
         self._bits: Randomness = SystemRandomness() if bits is None else bits
         table = function.values(np.asarray(values).reshape(1, -1))
-        # The coins come first, so that a tape of coins alone decides the symbol.
+        # The random bits come first, so that a tape of random bits alone decides the symbol.
         self._inputs = function.inputs(table, function.tape(1, self._bits))[:, 0]
         self._context = self._link = pair.context(function.digest)
         self._done: set[Kind] = set()
@@ -210,9 +210,9 @@ class Collector:
         context, symbol = self.pair.context(self.function.digest), 0
         for place in range(count):
             label = payload[HASH + BLOCK * place : HASH + BLOCK * (place + 1)]
-            found = output_hash(context, place, label)
+            hashed = output_hash(context, place, label)
             zero, one = (hashes[HASH * each : HASH * (each + 1)] for each in (2 * place, 2 * place + 1))
-            is_zero, is_one = hmac.compare_digest(found, zero), hmac.compare_digest(found, one)
+            is_zero, is_one = hmac.compare_digest(hashed, zero), hmac.compare_digest(hashed, one)
             if is_zero == is_one:
                 raise ForgedOutput(f"output {place} of this pair has a label that the circuit did not give")
             symbol |= is_one << place

@@ -38,12 +38,12 @@ class Kind(IntEnum):
 
 @dataclass(frozen=True)
 class Pair:
-    """Which two people of which study, and in which round of pairing. All of it is public."""
+    """Which two people of which study, and in which pairing. All of it is public."""
 
     study: str
     garbler: int
     evaluator: int
-    round: int = 0
+    pairing: int = 0
 
     def __post_init__(self) -> None:
         """Refuse what is no study's id or no index."""
@@ -53,7 +53,7 @@ class Pair:
             whole = False
         if not whole:
             raise BadParameter(f"a pair's study must be an id of 64 hexadecimal digits, not {self.study!r}")
-        for name in ("garbler", "evaluator", "round"):
+        for name in ("garbler", "evaluator", "pairing"):
             integer(f"the pair's {name}", getattr(self, name), 0, _MAX_INDEX)
         if self.garbler == self.evaluator:
             raise BadParameter("a pair is made of two different people")
@@ -61,11 +61,11 @@ class Pair:
     @property
     def name(self) -> bytes:
         """Eight bytes for the head."""
-        return hashlib.sha256(_PAIR.pack(self.garbler, self.evaluator, self.round)).digest()[:8]
+        return hashlib.sha256(_PAIR.pack(self.garbler, self.evaluator, self.pairing)).digest()[:8]
 
     def context(self, circuit: bytes) -> bytes:
         """What every hash of this pair starts from: the full study id, the people, and the circuit."""
-        people = _PAIR.pack(self.garbler, self.evaluator, self.round)
+        people = _PAIR.pack(self.garbler, self.evaluator, self.pairing)
         return derive(b"context", bytes([VERSION]) + bytes.fromhex(self.study) + people + circuit)
 
 
@@ -105,10 +105,10 @@ def unframe(
     if number not in Kind.__members__.values():
         raise BadMessage(f"there is no message of kind {number}")
     if number != kind:
-        found = Kind(number)
-        if found in seen:
-            raise Replayed(f"a message of kind {found.name} was used before")
-        raise OutOfOrder(f"a message of kind {kind.name} was expected, not {found.name}")
+        given = Kind(number)
+        if given in seen:
+            raise Replayed(f"a message of kind {given.name} was used before")
+        raise OutOfOrder(f"a message of kind {kind.name} was expected, not {given.name}")
     if link is not None and not hmac.compare_digest(tied, link[:LINK]):
         raise Replayed(
             f"this message of kind {kind.name} belongs to another exchange, or one before it was altered"

@@ -73,17 +73,17 @@ class Goal:
         least, most = (low - wanted).min(axis=0), (high - wanted).max(axis=0)
         shift = np.clip(np.zeros(wanted.shape[1]), least, most)
         for _ in range(60):
-            found = np.clip(wanted + shift, low, high)
-            missing = 1 - found.sum(axis=0)
+            clipped = np.clip(wanted + shift, low, high)
+            missing = 1 - clipped.sum(axis=0)
             if np.abs(missing).max() < 1e-12:
                 break
             least, most = np.where(missing > 0, shift, least), np.where(missing > 0, most, shift)
             # Newton's step on a piecewise linear function, kept between the bounds that are known.
-            free = ((found > low) & (found < high)).sum(axis=0)
+            free = ((clipped > low) & (clipped < high)).sum(axis=0)
             newton = shift + missing / np.maximum(free, 1)
             inside = (newton > least) & (newton < most) & (free > 0)
             shift = np.where(inside, newton, (least + most) / 2)
-        projected: Matrix = found / found.sum(axis=0)
+        projected: Matrix = clipped / clipped.sum(axis=0)
         return projected
 
 
@@ -184,10 +184,10 @@ def _random(goal: Goal, cells: int) -> list[Matrix]:
     """Two starts at random, always the same: each symbol favours about 1 / (1 + e^epsilon) of the cells."""
     coins, symbols = Coins((cells, 0)), min(8 * cells, MAX_SYMBOLS)
     floor = np.full(symbols, 2 / (1 + goal.ratio) / symbols)
-    found = []
+    starts = []
     for number in (0, 1):
         words = coins.words(0, number, 0, symbols * cells // 4 + 1).reshape(-1)[: symbols * cells]
         uniform = (words >> np.uint64(11)).astype(np.float64).reshape(symbols, cells) * 2.0**-53
         favoured = uniform < 1 / (1 + goal.ratio)
-        found.append(goal.project(np.where(favoured, goal.ratio, 1.0) * floor[:, None], floor))
-    return found
+        starts.append(goal.project(np.where(favoured, goal.ratio, 1.0) * floor[:, None], floor))
+    return starts

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -22,6 +22,9 @@ from ..randomness import public_seed
 from ..statistics import Statistic
 from ..study import Study
 
+WORTH = 0.95
+"""Where people come twice, the error must be below this times the same protocol's in one visit."""
+
 
 @dataclass(frozen=True)
 class Option:
@@ -34,10 +37,17 @@ class Option:
     sizes: dict[str, int]
     shape: Shape
     """Of the shapes looked at, the one at which this option does worst."""
+    least: float
+    """The smallest error among these shapes, where binning does nothing."""
 
     @property
     def error(self) -> float:
         return self.prediction.total
+
+    @property
+    def range(self) -> tuple[float, float]:
+        """Between which errors the study's will lie: one number where it is known what people look like."""
+        return self.least, self.error
 
     def begin(self) -> Study:
         """The study to run: with a public seed of its own, since one plan may begin several studies.
@@ -77,6 +87,7 @@ class Option:
             "protocol": self.protocol,
             "parameters": self.parameters,
             **self.prediction.to_json(),
+            "range": list(self.range),
             "people": self.sizes,
             "epsilon": self.study.epsilon,
             "bits": self.bits,
@@ -84,6 +95,32 @@ class Option:
             "trust": self.trust,
             "liars_change": self.liars_change if math.isfinite(self.liars_change) else None,
         }
+
+
+def _parameters(option: Option) -> str:
+    given = {name: value for name, value in option.parameters.items() if name != "n"}
+    return "\n".join(f"{name}={value}" for name, value in given.items()) or "-"
+
+
+def _moved_by(option: Option) -> str:
+    return f"{option.liars_change:.2g}" if math.isfinite(option.liars_change) else "no bound"
+
+
+FACTS: list[tuple[str, Callable[[Option], str]]] = [
+    ("parameters", _parameters),
+    ("people", lambda each: f"{sum(each.sizes.values()):,}"),
+    ("epsilon", lambda each: f"{each.study.epsilon:.4g}"),
+    ("standard error", lambda each: f"{each.error:.3g}"),
+    ("  from privacy", lambda each: f"{each.prediction.privacy:.2g}"),
+    ("  from sampling", lambda each: f"{each.prediction.sampling:.2g}"),
+    ("  second order", lambda each: f"{each.prediction.second_order:.2g}"),
+    ("  from bins", lambda each: f"{each.prediction.quantization:.2g}"),
+    (f"{LIARS:.0%} of liars move it", _moved_by),
+    ("bits sent", lambda each: str(each.bits)),
+    ("rounds", lambda each: str(each.rounds)),
+    ("trusts", lambda each: each.trust),
+]
+"""What a table says of an option: rows of it."""
 
 
 @dataclass(frozen=True)
@@ -98,12 +135,14 @@ class Question:
     """Whom people may be asked to trust."""
     optimized: bool = False
     search: Search = optimize
+    sites: int | None = None
+    """How many sites hold the people's records."""
 
     def options(
         self, epsilon: float, sizes: Mapping[str, int], only: str | None = None
     ) -> tuple[list[Option], dict[str, str]]:
         """The best of each protocol, the smallest error first; and why the others do not fit."""
-        found: dict[str, Option] = {}
+        best: dict[str, Option] = {}
         reasons: dict[str, str] = {}
         for protocol, parameters in self._candidates(epsilon, sizes):
             if only is not None and protocol != only:
@@ -113,20 +152,22 @@ class Question:
             except (BadParameter, NotEstimable) as error:
                 reasons.setdefault(protocol, str(error))
                 continue
-            if protocol not in found or made.error < found[protocol].error:
-                found[protocol] = made
-        left = {name: why for name, why in reasons.items() if name not in found}
-        return sorted(found.values(), key=lambda each: each.error), left
+            other = best.get(protocol)
+            worth = WORTH if other is not None and made.rounds > other.rounds else 1.0
+            if other is None or made.error < worth * other.error:
+                best[protocol] = made
+        left = {name: why for name, why in reasons.items() if name not in best}
+        return sorted(best.values(), key=lambda each: each.error), left
 
     def option(
         self, protocol: str, parameters: Mapping[str, Any], epsilon: float, sizes: Mapping[str, int]
     ) -> Option:
         """One way to do it; of several shapes the worst counts."""
         study, first = self._begun(protocol, parameters, epsilon)
-        worst, shape = max(
-            ((first.predict(shape, sizes), shape) for shape in self.shapes), key=lambda pair: pair[0].total
-        )
-        return Option(protocol, dict(parameters), worst, study, dict(sizes), shape)
+        predictions = [(first.predict(shape, sizes), shape) for shape in self.shapes]
+        worst, shape = max(predictions, key=lambda pair: pair[0].total)
+        least = min(each.noise for each, _ in predictions) if len(predictions) > 1 else worst.total
+        return Option(protocol, dict(parameters), worst, study, dict(sizes), shape, least)
 
     def same(self, option: Option, epsilon: float, sizes: Mapping[str, int]) -> float:
         """The error of an option's parameters, at its shape, with other people or another epsilon."""
@@ -153,9 +194,18 @@ class Question:
         return shares
 
     def _candidates(self, epsilon: float, sizes: Mapping[str, int]) -> Iterator[tuple[str, dict[str, Any]]]:
-        setting = Setting(self.statistic, self.domains, epsilon, sum(sizes.values()), self.optimized)
+        setting = Setting(
+            self.statistic,
+            self.domains,
+            epsilon,
+            sum(sizes.values()),
+            self.optimized,
+            self.rounds,
+            self.sites,
+        )
         for name in PROTOCOLS:
             kind = PROTOCOLS[name]
             if kind.rounds <= self.rounds and kind.trust in self.trusted:
                 for parameters in kind.candidates(setting):
-                    yield name, parameters
+                    if parameters.get("rounds", kind.rounds) <= self.rounds:
+                        yield name, parameters

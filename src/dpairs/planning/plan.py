@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ..data.domains import Domain
+from ..data.domains import Domain, DomainLike
+from ..data.tables import with_columns
 from ..errors import BadParameter
-from ..formats.checks import choice, integer, positive
+from ..formats.checks import choice, integer
+from ..formats.checks import positive as above_zero
+from ..formats.display import Shown
 from ..mechanisms.optimize import optimize
-from ..protocols import PROTOCOLS, Trust
+from ..protocols import PROTOCOLS, FirstRound, Trust
 from ..protocols.histogram.search import Search
 from ..protocols.shape import Shape
 from ..protocols.theory import MAX_PEOPLE
@@ -19,22 +22,30 @@ from ..statistics import Statistic, domains_of, option_names
 from ..statistics import statistic as statistic_named
 from ..study import Study
 from . import shapes
-from .options import Option, Question
+from .options import FACTS, Option, Question
 from .solve import LEAST_EPSILON, MOST_EPSILON, equal_parts, people, privacy, without_privacy
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 HARD = "worst"
+MANY = 100_000
+"""People that a study is chosen for where nobody says how many there are."""
 TRUSTED = {
     "nobody": {Trust.NOBODY},
     "partner": {Trust.PARTNER},
     "two_servers": {Trust.TWO_SERVERS},
-    "all": set(Trust),
+    "sites": {Trust.SITES},
+    "all": set(Trust) - {Trust.SITES},
 }
 """Whom people may be asked to trust, beside nobody."""
 
 
-@dataclass(frozen=True)
-class Plan:
+@dataclass(frozen=True, repr=False)
+class Plan(Shown):
     """The options for a study, the best first, and why."""
+
+    question: Question
 
     statistic: Statistic
     options: tuple[Option, ...]
@@ -46,6 +57,34 @@ class Plan:
     shapes: tuple[Shape, ...]
     left_out: dict[str, str]
     """Why other protocols do not fit, by their names."""
+
+    def begin(self) -> Study:
+        """The recommended study, with a fresh public seed: one plan may begin several."""
+        return self.options[0].begin()
+
+    def __repr__(self) -> str:
+        return f"Plan({self.statistic.name}: {self.why})"
+
+    @property
+    def title(self) -> str:
+        return f"{self.statistic.name}, people like: {self.shape}"
+
+    def rows(self) -> list[tuple[str, ...]]:
+        """The options side by side, a column each: a table."""
+        return [("", *[option.protocol for option in self.options])] + [
+            (name, *[fact(option) for option in self.options]) for name, fact in FACTS
+        ]
+
+    def notes(self) -> list[str]:
+        """Why the first option comes first, and what was left out, in sentences."""
+        left = [f"{name} is left out: {why}." for name, why in self.left_out.items()]
+        return [self.why, f"Without any privacy the standard error would be {self.sampling:.3g}.", *left]
+
+    def plot(self, progress: Callable[[int], None] | None = None) -> Figure:
+        """Predicted errors of all options against the number of people, and against epsilon."""
+        from .curves import plan_curves
+
+        return plan_curves(self.question, self.options[0], self.title, progress)
 
     @property
     def domains(self) -> tuple[Domain, ...]:
@@ -83,6 +122,10 @@ class Plan:
             best.setdefault(option.trust, option)
         return dict(sorted(best.items(), key=lambda pair: order.index(pair[0])))
 
+    def to_dict(self) -> dict[str, Any]:
+        """The same as `to_json`, under the name that data frames use."""
+        return self.to_json()
+
     def to_json(self) -> dict[str, Any]:
         return {
             "statistic": self.statistic.name,
@@ -98,7 +141,7 @@ class Plan:
 def plan(
     statistic: str | Statistic,
     *,
-    domain: Domain | Sequence[Domain] | None = None,
+    domain: DomainLike | None = None,
     epsilon: float | None = None,
     n: int | Mapping[str, int] | None = None,
     error: float | None = None,
@@ -106,8 +149,11 @@ def plan(
     peers: bool = False,
     trust: str | None = None,
     protocol: str | None = None,
+    sites: int | None = None,
     optimized: bool = False,
     like: Any = None,
+    columns: Mapping[str, str] | None = None,
+    positive: Any = None,
     progress: Callable[[int], None] | None = None,
     search: Search | None = None,
     **chosen: Any,
@@ -116,12 +162,13 @@ def plan(
 
     ``n`` is the number of people, or by stratum {"positive": ..., "negative": ...}. ``rounds=1`` leaves
     two-round protocols out, ``peers=True`` lets people compute in pairs, ``trust`` says whom people
-    may be asked to trust ("nobody", "partner", "two_servers" or "all"), ``protocol`` names the only one that
-    is wanted. ``optimized=True`` also searches mechanisms for the kernel, which takes seconds the first time
+    may be asked to trust ("nobody", "partner", "two_servers", "sites" or "all"), ``protocol`` names the only
+    one that is wanted. ``sites`` is how many sites hold the records; "all" means them only if it is given.
+    ``optimized=True`` also searches mechanisms for the kernel, which takes seconds the first time
     (``progress`` is called with numbers of steps; a ``search`` of one's own may remember). ``like`` says
     what the people may look like: nothing, or "worst", for the worst of several shapes, "even" for an even
     spread, a number for two normal classes with that AUC, a mapping of strata to shares of cells, a table of
-    data of some people, or a `Shape`.
+    data of some people (with ``columns`` and ``positive`` as in `simulate`), or a `Shape`.
 
     >>> from dpairs import Levels
     >>> made = plan("kendall_tau", domain=(Levels(range(6)),) * 2, epsilon=1.0, n=200_000)
@@ -150,11 +197,12 @@ def plan(
         raise BadParameter(f"a plan for an error needs {' or '.join(missing)} as well")
     loss = None if epsilon is None else _loss(epsilon)
     sizes = None if n is None else _sizes(made, n)
-    goal = None if error is None else positive("error", error)
-    given = _shapes(made, domains, like)
+    goal = None if error is None else above_zero("error", error)
+    given = _shapes(made, domains, with_columns(like, made.columns, columns, positive))
     trusted = {Trust.NOBODY} | ({Trust.PARTNER} if peers else set())
     if trust is not None:
         trusted |= TRUSTED[choice("trust", trust, TRUSTED)]
+        trusted |= {Trust.SITES} if trust == "all" and sites is not None else set()
     if protocol is not None:
         trusted.add(PROTOCOLS[protocol].trust)
     ask = Question(
@@ -165,25 +213,48 @@ def plan(
         frozenset(trusted),
         optimized,
         search or partial(optimize, progress=progress),
+        None if sites is None else integer("sites", sites, 1, MAX_PEOPLE),
     )
     _check_fits(ask, protocol)
-    found: list[Option] = []
+    offered: list[Option] = []
     left: dict[str, str] = {}
     if loss is not None and sizes is not None:
-        found, left = ask.options(loss, sizes, protocol)
+        offered, left = ask.options(loss, sizes, protocol)
     elif loss is not None and goal is not None:
-        found = people(ask, loss, goal, protocol)
+        offered = people(ask, loss, goal, protocol)
     elif sizes is not None and goal is not None:
-        found = privacy(ask, sizes, goal, protocol)
-    if not found:
+        offered = privacy(ask, sizes, goal, protocol)
+    if not offered:
         reasons = "; ".join(f"{name}: {why}" for name, why in left.items())
         raise BadParameter(reasons or f"no protocol fits {made.name} on these domains")
     name = f"the worst of {len(given)} shapes" if len(given) > 1 else given[0].name
-    return Plan(made, tuple(found), missing[0], name, without_privacy(ask, found[0].sizes), given, left)
+    bare = without_privacy(ask, offered[0].sizes)
+    return Plan(ask, made, tuple(offered), missing[0], name, bare, given, left)
+
+
+def _chosen(statistic: Statistic, domains: tuple[Domain, ...], epsilon: float, n: int | None) -> FirstRound:
+    """What `Study.create` takes where no protocol is named: the plan's best for these people.
+
+    Where nobody says how many there are, a protocol of one round, which people answer as they come.
+    """
+    own = statistic.own_domain is not None
+    found = plan(
+        statistic,
+        domain=None if own else domains,
+        epsilon=epsilon,
+        n=MANY if n is None else n,
+        rounds=1 if n is None else 2,
+    )
+    protocol = found.options[0].study.protocol
+    assert isinstance(protocol, FirstRound)  # noqa: S101 - a plan is for a first round
+    return protocol
+
+
+Study.chooser = staticmethod(_chosen)
 
 
 def _loss(epsilon: Any) -> float:
-    loss = positive("epsilon", epsilon)
+    loss = above_zero("epsilon", epsilon)
     if not LEAST_EPSILON <= loss <= MOST_EPSILON:
         raise BadParameter(
             f"a plan is for an epsilon from {LEAST_EPSILON:g}, where answers say nothing, to "

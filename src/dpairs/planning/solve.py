@@ -28,7 +28,7 @@ def people(ask: Question, epsilon: float, error: float, only: str | None = None)
     def sizes(count: float) -> dict[str, int]:
         return equal_parts(ask.statistic, math.ceil(count))
 
-    found = []
+    solved = []
     start, _ = ask.options(epsilon, sizes(START), only)
     for each in start:
         best = _solve(
@@ -41,14 +41,14 @@ def people(ask: Question, epsilon: float, error: float, only: str | None = None)
             lambda option, count: ask.options(epsilon, sizes(count), option.protocol)[0],
         )
         if best is not None:
-            found.append(best)
-    if start and not found:
+            solved.append(best)
+    if start and not solved:
         least = min(each.error for each in ask.options(epsilon, sizes(MAX_PEOPLE), only)[0])
         raise BadParameter(
             f"at epsilon {epsilon:g} even {MAX_PEOPLE:,} people have a standard error of {least:.3g}, so "
             f"{error:.3g} is out of reach: ask for at least {_above(least)}, or allow a larger epsilon"
         )
-    return sorted(found, key=lambda each: sum(each.sizes.values()))
+    return sorted(solved, key=lambda each: sum(each.sizes.values()))
 
 
 def privacy(ask: Question, sizes: Mapping[str, int], error: float, only: str | None = None) -> list[Option]:
@@ -60,7 +60,7 @@ def privacy(ask: Question, sizes: Mapping[str, int], error: float, only: str | N
             f"without any privacy {n:,} people have a standard error of {floor:.3g}, so {error:.3g} is "
             f"out of reach: ask for more than that, or have {more:,} people"
         )
-    found = []
+    solved = []
     start, _ = ask.options(1.0, sizes, only)
     for each in start:
         best = _solve(
@@ -73,14 +73,14 @@ def privacy(ask: Question, sizes: Mapping[str, int], error: float, only: str | N
             lambda option, loss: ask.options(loss, sizes, option.protocol)[0],
         )
         if best is not None:
-            found.append(best)
-    if start and not found:
+            solved.append(best)
+    if start and not solved:
         least = min(each.error for each in ask.options(MOST_EPSILON, sizes, only)[0])
         raise BadParameter(
             f"even at epsilon {MOST_EPSILON:g} these {n:,} people have a standard error of {least:.3g}, so "
             f"{error:.3g} is out of reach: ask for at least {_above(least)}, or have more people"
         )
-    return sorted(found, key=lambda each: each.study.epsilon)
+    return sorted(solved, key=lambda each: each.study.epsilon)
 
 
 def without_privacy(ask: Question, sizes: Mapping[str, int]) -> float:
@@ -121,10 +121,10 @@ def _solve(
         start, at = at, _root(partial(same, option), option, at, bounds, slope, error)
         if at == start:
             break
-        found = again(option, at)
-        if not found:
+        options = again(option, at)
+        if not options:
             break
-        option = found[0]
+        option = options[0]
     return option if option.error <= error * (1 + CLOSE) else best
 
 

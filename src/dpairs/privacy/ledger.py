@@ -16,7 +16,8 @@ from typing import Any, Protocol
 from ..errors import AlreadyAnswered, BadFile, LimitExceeded
 from ..formats import files
 from ..formats.canonical import canonical, parse
-from ..formats.checks import below_one, fields, positive, required, text
+from ..formats.checks import below_one, fields, head, positive, required, text
+from ..formats.display import Shown, number
 from .claim import PrivacyClaim
 from .composition import Loss, filtered_epsilon, summed_delta
 
@@ -50,8 +51,8 @@ _FIELDS = ("format", "version", "limit", "delta", "spent")
 _ANSWER = ("epsilon", "delta", "name")
 
 
-@dataclass
-class Ledger:
+@dataclass(repr=False)
+class Ledger(Shown):
     """The answers that a person has given; all together are (limit, delta)-private.
 
     With ``delta = 0``, losses add up, and a study with a delta of its own is refused. With a positive one,
@@ -69,6 +70,28 @@ class Ledger:
     delta: float = 0.0
     spent: dict[str, Entry] = field(default_factory=dict)
     """Each answer by the id of the study, or of the round, that it answers."""
+
+    def __repr__(self) -> str:
+        return f"Ledger(spent={number(self.total)}, limit={number(self.limit)}, answers={len(self.spent)})"
+
+    @property
+    def title(self) -> str:
+        return f"{len(self.spent)} answers"
+
+    def rows(self) -> list[tuple[str, str]]:
+        """What was spent of what is allowed: a table."""
+        return [
+            ("epsilon spent", f"{number(self.total)} of {number(self.limit)}"),
+            ("delta", f"at most {self.delta:.3g}"),
+            *[
+                (f"study {name[:16]}...", f"epsilon {number(each.epsilon)}")
+                for name, each in self.spent.items()
+            ],
+        ]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The ledger's file as plain values."""
+        return parse(self.to_json(), "the ledger")
 
     def __post_init__(self) -> None:
         """Refuse a limit that is none."""
@@ -164,10 +187,7 @@ class Ledger:
     @classmethod
     def from_json(cls, words: str | bytes) -> Ledger:
         spec = parse(words, "the ledger")
-        if spec.get("format") != FORMAT or spec.get("version") != VERSION:
-            raise BadFile(f"this is not a ledger of version {VERSION}: its format is {spec.get('format')!r}")
-        required("the ledger", spec, _FIELDS)
-        fields("a ledger", spec, _FIELDS)
+        head("ledger", spec, (FORMAT, VERSION), _FIELDS)
         if not isinstance(spec["spent"], dict):
             raise BadFile("a ledger's spent must be an object of studies and answers")
         spent = {text("study", name): _entry(each) for name, each in spec["spent"].items()}

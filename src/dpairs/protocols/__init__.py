@@ -9,6 +9,8 @@ from .pairwise.protocol import Pairwise
 from .projection.first_round import Projection
 from .projection.second_round import SecondRound
 from .shape import Prediction, Shape
+from .sites.by_sites import BySites
+from .sites.protocol import Sites
 from .tree.protocol import Tree
 from .two_servers.protocol import TwoServers
 
@@ -16,6 +18,7 @@ __all__ = [
     "PROTOCOLS",
     "Alone",
     "Answer",
+    "BySites",
     "FirstRound",
     "Histogram",
     "InPairs",
@@ -26,6 +29,7 @@ __all__ = [
     "SecondRound",
     "Setting",
     "Shape",
+    "Sites",
     "Tree",
     "Trust",
     "TwoServers",
@@ -35,5 +39,5 @@ __all__ = [
 PROTOCOLS: Registry[type[FirstRound]] = Registry("protocol", "dpairs.protocols")
 """Every protocol by name. A package adds its own by `register_protocol`, or by an entry point."""
 register_protocol = PROTOCOLS.register
-for _kind in (Histogram, Tree, Projection, Pairwise, TwoServers):
+for _kind in (Histogram, Tree, Projection, Pairwise, TwoServers, Sites):
     register_protocol(_kind)

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from ..data.domains import Domain, Integers, Interval
 from ..errors import BadParameter, NotAsked
-from ..estimate import Explanation, Manipulation, Quantization
+from ..estimate import Explanation, Laws, Manipulation, Quantization
 from ..garbled.function import PairFunction
 from ..privacy import PrivacyClaim
 from ..randomness import Randomness
@@ -30,6 +30,7 @@ from .counts import Cells, Counts
 if TYPE_CHECKING:
     from .pairwise.matching import Pairs
     from .shape import Prediction, Shape
+    from .sites.by_sites import BySites
     from .two_servers.shared import Shared
 
 
@@ -39,6 +40,7 @@ class Trust(StrEnum):
     NOBODY = "nobody"
     PARTNER = "a partner who follows the protocol"
     TWO_SERVERS = "two servers that do not work together"
+    SITES = "the site that holds one's record"
 
 
 @dataclass(frozen=True)
@@ -55,6 +57,10 @@ class Answer:
     """What the statistic can be, where the protocol knows more than the statistic itself."""
     bias: float = 0.0
     """The most that cells and remainders can have moved the value."""
+    centre: float | None = None
+    """Where the interval is centred, where that is not the value."""
+    laws: Laws | None = None
+    """How the errors are distributed, where that is known better than by standard errors."""
 
     def within(
         self, statistic: Statistic, domains: tuple[Domain, ...], sizes: Mapping[str, int]
@@ -96,6 +102,12 @@ class Protocol(ABC):
         return max(1, (self.symbols - 1).bit_length())
 
     @property
+    def sent(self) -> tuple[str, str]:
+        """Who sends what in this round, in words."""
+        bits = self.report_bits
+        return "a person sends", f"one of {self.symbols} symbols ({bits} bit{'s' if bits > 1 else ''})"
+
+    @property
     @abstractmethod
     def epsilon(self) -> float:
         """The exact privacy loss of one report."""
@@ -119,6 +131,15 @@ class Protocol(ABC):
     def shared(self) -> Shared | None:
         """The sides of people and servers where answers are split between two; None where they are not."""
         return None
+
+    @property
+    def by_sites(self) -> BySites | None:
+        """The side of sites that answer once for all their records; None where people answer themselves."""
+        return None
+
+    def continues(self, first: Protocol) -> bool:
+        """Whether this later round, which asks everybody again, keeps what ``first`` said of its noise."""
+        return False
 
     @property
     def first_study(self) -> str | None:
@@ -258,6 +279,10 @@ class Setting:
     n: int
     optimized: bool = False
     """Whether mechanisms may be searched, which takes seconds for each."""
+    rounds: int = 2
+    """How many rounds there may be at most."""
+    sites: int | None = None
+    """How many sites hold the people's records, if that is known."""
 
     @property
     def numbers(self) -> bool:

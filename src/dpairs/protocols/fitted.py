@@ -24,8 +24,6 @@ HISTOGRAM_ROUGHNESS = 0.25
 """For each cell."""
 
 # Predictions of a plan. Fitted on the shapes of `planning.shapes.hard`.
-UNEVEN_BIN = 0.25
-"""Where nobody looked, people lie anyhow within a bin: this share of the most that does."""
 CLASSES, CLASSES_POWER = 0.07, 0.6
 """The remainder of three classes: 0.07 x^0.6 of the function's range for x = c^2 L / n."""
 PRUNED = 1.05

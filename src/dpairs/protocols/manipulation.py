@@ -109,14 +109,14 @@ def at_corners(finish: Callable[[Vector], float], forms: Vector, reaches: Sequen
     """The reach of a finished answer, when each form has its own."""
     value = finish(forms)
     ends = [(form - each.down, form + each.up) for form, each in zip(forms, reaches, strict=True)]
-    found = [value]
+    values = [value]
     for corner in product(*ends):
         try:
-            found.append(finish(np.array(corner)))
+            values.append(finish(np.array(corner)))
         except NotEstimable:
             # A liar who can take a ratio its denominator can move it as far as he likes.
             return Reach(math.inf, math.inf)
-    return Reach(value - min(found), max(found) - value)
+    return Reach(value - min(values), max(values) - value)
 
 
 def span(values: Vector) -> float:

@@ -61,7 +61,11 @@ class Coins:
             key=np.array(self.key, dtype=np.uint64),
             counter=np.array([first, stratum, purpose, 0], dtype=np.uint64),
         )
-        return generator.random_raw(WORDS_IN_BLOCK * count).reshape(count, WORDS_IN_BLOCK)
+        # `random_raw` gives the same words, but keeps other threads waiting.
+        words = np.random.Generator(generator).integers(
+            2**64 - 1, size=(count, WORDS_IN_BLOCK), dtype=np.uint64, endpoint=True
+        )
+        return words
 
     def words_at(self, purpose: int, stratum: int, indices: NDArray[np.int64]) -> NDArray[np.uint64]:
         """What `words` gives for each of these indices, which may lie far apart: a row of four words.

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ..errors import BadFile, WrongStudy
+from ..errors import BadFile, BadValue, DpairsError, WrongStudy
 from ..formats import files
 from ..formats.canonical import big_integer, canonical, parse, read_integer
-from ..formats.checks import fields, integer, required
+from ..formats.checks import head, integer
 from ..protocols.counts import MAX_COUNT
 from ..protocols.two_servers.goldilocks import MODULUS
 from ..protocols.two_servers.released import read_shares
@@ -26,8 +26,9 @@ MESSAGES, PRODUCTS, PART = "dpairs-messages", "dpairs-products", "dpairs-part"
 
 def read_key(path: Path, what: str = "the key") -> bytes:
     """32 bytes in hexadecimal."""
+    content = files.read(path, what)
     try:
-        key = bytes.fromhex(files.read(path, what).decode().strip())
+        key = bytes.fromhex(content.decode().strip())
     except ValueError:
         key = b""
     if len(key) != KEY:
@@ -44,39 +45,49 @@ def write_key(path: Path, what: str = "the key") -> None:
     path.write_text(secret_bytes().hex() + "\n", encoding="ascii")
 
 
-def once(secret: bytes, context: bytes) -> SecretStream:
-    """The random bits of one multiplication: the same in every step of it, and in no other."""
-    return SecretStream(hashlib.sha256(b"dpairs product/" + secret + context).digest())
+def once(secret: bytes, context: bytes, offer: bytes = b"") -> SecretStream:
+    """The random bits of one multiplication: the same in every step of it, and in no other.
+
+    Server 0's depend on the offer that it answers: the same bits in answers to two offers would give its
+    vectors away, by one seed of every column from each.
+    """
+    named = b"".join(hashlib.sha256(part).digest() for part in (secret, context, offer))
+    return SecretStream(hashlib.sha256(b"dpairs product/" + named).digest())
 
 
-def read_share_lines(path: Path, study: Study) -> Iterator[Share]:
-    """Every share of a file, one JSON object in a line."""
+def read_share_lines(path: Path, study: Study, server: int) -> tuple[list[Share], str | None]:
+    """The shares of a file, one JSON object in a line, and the first reason why some were left out.
+
+    Anybody may have written a line, so a bad one stops nobody else's; a file without a good one is refused.
+    """
+    good: list[Share] = []
+    refused: DpairsError | None = None
     for number, line in enumerate(files.read(path, "the share file").splitlines(), 1):
         try:
-            yield Share.from_json(parse(line, f"line {number} of {path}"), study)
-        except WrongStudy:
-            raise
-        except ValueError as error:
-            raise BadFile(f"line {number} of {path}: {error}") from None
+            share = Share.from_json(parse(line, f"line {number} of {path}"), study)
+            if share.server != server:
+                raise BadValue(f"this share is for server {share.server}, not for server {server}")
+            good.append(share)
+        except WrongStudy as error:
+            refused = refused or error
+        except (DpairsError, ValueError) as error:
+            refused = refused or BadFile(f"line {number} of {path}: {error}")
+    if not good:
+        raise refused or BadFile(f"the share file {path} holds no share")
+    return good, None if refused is None else str(refused)
 
 
 def _read(path: Path, kind: str, study: Study, names: tuple[str, ...]) -> dict[str, Any]:
     what = f"the file {path}"
     spec = parse(files.read(path, what), what, files.MAX_BYTES)
-    if spec.get("format") != kind or spec.get("version") != VERSION:
-        raise BadFile(f"{what} is not of the format {kind!r}, version {VERSION}")
-    allowed = ("format", "version", "study", "server", *names)
-    required(what, spec, allowed)
-    fields(what, spec, allowed)
-    if spec["study"] != study.id:
-        raise WrongStudy(f"{what} belongs to study {str(spec['study'])[:16]}..., not to {study.id[:16]}...")
+    head(f"file {path}", spec, (kind, VERSION), ("format", "version", "study", "server", *names), study.id)
     integer("server", spec["server"], 0, SERVERS - 1)
     return spec
 
 
 def _write(path: Path, kind: str, study: Study, server: int, content: Mapping[str, Any]) -> None:
-    head = {"format": kind, "version": VERSION, "study": study.id, "server": server}
-    files.write(path, canonical({**head, **content}).encode() + b"\n", f"the file {path}")
+    begin = {"format": kind, "version": VERSION, "study": study.id, "server": server}
+    files.write(path, canonical({**begin, **content}).encode() + b"\n", f"the file {path}")
 
 
 def write_messages(path: Path, study: Study, server: int, messages: Messages) -> None:
@@ -95,17 +106,21 @@ def read_messages(path: Path, study: Study, sender: int) -> Messages:
         raise BadFile(f"the messages of {path} must be in hexadecimal") from None
 
 
-def write_products(path: Path, study: Study, server: int, products: list[int]) -> None:
-    _write(path, PRODUCTS, study, server, {"products": [big_integer(each) for each in products]})
+def write_products(path: Path, study: Study, server: int, batch: bytes, products: list[int]) -> None:
+    content = {"batch": batch.hex(), "products": [big_integer(each) for each in products]}
+    _write(path, PRODUCTS, study, server, content)
 
 
-def read_products(path: Path, study: Study, server: int) -> list[int]:
-    """This server's own shares of the products."""
-    spec = _read(path, PRODUCTS, study, ("products",))
+def read_products(path: Path, study: Study, server: int, batch: bytes, count: int) -> list[int]:
+    """This server's own ``count`` shares of the products of these reports."""
+    spec = _read(path, PRODUCTS, study, ("batch", "products"))
+    if spec["batch"] != batch.hex():
+        raise BadFile(f"{path} holds products of other reports than this tally")
     given = spec["products"]
     elements = list(map(read_integer, given)) if isinstance(given, list) else [-1]
-    if spec["server"] != server or not all(type(each) is int and 0 <= each < MODULUS for each in elements):
-        raise BadFile(f"{path} must hold server {server}'s shares of products")
+    good = all(type(each) is int and 0 <= each < MODULUS for each in elements)
+    if spec["server"] != server or not good or len(elements) != count:
+        raise BadFile(f"{path} must hold server {server}'s shares of {count} product(s)")
     return elements
 
 

@@ -67,9 +67,9 @@ class Server:
             # Only what both have can be verified, whichever of them a share did not reach.
             both = [share for share in batch if share.nonce in inbound]
             server = self._batches[stratum]
-            found = helper_init(server, *_columns(both), [inbound[share.nonce] for share in both])
-            self._add(tally, stratum, both, found.prepared, found.valid)
-            sent.update(_named(both, found.outbound))
+            verified = helper_init(server, *_columns(both), [inbound[share.nonce] for share in both])
+            self._add(tally, stratum, both, verified.prepared, verified.valid)
+            sent.update(_named(both, verified.outbound))
         return tally, sent
 
     def finish(self, shares: Iterable[Share], inbound: Mapping[bytes, bytes]) -> Tally:
@@ -151,6 +151,11 @@ class Multiplication:
     def needed(self) -> bool:
         return bool(self._vectors)
 
+    @property
+    def count(self) -> int:
+        """How many products there are."""
+        return len(self._vectors)
+
     def offer(self) -> bytes:
         """Server 1 begins."""
         self._role(HELPER)
@@ -213,7 +218,11 @@ class Part:
 def part(tally: Tally, products: Sequence[int], noise: Numbers) -> Part:
     """One server's part of the release of its tally."""
     number, shares = shares_of(tally)
-    sizes = tally.sizes
+    sizes, wanted = tally.sizes, len(shared(tally.study).multiplicands(number, shares))
+    if len(products) != wanted:
+        raise BadParameter(
+            f"a release of this study needs shares of {wanted} product(s), not {len(products)}"
+        )
     numbers = shared(tally.study).share_totals(shares, products, sizes).with_noise(noise, MODULUS)
     return Part(tally.study, number, batch_of(tally), sizes, numbers)
 
@@ -223,7 +232,7 @@ def open_parts(parts: Sequence[Part]) -> Release:
     if sorted(each.server for each in parts) != list(range(SERVERS)):
         raise BadMessage("a release needs the part of server 0 and that of server 1")
     first, second = sorted(parts, key=lambda each: each.server)
-    if first.study != second.study or first.batch != second.batch:
+    if first.study != second.study or (first.batch, first.sizes) != (second.batch, second.sizes):
         raise BadMessage("the two servers' parts are not of the same reports")
     return Release(first.study, first.sizes, first.numbers.open(second.numbers, MODULUS))
 

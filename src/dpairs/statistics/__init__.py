@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
-from ..data.domains import Domain, as_domains, comparable, finite
-from ..data.tables import whole
+from ..data.domains import Domain, DomainLike, as_domains, comparable, finite
+from ..data.tables import whole, with_columns
 from ..errors import BadFile, BadParameter
 from ..formats.checks import choice, fields
 from ..formats.registry import Registry
@@ -98,7 +98,7 @@ def option_names(which: str | Statistic) -> tuple[str, ...]:
     return STATISTICS[which].option_names() if isinstance(which, str) and which in STATISTICS else ()
 
 
-def domains_of(chosen: Statistic, domain: Domain | Sequence[Domain] | None) -> tuple[Domain, ...]:
+def domains_of(chosen: Statistic, domain: DomainLike | None) -> tuple[Domain, ...]:
     """The domains that are given, or those that the statistic brings along."""
     if chosen.own_domain is None:
         return as_domains(domain)
@@ -108,21 +108,36 @@ def domains_of(chosen: Statistic, domain: Domain | Sequence[Domain] | None) -> t
 
 
 def exact(
-    which: str | Statistic, data: Any, /, *, domain: Domain | Sequence[Domain] | None = None, **options: Any
+    which: str | Statistic,
+    data: Any,
+    /,
+    *,
+    domain: DomainLike | None = None,
+    columns: Mapping[str, str] | None = None,
+    positive: Any = None,
+    **options: Any,
 ) -> float:
     """The statistic of all values, without privacy, in O(n log n) (a custom kernel: O(n^2)).
 
     ``domain`` is needed only for levels that are strings; when given, the values are checked against it.
+    ``columns`` and ``positive`` are those of `simulate`.
 
     >>> exact("auc", {"score": [0.1, 0.4, 0.35, 0.8], "label": [0, 0, 1, 1]})
     0.75
     """
     chosen = statistic(which, **options)
-    return chosen.exact(_prepared(chosen, data, domain))
+    return chosen.exact(_prepared(chosen, with_columns(data, chosen.columns, columns, positive), domain))
 
 
 def exact_details(
-    which: str | Statistic, data: Any, /, *, domain: Domain | Sequence[Domain] | None = None, **options: Any
+    which: str | Statistic,
+    data: Any,
+    /,
+    *,
+    domain: DomainLike | None = None,
+    columns: Mapping[str, str] | None = None,
+    positive: Any = None,
+    **options: Any,
 ) -> dict[str, float]:
     """Further exact figures: z and p of Mann-Whitney, the collision probability behind an entropy.
 
@@ -130,10 +145,12 @@ def exact_details(
     {'collision_probability': 0.3333333333333333}
     """
     chosen = statistic(which, **options)
-    return chosen.exact_details(_prepared(chosen, data, domain))
+    return chosen.exact_details(
+        _prepared(chosen, with_columns(data, chosen.columns, columns, positive), domain)
+    )
 
 
-def _prepared(chosen: Statistic, data: Any, domain: Domain | Sequence[Domain] | None) -> dict[str, Any]:
+def _prepared(chosen: Statistic, data: Any, domain: DomainLike | None) -> dict[str, Any]:
     table = whole(data, chosen.columns)
     if chosen.own_domain is not None:
         domains_of(chosen, domain)

@@ -125,7 +125,7 @@ class AUC(Statistic):
         # Half of each order, so that a mean over ordered pairs counts each unordered pair once.
         both = (negative_positive + negative_positive.T) / 2
         won = product(wins.matrix.T, negative_positive) / 2
-        uncertain = product(wins.spread, both)
+        uncertain = product(wins.uncertainty, both)
         there_are = product(np.ones_like(wins.matrix), both)
         return Form(won + won.T, uncertain), Form(there_are, np.zeros_like(there_are))
 
@@ -170,3 +170,9 @@ class AUC(Statistic):
             )
         value = won / there_are
         return Finished(value, np.array([1.0, -value]) / there_are)
+
+    def divisors(self, forms: NDArray[np.float64]) -> dict[str, tuple[float, int]]:
+        """The share of pairs with one person of each class, when labels are private."""
+        if self.labels == "public":
+            return {}
+        return {"the share of pairs with one person of each class": (float(forms[1]), 1)}

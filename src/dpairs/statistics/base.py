@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from ..data.domains import Categories, Domain, Levels
 from ..data.grids import Axis, Grid
 from ..data.tables import Table
-from ..errors import BadParameter, NotEnoughData
+from ..errors import BadParameter, NotEnoughData, NotEstimable
 from ..formats.checks import fields as allowed
 from ..garbled.encoding import FixedPoint
 from ..garbled.kernels import PairKernel
@@ -30,16 +30,18 @@ from .separable import Separable
 
 EVERYBODY = "everybody"
 """The name of the only stratum of statistics without public classes."""
+ONE_SIDED = 1.6448536269514722
+"""The normal quantile of 95%."""
 KERNELS = ("average", "midpoint")
 ErrorOf: TypeAlias = "Callable[[NDArray[np.float64]], float]"
 
 
 @dataclass(frozen=True)
 class Form:
-    """A kernel on cells: its ``matrix``, and half of the true kernel's range over two cells, ``spread``."""
+    """A kernel on cells: its ``matrix``; ``uncertainty``, half of the true kernel's range over two cells."""
 
     matrix: NDArray[np.float64]
-    spread: NDArray[np.float64]
+    uncertainty: NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -226,7 +228,7 @@ class Statistic(ABC):
         first, second = masses[0], masses[-1]
         found = []
         for form, middle in zip(self.forms(grid, kernel), self.forms(grid, "midpoint"), strict=True):
-            farthest = form.spread + np.abs(form.matrix - middle.matrix)
+            farthest = form.uncertainty + np.abs(form.matrix - middle.matrix)
             found.append(float(first @ farthest @ second))
         return np.array(found)
 
@@ -256,6 +258,30 @@ class Statistic(ABC):
     def finish(self, forms: NDArray[np.float64], sizes: Mapping[str, int]) -> Finished:
         """The statistic from the forms' values and the strata's sizes: the form itself by default."""
         return Finished(float(forms[0]), np.ones(1))
+
+    def divisors(self, forms: NDArray[np.float64]) -> dict[str, tuple[float, int]]:
+        """What the finished value divides by: its estimate and the form that it comes from, by name."""
+        return {}
+
+    def divisor_slack(self, forms: NDArray[np.float64], error: ErrorOf) -> float:
+        """By how much a ratio's error is larger than along its gradient, where what it divides by is noisy.
+
+        N/D differs from its estimate R by (N' - R D') / D' at the true N' and D'. The delta method divides by
+        the estimate of D; the true one may be smaller, by 1.64 standard errors at the 5% level. Where it may
+        be 0, a ratio has no bounded interval (Fieller, "Some problems in interval estimation", 1954) and is
+        refused.
+        """
+        slack = 1.0
+        for name, (divisor, place) in self.divisors(forms).items():
+            spread = error(np.eye(len(forms))[place])
+            if not divisor > ONE_SIDED * spread:
+                raise NotEstimable(
+                    f"{name} is estimated as {divisor:.3g} with a standard error of {spread:.3g}, which "
+                    f"cannot be told from 0: too few people for this epsilon, or {self.name} is not defined"
+                )
+            if len(forms) > 1:
+                slack *= divisor / (divisor - ONE_SIDED * spread)
+        return slack
 
     def details(
         self, forms: NDArray[np.float64], sizes: Mapping[str, int], error: ErrorOf

@@ -3,7 +3,7 @@
 Bin i covers low..high and holds p equally spaced values (p infinite on an interval). For values that
 fall evenly into their bins, the *average* kernel is the mean of f over the two bins; the *midpoint*
 kernel is the middle between the largest and the smallest f over the two bins, and its half-distance
-is the spread. The derivations are in the documentation's appendix on kernel matrices.
+is the kernel uncertainty. The derivations are in the documentation's appendix on kernel matrices.
 """
 
 from __future__ import annotations
@@ -60,9 +60,9 @@ def distance(axis: Axis, kernel: str) -> Form:
     # E|x - y| over p points spread over a width is width (p + 1) / (3 p): a third when p is infinite.
     average = width / 3 * (1 + 1 / points)
     np.fill_diagonal(matrix, average if kernel == "average" else width / 2)
-    spread = (width[:, None] + width[None, :]) / 2
-    np.fill_diagonal(spread, width / 2)
-    return Form(matrix, spread)
+    uncertainty = (width[:, None] + width[None, :]) / 2
+    np.fill_diagonal(uncertainty, width / 2)
+    return Form(matrix, uncertainty)
 
 
 def inside_variance(axis: Axis) -> NDArray[np.float64]:

@@ -71,6 +71,10 @@ class CollisionEntropy(Statistic):
             )
         return Finished(-math.log(chance), np.array([-1 / chance]))
 
+    def divisors(self, forms: NDArray[np.float64]) -> dict[str, tuple[float, int]]:
+        """The collision probability, whose logarithm is taken."""
+        return {"the collision probability": (float(forms[0]), 0)}
+
     def bounds(self, domains: tuple[Domain, ...], sizes: Mapping[str, int]) -> tuple[float, float]:
         """0 to that of an even spread over all values; infinite where no two people need to agree."""
         (domain,), people = domains, sum(sizes.values())

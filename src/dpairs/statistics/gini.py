@@ -133,7 +133,7 @@ class GiniCoefficient(GiniMeanDifference):
             )
         shifts = np.abs(2 * along[0] * below_less_above(shares) + along[1])
         linear = float(shares * widths(axis) / 2 @ shifts) + abs(along[0]) * within_distance(axis, shares)
-        return linear * average / least
+        return float(linear * average / least)
 
     def against(self, grid: Grid) -> dict[str, tuple[NDArray[np.float64], ...]]:
         """The distance from a person's value, and the mean."""
@@ -150,6 +150,9 @@ class GiniCoefficient(GiniMeanDifference):
             )
         scale = (n - 1) / (2 * n * average)
         return Finished(difference * scale, np.array([scale, -difference * scale / average]))
+
+    def divisors(self, forms: NDArray[np.float64]) -> dict[str, tuple[float, int]]:
+        return {"the mean": (float(forms[1]), 1)}
 
     def details(
         self, forms: NDArray[np.float64], sizes: Mapping[str, int], error: ErrorOf

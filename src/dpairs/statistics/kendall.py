@@ -19,8 +19,15 @@ from ..garbled.encoding import FixedPoint
 from ..garbled.kernels import Concordance, PairKernel
 from .base import EVERYBODY, ErrorOf, Finished, Form, Statistic, need_two
 from .binned import equal, order, product, several
-from .separable import Separable, Steps, flat, on_diagonal
+from .separable import Near, Separable, Steps, flat, on_diagonal
 from .vertices import Vertices
+
+NEAR = 2
+"""Bins apart up to which pairs stand in for those that a bin hides."""
+HIDDEN = 3 * NEAR * (NEAR + 1)
+"""Pairs d <= NEAR bins apart get the weight 1 + 1 / HIDDEN: see `KendallTau.separable`."""
+FINE = 32
+"""Bins of an axis from which on that many are near each other."""
 
 
 def tied_pairs(values: NDArray[Any]) -> int:
@@ -105,15 +112,30 @@ class KendallTau(Statistic):
         if self.variant == "b":
             same_x, same_y = equal(x, kernel), equal(y, kernel)
             all_x, all_y = np.ones((x.bins, x.bins)), np.ones((y.bins, y.bins))
-            forms.append(Form(product(same_x.matrix, all_y), product(same_x.spread, all_y)))
-            forms.append(Form(product(all_x, same_y.matrix), product(all_x, same_y.spread)))
+            forms.append(Form(product(same_x.matrix, all_y), product(same_x.uncertainty, all_y)))
+            forms.append(Form(product(all_x, same_y.matrix), product(all_x, same_y.uncertainty)))
         return tuple(forms)
 
     def separable(self, grid: Grid) -> tuple[Separable, ...] | None:
-        """Signs, and for tau-b ties where bins hold one value or infinitely many."""
+        """Signs, and for tau-b ties where bins hold one value or infinitely many.
+
+        People in one bin of a line are not tied, and the sign of their difference is lost. If the mean sign
+        in the other column of two people who are t apart is c t for small t, bins of width w lose
+        the integral of c t (1 - t/w) up to w, c w^2 / 6, and pairs that are d bins apart hold c d w^2: so
+        1 / (3 m (m + 1)) of those up to m bins apart makes up for it. A pair near in both columns
+        counts as near in one, so that no pair weighs more than 1 + 1 / HIDDEN.
+        """
         sizes = [axis.bins for axis in grid.axes]
         signs = tuple(Steps(1, -1, np.zeros(bins, dtype=np.int64)) for bins in sizes)
-        forms = [Separable((signs,), -1, 1, 1.0)]
+        cut = [axis.bins >= FINE and bool(np.isinf(axis.geometry[2]).all()) for axis in grid.axes]
+        if any(cut):
+            near = [Near(int(wide), NEAR, bins) for wide, bins in zip(cut, sizes, strict=True)]
+            whole = Steps(HIDDEN, -HIDDEN, signs[0].diagonal)
+            less = Near(-near[0].weight, NEAR, sizes[0])
+            terms = ((whole, signs[1]), (near[0], signs[1]), (signs[0], near[1]), (less, near[1]))
+            forms = [Separable(terms, -HIDDEN - 1, HIDDEN + 1, 1 / HIDDEN)]
+        else:
+            forms = [Separable((signs,), -1, 1, 1.0)]
         if self.variant == "b":
             same = [1 / axis.geometry[2] for axis in grid.axes]
             if any(not np.array_equal(share, np.rint(share)) for share in same):
@@ -146,6 +168,15 @@ class KendallTau(Statistic):
         value = tau_a / math.sqrt(untied_x * untied_y)
         gradient = [1 / math.sqrt(untied_x * untied_y), value / (2 * untied_x), value / (2 * untied_y)]
         return Finished(value, np.array(gradient))
+
+    def divisors(self, forms: NDArray[np.float64]) -> dict[str, tuple[float, int]]:
+        """The shares of untied pairs."""
+        if self.variant == "a":
+            return {}
+        return {
+            f"the share of pairs untied in {name!r}": (1 - float(forms[place]), place)
+            for place, name in ((1, "x"), (2, "y"))
+        }
 
     def details(
         self, forms: NDArray[np.float64], sizes: Mapping[str, int], error: ErrorOf

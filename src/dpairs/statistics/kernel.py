@@ -123,7 +123,7 @@ class Kernel(Statistic):
             )
         form = self.forms(grid, kernel)[0]
         return TabulatedKernel(
-            self.label, kernel, len(self.domain), self.range_, self.lipschitz_, form.matrix, form.spread
+            self.label, kernel, len(self.domain), self.range_, self.lipschitz_, form.matrix, form.uncertainty
         )
 
     def forms(self, grid: Grid, kernel: str) -> tuple[Form, ...]:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ..errors import BadValue, NotEnoughData
 
 POSITIVE, NEGATIVE = "positive", "negative"
-ALLOWED = "0 and 1, -1 and 1, False and True, or 'negative' and 'positive'"
+ALLOWED = "0 and 1, -1 and 1, False and True, or 'negative' and 'positive' (positive=... names another)"
 
 
 def positives(labels: NDArray[Any], column: str = "label") -> NDArray[np.bool_]:
@@ -29,16 +29,16 @@ def positives(labels: NDArray[Any], column: str = "label") -> NDArray[np.bool_]:
             (item for item in labels.tolist() if not isinstance(item, (int, float, str))), labels.dtype
         )
         raise BadValue(f"column {column!r} holds {other!r}; the two classes are {ALLOWED}")
-    found = [np.asarray(labels == name, dtype=np.bool_) for name in names]
-    known = np.logical_or.reduce(found)
+    matches = [np.asarray(labels == name, dtype=np.bool_) for name in names]
+    known = np.logical_or.reduce(matches)
     if not known.all():
         raise BadValue(
             f"column {column!r} has the label {labels[~known].tolist()[0]!r} at row {int(np.argmin(known))}; "
             f"the two classes are {ALLOWED}"
         )
-    if len(found) == 3 and found[1].any() and found[2].any():
+    if len(matches) == 3 and matches[1].any() and matches[2].any():
         raise BadValue(f"column {column!r} mixes 0 and -1; the two classes are {ALLOWED}")
-    chosen: NDArray[np.bool_] = found[0]
+    chosen: NDArray[np.bool_] = matches[0]
     return chosen
 
 

@@ -48,9 +48,9 @@ class MannWhitney(AUC):
         u = self.exact(table)
         _, counts = np.unique(table["score"], return_counts=True)
         tied = float((counts.astype(np.float64) ** 3 - counts).sum())
-        spread = math.sqrt(n1 * n2 / 12 * (n + 1 - tied / (n * (n - 1))))
+        deviation = math.sqrt(n1 * n2 / 12 * (n + 1 - tied / (n * (n - 1))))
         excess = u - n1 * n2 / 2
-        z = math.copysign(max(abs(excess) - 0.5, 0.0), excess) / spread if spread > 0 else 0.0
+        z = math.copysign(max(abs(excess) - 0.5, 0.0), excess) / deviation if deviation > 0 else 0.0
         return {"auc": u / (n1 * n2), "z": z, "p_value": two_sided(z)}
 
     def finish(self, forms: NDArray[np.float64], sizes: Mapping[str, int]) -> Finished:
@@ -91,3 +91,12 @@ def two_sided(z: float) -> float:
     0.05
     """
     return math.erfc(abs(z) / math.sqrt(2))
+
+
+def one_sided(z: float) -> float:
+    """P(Z >= z) for a standard normal Z.
+
+    >>> one_sided(0.0)
+    0.5
+    """
+    return math.erfc(z / math.sqrt(2)) / 2

@@ -69,10 +69,10 @@ def _refuse() -> NoReturn:
 
 def dimensions(columns: Any) -> int:
     """How many values a person has, from the names of the columns."""
-    found = next((size for size, names in COLUMNS.items() if columns == list(names)), None)
-    if found is None:
+    given = next((size for size, names in COLUMNS.items() if columns == list(names)), None)
+    if given is None:
         raise BadFile(f"statistic 'kernel' cannot have the columns {columns!r}")
-    return found
+    return given
 
 
 def kernel_range(given: Any) -> tuple[float, float]:

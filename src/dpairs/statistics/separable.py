@@ -43,10 +43,39 @@ class Steps:
 
 
 @dataclass(frozen=True, eq=False)
-class Separable:
-    """``unit`` times a sum of products of one `Steps` for each axis; entries of the sum lie in low..high."""
+class Near:
+    """``weight`` where the row's bin is up to ``reach`` above the column's, ``-weight`` if below, else 0.
 
-    terms: tuple[tuple[Steps, ...], ...]
+    >>> Near(1, 1, 4).apply(np.array([5, 7, 9, 2]), 0).tolist()
+    [-7, -4, 5, 9]
+    """
+
+    weight: int
+    reach: int
+    bins: int
+
+    def apply(self, table: Integers, axis: int) -> Integers:
+        moved = np.moveaxis(table, axis, 0)
+        total = np.zeros_like(moved)
+        for step in range(1, min(self.reach, self.bins - 1) + 1):
+            total[step:] += moved[:-step]
+            total[:-step] -= moved[step:]
+        return np.moveaxis(self.weight * total, 0, axis)
+
+    @property
+    def diagonal(self) -> Integers:
+        return np.zeros(self.bins, dtype=np.int64)
+
+    @property
+    def transposed(self) -> Near:
+        return Near(-self.weight, self.reach, self.bins)
+
+
+@dataclass(frozen=True, eq=False)
+class Separable:
+    """``unit`` times a sum of products of one factor for each axis; entries of the sum lie in low..high."""
+
+    terms: tuple[tuple[Steps | Near, ...], ...]
     low: int
     high: int
     unit: float

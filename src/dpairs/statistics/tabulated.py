@@ -30,7 +30,7 @@ class TabulatedKernel(Statistic):
     range_: tuple[float, float]
     lipschitz_: float | None
     matrix: NDArray[np.float64] = field(repr=False)
-    spread: NDArray[np.float64] = field(repr=False)
+    uncertainty: NDArray[np.float64] = field(repr=False)
     name: ClassVar[str] = "kernel"
     needs: ClassVar[str] = "any"
     from_table: ClassVar[bool] = True
@@ -51,7 +51,7 @@ class TabulatedKernel(Statistic):
             "range": list(self.range_),
             "lipschitz": self.lipschitz_,
             "matrix": self.matrix[lower].tolist(),
-            "spread": self.spread[lower].tolist(),
+            "spread": self.uncertainty[lower].tolist(),  # the word of the first version, part of ids
         }
 
     def check_grid(self, grid: Grid, kernel: str) -> None:
@@ -69,7 +69,7 @@ class TabulatedKernel(Statistic):
         )
 
     def forms(self, grid: Grid, kernel: str) -> tuple[Form, ...]:
-        return (Form(self.matrix, self.spread),)
+        return (Form(self.matrix, self.uncertainty),)
 
     def against(self, grid: Grid) -> dict[str, tuple[NDArray[np.float64], ...]]:
         """The row of the vertex's cell: a table knows nothing finer."""
@@ -78,8 +78,13 @@ class TabulatedKernel(Statistic):
             cells = (cells[:, None] * axis.bins + Vertices(axis).bins[None, :]).reshape(-1)
         return {EVERYBODY: (self.matrix[cells],)}
 
+    def hidden(self, grid: Grid, kernel: str, masses: tuple[NDArray[np.float64], ...]) -> NDArray[np.float64]:
+        """A midpoint is off by its uncertainty at most; an average lies anywhere within twice that."""
+        far = self.uncertainty if self.kernel == "midpoint" else 2 * self.uncertainty
+        return np.array([float(masses[0] @ far @ masses[-1])])
+
     def kernel_uncertainty(self, masses: NDArray[np.float64]) -> float:
-        return float(masses @ self.spread @ masses)
+        return float(masses @ self.uncertainty @ masses)
 
     def described(self) -> NamedKernel:
         """Its name and range, without the table."""
@@ -96,8 +101,8 @@ class TabulatedKernel(Statistic):
         names = ("name", "label", "kernel", "columns", "range", "lipschitz", "matrix", "spread")
         fields("statistic 'kernel'", spec, names)
         required("statistic 'kernel'", spec, names)
-        matrix, spread = _square(spec["matrix"]), _square(spec["spread"])
-        if matrix.shape != spread.shape or spread.min() < 0:
+        matrix, uncertainty = _square(spec["matrix"]), _square(spec["spread"])
+        if matrix.shape != uncertainty.shape or uncertainty.min() < 0:
             raise BadFile("a kernel's spread must be as large as its matrix and nowhere below 0")
         slope = spec["lipschitz"]
         return cls(
@@ -107,7 +112,7 @@ class TabulatedKernel(Statistic):
             kernel_range(spec["range"]),
             None if slope is None else real("lipschitz", slope),
             matrix,
-            spread,
+            uncertainty,
         )
 
 

@@ -67,7 +67,7 @@ class OneSample:
         if strata[0].sum() < 4:
             return Variances(math.inf, math.inf)
         # Shifting the kernel by a constant changes no variance and saves digits.
-        return _one_sample_spread(strata[0], OneSample(self.decoder, self.kernel - self.mean(strata)))
+        return _one_sample_variances(strata[0], OneSample(self.decoder, self.kernel - self.mean(strata)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,10 +87,10 @@ class TwoSamples:
         first, second = strata
         if first.sum() < 2 or second.sum() < 2:
             return Variances(math.inf, math.inf)
-        return _two_sample_spread(first, second, TwoSamples(self.decoder, self.kernel - self.mean(strata)))
+        return _two_sample_variances(first, second, TwoSamples(self.decoder, self.kernel - self.mean(strata)))
 
 
-def _one_sample_spread(counts: Vector, centred: OneSample) -> Variances:
+def _one_sample_variances(counts: Vector, centred: OneSample) -> Variances:
     n = float(counts.sum())
     pairs, triples, quadruples = n * (n - 1), n * (n - 1) * (n - 2), n * (n - 1) * (n - 2) * (n - 3)
     decoder, half, same = centred.decoder, centred.half, centred.same
@@ -121,7 +121,7 @@ def _one_sample_spread(counts: Vector, centred: OneSample) -> Variances:
     return Variances(population, min(sample, population))
 
 
-def _two_sample_spread(first: Vector, second: Vector, centred: TwoSamples) -> Variances:
+def _two_sample_variances(first: Vector, second: Vector, centred: TwoSamples) -> Variances:
     n, m = float(first.sum()), float(second.sum())
     decoder, kernel = centred.decoder, centred.kernel
     left, right = decoder @ kernel, decoder @ kernel.T

@@ -29,12 +29,12 @@ def studies(count: int = STUDIES) -> list[Coins]:
     return [Coins((number, 2026)) for number in range(count)]
 
 
-def one(n: int, rounds: int, matching: str, coins: Coins = COINS) -> Pairs:
-    return match(coins, {"everybody": n}, rounds, matching)
+def one(n: int, pairings: int, matching: str, coins: Coins = COINS) -> Pairs:
+    return match(coins, {"everybody": n}, pairings, matching)
 
 
-def two(first: int, second: int, rounds: int, coins: Coins = COINS) -> Pairs:
-    return match(coins, {"positive": first, "negative": second}, rounds, "classes")
+def two(first: int, second: int, pairings: int, coins: Coins = COINS) -> Pairs:
+    return match(coins, {"positive": first, "negative": second}, pairings, "classes")
 
 
 def met(pairs: Pairs) -> Counter[tuple[int, int]]:
@@ -43,50 +43,50 @@ def met(pairs: Pairs) -> Counter[tuple[int, int]]:
     return Counter(zip(*both.tolist(), strict=True))
 
 
-# ---------------------------------------------------------------- everybody, once in each round
+# ---------------------------------------------------------------- everybody, once in each pairing
 
 
 @pytest.mark.parametrize("matching", WITHIN)
-@pytest.mark.parametrize("rounds", [1, 2, 4, 7])
+@pytest.mark.parametrize("pairings", [1, 2, 4, 7])
 @pytest.mark.parametrize("n", SIZES)
-def test_everybody_is_in_one_pair_of_a_round(n, rounds, matching):
-    rounds = min(rounds, n - 1)  # no more partners are there
-    pairs = one(n, rounds, matching)
-    assert len(pairs) == rounds * (n // 2)
-    for number in range(rounds):
-        here = pairs.rounds == number
+def test_everybody_is_in_one_pair_of_a_pairing(n, pairings, matching):
+    pairings = min(pairings, n - 1)  # no more partners are there
+    pairs = one(n, pairings, matching)
+    assert len(pairs) == pairings * (n // 2)
+    for number in range(pairings):
+        here = pairs.pairings == number
         people = np.concatenate([pairs.garblers[here], pairs.evaluators[here]])
         assert np.unique(people).size == people.size == n // 2 * 2
         assert people.min() >= 0
         assert people.max() < n
     shares = np.bincount(np.concatenate([pairs.garblers, pairs.evaluators]), minlength=n)
-    assert shares.max() <= rounds
+    assert shares.max() <= pairings
     assert shares.sum() == 2 * len(pairs)
 
 
 @pytest.mark.parametrize(("first", "second"), [(1, 1), (1, 9), (9, 1), (40, 41), (64, 500), (3000, 2048)])
-@pytest.mark.parametrize("rounds", [1, 2, 4])
-def test_classes_meet_across_and_the_smaller_is_in_every_round(first, second, rounds):
-    pairs = two(first, second, rounds)
+@pytest.mark.parametrize("pairings", [1, 2, 4])
+def test_classes_meet_across_and_the_smaller_is_in_every_pairing(first, second, pairings):
+    pairs = two(first, second, pairings)
     # The first class evaluates, the last garbles.
     positives, negatives = pairs.evaluators, pairs.garblers
     assert positives.max() < first
     assert negatives.max() < second
-    for number in range(rounds):
-        here = pairs.rounds == number
+    for number in range(pairings):
+        here = pairs.pairings == number
         assert np.unique(positives[here]).size == np.unique(negatives[here]).size == here.sum()
     for people, size in ((positives, first), (negatives, second)):
-        assert np.bincount(people, minlength=size).max() <= rounds
+        assert np.bincount(people, minlength=size).max() <= pairings
     smaller = positives if first <= second else negatives
     if max(1, min(GROUPS, min(first, second) // LEAST)) == 1:
-        assert np.bincount(smaller).tolist() == [rounds] * min(first, second)
+        assert np.bincount(smaller).tolist() == [pairings] * min(first, second)
 
 
 @given(st.integers(1, 40), st.integers(1, 40), st.integers(1, 12))
 @settings(max_examples=300, deadline=None, derandomize=True, database=None)
-def test_the_larger_class_is_used_up_before_anybody_of_it_is_asked_again(first, second, rounds):
+def test_the_larger_class_is_used_up_before_anybody_of_it_is_asked_again(first, second, pairings):
     """In one group, at any time, two people of the larger class differ by one pair at most."""
-    pairs = two(first, second, rounds)
+    pairs = two(first, second, pairings)
     people = pairs.garblers if second >= first else pairs.evaluators
     shares = np.bincount(people, minlength=max(first, second))
     assert shares.max() - shares.min() <= 1, shares.tolist()
@@ -94,13 +94,13 @@ def test_the_larger_class_is_used_up_before_anybody_of_it_is_asked_again(first, 
 
 @pytest.mark.parametrize(("first", "second"), [(5, 6), (100, 101), (1001, 1000)])
 def test_classes_of_nearly_one_size_do_not_meet_the_same_people_again(first, second):
-    """Three rounds need three different partners, of whom there are plenty."""
+    """Three pairings need three different partners, of whom there are plenty."""
     pairs = two(first, second, 3)
     both = list(zip(pairs.evaluators.tolist(), pairs.garblers.tolist(), strict=True))
     assert len(set(both)) == len(both)
 
 
-def test_equal_classes_meet_new_people_in_every_round():
+def test_equal_classes_meet_new_people_in_every_pairing():
     pairs = two(500, 500, 8)
     both = list(zip(pairs.evaluators.tolist(), pairs.garblers.tolist(), strict=True))
     assert len(set(both)) == len(both) == 4000
@@ -111,26 +111,26 @@ def test_equal_classes_meet_new_people_in_every_round():
 
 @given(st.integers(2, 400), st.integers(1, LEAST - 1))
 @settings(max_examples=300, deadline=None, derandomize=True, database=None)
-def test_disjoint_pairs_do_not_repeat(n, rounds):
-    pairs = one(n, min(rounds, n - 1), "disjoint")
+def test_disjoint_pairs_do_not_repeat(n, pairings):
+    pairs = one(n, min(pairings, n - 1), "disjoint")
     assert max(met(pairs).values()) == 1
 
 
-@pytest.mark.parametrize(("n", "rounds"), [(64, 32), (64, 40), (100, 64), (2048, 32), (4000, 63)])
-def test_disjoint_pairs_do_not_repeat_where_rounds_outnumber_a_groups_people(n, rounds):
+@pytest.mark.parametrize(("n", "pairings"), [(64, 32), (64, 40), (100, 64), (2048, 32), (4000, 63)])
+def test_disjoint_pairs_do_not_repeat_where_pairings_outnumber_a_groups_people(n, pairings):
     """There are enough people for it, though not in a group."""
-    assert max(met(one(n, rounds, "disjoint")).values()) == 1
+    assert max(met(one(n, pairings, "disjoint")).values()) == 1
 
 
-@pytest.mark.parametrize(("n", "rounds"), [(2, 2), (3, 4), (4, 4), (10, 64)])
-def test_disjoint_pairs_that_cannot_be_are_refused(n, rounds):
-    """Of n people each can meet n - 1 others only (n when one rests in each round)."""
+@pytest.mark.parametrize(("n", "pairings"), [(2, 2), (3, 4), (4, 4), (10, 64)])
+def test_disjoint_pairs_that_cannot_be_are_refused(n, pairings):
+    """Of n people each can meet n - 1 others only (n when one rests in each pairing)."""
     with pytest.raises(dpairs.DpairsError, match="pair"):
-        one(n, rounds, "disjoint")
+        one(n, pairings, "disjoint")
 
 
 def test_permutations_do_repeat():
-    """Negative control: independent rounds bring some two people together again."""
+    """Negative control: independent pairings bring some two people together again."""
     assert max(met(one(40, 20, "permutations")).values()) > 1
 
 
@@ -141,15 +141,15 @@ def test_permutations_do_repeat():
 @pytest.mark.parametrize("n", SIZES)
 def test_a_pairs_number_says_its_group(n, matching):
     """People meet within their group only, so that groups share nobody."""
-    rounds = min(4, n - 1 + n % 2)
-    pairs = one(n, rounds, matching)
+    pairings = min(4, n - 1 + n % 2)
+    pairs = one(n, pairings, matching)
     assert np.unique(pairs.numbers).size == len(pairs)
     groups = pairs.numbers % GROUPS
     found = {
         group: set(pairs.garblers[groups == group]) | set(pairs.evaluators[groups == group])
         for group in np.unique(groups)
     }
-    assert len(found) == max(1, min(GROUPS, n // max(LEAST, SPARE * rounds)))
+    assert len(found) == max(1, min(GROUPS, n // max(LEAST, SPARE * pairings)))
     assert sum(map(len, found.values())) == len(set().union(*found.values()))
     sizes = sorted(map(len, found.values()))
     assert sizes[-1] - sizes[0] <= 3
@@ -171,10 +171,10 @@ def test_a_pair_by_its_number():
     pairs = one(500, 3, "permutations")
     for place in (0, 17, len(pairs) - 1):
         found = pairs.pair("5a" * 32, int(pairs.numbers[place]), 1)
-        assert (found.garbler, found.evaluator, found.round) == (
+        assert (found.garbler, found.evaluator, found.pairing) == (
             pairs.garblers[place],
             pairs.evaluators[place],
-            pairs.rounds[place],
+            pairs.pairings[place],
         )
     for number in (-1, 63, 10**9, 2**70):
         with pytest.raises(
@@ -195,7 +195,7 @@ def test_people_of_two_classes_have_different_numbers_in_a_session():
 
 
 def lists(pairs: Pairs) -> list[list[int]]:
-    return [each.tolist() for each in (pairs.numbers, pairs.rounds, pairs.garblers, pairs.evaluators)]
+    return [each.tolist() for each in (pairs.numbers, pairs.pairings, pairs.garblers, pairs.evaluators)]
 
 
 @pytest.mark.parametrize("matching", WITHIN)
@@ -241,39 +241,39 @@ def p_value(outcomes: list[object], kinds: int) -> float:
 
 
 def ordered(pairs: Pairs, number: int) -> frozenset[tuple[int, int]]:
-    """A round: who evaluates with whom who garbles."""
-    here = pairs.rounds == number
+    """A pairing: who evaluates with whom who garbles."""
+    here = pairs.pairings == number
     return frozenset(zip(pairs.evaluators[here].tolist(), pairs.garblers[here].tolist(), strict=True))
 
 
-def pairings(n: int) -> int:
+def possible(n: int) -> int:
     """Ways to make ordered pairs of n people, one resting if n is odd: n! / (n/2)!."""
     return math.factorial(n) // math.factorial(n // 2)
 
 
 @pytest.mark.parametrize("matching", WITHIN)
 @pytest.mark.parametrize(("n", "number"), [(2, 0), (3, 0), (4, 0), (4, 2), (5, 2)])
-def test_every_pairing_is_equally_likely_in_every_round(n, number, matching):
+def test_every_pairing_is_equally_likely_every_time(n, number, matching):
     found: list[object] = [ordered(one(n, number + 1, matching, coins), number) for coins in studies()]
-    assert p_value(found, pairings(n)) > FAILURE
+    assert p_value(found, possible(n)) > FAILURE
 
 
-def test_rounds_are_independent():
+def test_pairings_are_independent():
     def both(coins: Coins) -> object:
         pairs = one(4, 2, "permutations", coins)
         return ordered(pairs, 0), ordered(pairs, 1)
 
-    assert p_value([both(coins) for coins in studies()], pairings(4) ** 2) > FAILURE
+    assert p_value([both(coins) for coins in studies()], possible(4) ** 2) > FAILURE
 
 
-def test_a_tournaments_rounds_are_not():
-    """Negative control: the same test notices that disjoint rounds depend on each other."""
+def test_a_tournaments_pairings_are_not():
+    """Negative control: the same test notices that disjoint pairings depend on each other."""
 
     def both(coins: Coins) -> object:
         pairs = one(4, 2, "disjoint", coins)
         return ordered(pairs, 0), ordered(pairs, 1)
 
-    assert p_value([both(coins) for coins in studies()], pairings(4) ** 2) < FAILURE
+    assert p_value([both(coins) for coins in studies()], possible(4) ** 2) < FAILURE
 
 
 def test_every_pairing_of_two_classes_is_equally_likely():
@@ -289,7 +289,7 @@ def test_a_pairing_that_hardly_mixes_is_noticed():
         order = np.argsort(words, kind="stable").tolist()
         return frozenset([(order[0], order[1]), (order[2], order[3])])
 
-    assert p_value([lazy(coins) for coins in studies()], pairings(4)) < FAILURE
+    assert p_value([lazy(coins) for coins in studies()], possible(4)) < FAILURE
 
 
 def test_any_two_people_are_as_likely_to_be_in_one_group():

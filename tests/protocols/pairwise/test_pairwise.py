@@ -172,8 +172,8 @@ def decoded(study: Study, a: tuple[Any, ...], b: tuple[Any, ...]) -> float:
     names, kernel = study.statistic.private_columns, protocol.code.kernel
     y, x = (protocol.code.encode([[value] for value in side], names, SeededRandomness(1)) for side in (a, b))
     means = []
-    for coins in itertools.product([0, 1], repeat=kernel.coins):
-        level = int(kernel.plain(x, y, np.array(coins, dtype=np.uint8).reshape(-1, 1))[0])
+    for random_bits in itertools.product([0, 1], repeat=kernel.random_bits):
+        level = int(kernel.plain(x, y, np.array(random_bits, dtype=np.uint8).reshape(-1, 1))[0])
         chances = [float(chance) for chance in protocol.noise.pmf(level)]
         means.append(float(np.dot(chances, protocol.function.decode)))
     return float(np.mean(means))

@@ -1,7 +1,7 @@
 """What garbler, evaluator and collector see of each other: nothing but what the protocol shows.
 
 A view's messages are pseudorandom, so nothing of them may go along with what its owner must not know: the
-other's value and coins, the noise (the XOR of both parties' coins) and, for the two partners, the outcome.
+other's value and random bits, the noise (the XOR of both parties' bits) and, for the partners, the outcome.
 Each bit of a view is correlated with each such secret over many exchanges. The secrets are fair and
 independent bits, so by Hoeffding's inequality and the union over all tests a view that knows nothing fails
 with probability FAILURE at most, whatever its messages look like. Views that leak fail: negative controls.
@@ -27,7 +27,7 @@ from dpairs.protocols.pairwise.protocol import Pairwise
 from dpairs.randomness import SeededRandomness
 
 FAILURE = 1e-9
-RUNS = 400
+RUNS = 300
 
 
 def a_study(statistic: str, domain: Any, **options: Any) -> Study:
@@ -102,7 +102,7 @@ def largest_correlation(seen: np.ndarray, secret: np.ndarray) -> tuple[float, fl
 
 @pytest.fixture(scope="module", params=STUDIES)
 def many(request) -> tuple[Study, list[Exchange]]:
-    """Exchanges in which both parties' values and coins vary."""
+    """Exchanges in which both parties' values and random bits vary."""
     study, rng = STUDIES[request.param], np.random.default_rng(11)
     function = function_of(study)
     return study, [
@@ -117,18 +117,18 @@ def signs(rows: list[np.ndarray]) -> np.ndarray:
 
 SECRETS: dict[str, Callable[[Exchange, int], list[np.ndarray]]] = {
     # What each must not know: of the other, and of the noise.
-    "garbler": lambda each, coins: [
+    "garbler": lambda each, random_bits: [
         each.evaluator.inputs,
-        (each.garbler.inputs ^ each.evaluator.inputs)[-coins:],
+        (each.garbler.inputs ^ each.evaluator.inputs)[-random_bits:],
     ],
-    "evaluator": lambda each, coins: [
+    "evaluator": lambda each, random_bits: [
         each.garbler.inputs,
-        (each.garbler.inputs ^ each.evaluator.inputs)[-coins:],
+        (each.garbler.inputs ^ each.evaluator.inputs)[-random_bits:],
     ],
-    "collector": lambda each, coins: [
+    "collector": lambda each, random_bits: [
         each.garbler.inputs,
         each.evaluator.inputs,
-        (each.garbler.inputs ^ each.evaluator.inputs)[-coins:],
+        (each.garbler.inputs ^ each.evaluator.inputs)[-random_bits:],
     ],
 }
 
@@ -136,9 +136,9 @@ SECRETS: dict[str, Callable[[Exchange, int], list[np.ndarray]]] = {
 @pytest.mark.parametrize("role", SECRETS)
 def test_a_view_does_not_go_along_with_what_it_must_not_know(many, role):
     study, exchanges = many
-    coins = function_of(study).coins
+    random_bits = function_of(study).random_bits
     seen = np.stack([bits_of(getattr(each, role)) for each in exchanges])
-    secret = signs([np.concatenate(SECRETS[role](each, coins)) for each in exchanges])
+    secret = signs([np.concatenate(SECRETS[role](each, random_bits)) for each in exchanges])
     found, limit = largest_correlation(seen, secret)
     assert limit < 0.5
     assert found < limit
@@ -148,8 +148,8 @@ def test_a_view_does_not_go_along_with_what_it_must_not_know(many, role):
 def test_a_view_that_leaks_is_noticed(many, role):
     """Negative control: one more bit, which is one of the secrets nine times out of ten."""
     study, exchanges = many
-    coins = function_of(study).coins
-    secret = [np.concatenate(SECRETS[role](each, coins)) for each in exchanges]
+    random_bits = function_of(study).random_bits
+    secret = [np.concatenate(SECRETS[role](each, random_bits)) for each in exchanges]
     wrong = np.random.default_rng(1).random((RUNS, 1)) < 0.1
     for place in (0, len(secret[0]) - 1):
         leak = np.stack(secret)[:, place : place + 1] ^ wrong.astype(np.uint8)
@@ -185,8 +185,8 @@ def test_the_outcome_shows_in_neither_partners_view(role):
     assert found > widest * limit
 
 
-def test_coins_used_twice_are_noticed():
-    """Negative control: with the same coins in every exchange, the transfers show the evaluator's value."""
+def test_random_bits_used_twice_are_noticed():
+    """Negative control: with the same bits in every exchange, the transfers show the evaluator's value."""
     study, rng = STUDIES["auc"], np.random.default_rng(13)
     function = function_of(study)
     exchanges = [exchange(study, [5], random_values(function, rng), (1, 2)) for _ in range(RUNS)]
@@ -242,9 +242,11 @@ def test_three_views_of_one_exchange(name):
     assert done.collector.received == (done.garbler.sent[2], done.evaluator.sent[1])
     assert {each.name for each in fields(View)} == {"role", "inputs", "sent", "received"}
     # The noise is the XOR of two tapes, of which each party has one.
-    tapes = [tape_bits(function.tape(1, SeededRandomness(seed)), function.coins)[:, 0] for seed in (1, 2)]
-    np.testing.assert_array_equal(done.garbler.inputs[-function.coins :], tapes[0])
-    np.testing.assert_array_equal(done.evaluator.inputs[-function.coins :], tapes[1])
+    tapes = [
+        tape_bits(function.tape(1, SeededRandomness(seed)), function.random_bits)[:, 0] for seed in (1, 2)
+    ]
+    np.testing.assert_array_equal(done.garbler.inputs[-function.random_bits :], tapes[0])
+    np.testing.assert_array_equal(done.evaluator.inputs[-function.random_bits :], tapes[1])
     assert done.collector.inputs.size == 0
 
 

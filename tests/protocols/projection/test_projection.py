@@ -45,6 +45,7 @@ from dpairs.protocols.projection.first_round import Projection
 from dpairs.protocols.projection.pilot_tree import PilotTree
 from dpairs.protocols.projection.second_round import SecondRound
 from dpairs.randomness import WORDS, SeededRandomness, TapeRandomness
+from dpairs.simulate import simulate_round
 from dpairs.statistics import NamedKernel
 from tests.mechanisms.exponential import exp_lower_bound
 
@@ -468,19 +469,7 @@ def signed(content: dict[str, Any]) -> str:
 
 
 def first_tally(study: Study, table: dict[str, np.ndarray], seed: int = 3) -> Tally:
-    """The first round's tally alone, with indices from 0."""
-    tally, bits = Tally(study), SeededRandomness(seed)
-    for stratum, columns in study.statistic.split(table):
-        place = study.strata.index(stratum)
-        asked = study.protocol.asked(study.coins, place, 0, len(columns[0]))
-        assert asked is not None
-        if asked.any():
-            first = int(np.argmax(asked))
-            chosen = [column[asked] for column in columns]
-            tally.add_symbols(
-                stratum, study.protocol.alone.randomize(study.coins, place, first, chosen, bits), first
-            )
-    return tally
+    return simulate_round(study, table, seed)
 
 
 SAVED = [
@@ -846,8 +835,8 @@ def test_a_forged_analysis_is_refused_or_works(name):
 @pytest.mark.parametrize(
     ("path", "value", "words"),
     [
-        (("format",), "dpairs-study", "not an analysis"),
-        (("version",), 2, "not an analysis"),
+        (("format",), "dpairs-study", "no analysis"),
+        (("version",), 2, "no analysis"),
         (("comment",), "hello", "comment"),
         (("analysis",), [], "JSON object"),
         (("analysis", "comment"), "hello", "comment"),

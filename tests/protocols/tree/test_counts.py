@@ -28,10 +28,8 @@ def study(depth: int, splitting: str = "users", **options: Any) -> Study:
         protocol="tree",
         epsilon=2.0,
         domain=Integers(0, 2**64 - 1),
-        bins=2**depth,
-        splitting=splitting,
+        options={"bins": 2**depth, "splitting": splitting, **options},
         seed=5,
-        **options,
     )
 
 

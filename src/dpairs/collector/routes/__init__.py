@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import Depends, Path, Request
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
-from ..bodies import SMALL
+from ..bodies import SMALL, header
 from ..live_study import LiveStudy
 from ..service import Service
 from ..tokens import Holder
@@ -17,7 +17,7 @@ bearer = HTTPBearer(auto_error=False, description="The analyst's token, or a par
 Bearer = Annotated[HTTPAuthorizationCredentials | None, Depends(bearer)]
 
 
-def service_of(request: Request) -> Service:
+async def service_of(request: Request) -> Service:
     """The collector that a request came to."""
     service: Service = request.app.state.service
     return service
@@ -59,7 +59,7 @@ def holder_of(request: Request) -> Holder:
 
 def token_of(request: Request) -> str | None:
     """The bearer token of a request, if any."""
-    return bearer_token(request.headers.get("authorization", ""))
+    return bearer_token(header(request, b"authorization"))
 
 
 def bearer_token(header: str) -> str | None:
@@ -68,7 +68,7 @@ def bearer_token(header: str) -> str | None:
     return token.strip() if kind.lower() == "bearer" and token.strip() else None
 
 
-def analyst(service: Serving, credentials: Bearer) -> Service:
+async def analyst(service: Serving, credentials: Bearer) -> Service:
     """The collector, for its analyst only."""
     service.check_analyst(credentials.credentials if credentials is not None else None)
     return service
@@ -78,7 +78,7 @@ Analyst = Annotated[Service, Depends(analyst)]
 StudyPath = Annotated[str, Path(pattern="^[0-9a-f]{64}$", description="The study's id.")]
 
 
-def study_of(service: Serving, study: StudyPath) -> LiveStudy:
+async def study_of(service: Serving, study: StudyPath) -> LiveStudy:
     """The study that a path names."""
     return service.find(study)
 

@@ -37,6 +37,15 @@ async def list_studies(service: Analyst) -> list[models.Summary]:
     return [views.summary(each) for each in reversed(list(service.studies.values()))]
 
 
+@router.get("/unreadable", responses=declared(401))
+async def list_unreadable(service: Analyst) -> list[models.UnreadableStudy]:
+    """Stored studies that are not served, and why."""
+    return [
+        models.UnreadableStudy(id=each.id, title=each.title, reason=each.reason)
+        for each in service.unreadable.values()
+    ]
+
+
 @router.post("/studies", status_code=201, responses=declared(401, 409, 422))
 async def begin_study(service: Analyst, new: models.NewStudy) -> models.PublicStudy:
     """Begin a study."""

@@ -1,4 +1,4 @@
-"""Taking part: read the study, enrol, report."""
+"""Taking part: read the study, enrol, report for many."""
 
 from __future__ import annotations
 
@@ -9,49 +9,22 @@ from typing import Annotated, Any
 import numpy as np
 from anyio import to_thread
 from fastapi import APIRouter, Path, Request
-from fastapi.responses import Response
 
 from ...errors import BadParameter, BadValue, NotYet, NotYours, WrongStudy
-from ...formats.canonical import parse
-from ...report import Report
 from .. import intake, models, views
 from ..batches import read_batch
 from ..bodies import bounded
 from ..enrolment import EnrolRequest, enrol
-from ..live_study import OPEN, PAIRING, LiveStudy, Round
+from ..live_study import OPEN, PAIRING, LiveStudy
 from ..problems import declared
 from ..tokens import Holder
-from . import API, Bearer, OfStudy, Serving, holder_of, of_anybody, of_gateway, of_participant
+from . import API, Bearer, OfStudy, Serving, holder_of, of_anybody, of_gateway
 
 PREFIX, TAGS = f"{API}/studies/{{study}}", ["participants"]
-people = APIRouter(prefix=PREFIX, tags=[*TAGS], route_class=bounded(of_participant))
 gateways = APIRouter(prefix=PREFIX, tags=[*TAGS], route_class=bounded(of_gateway))
 anybody = APIRouter(prefix=PREFIX, tags=[*TAGS], route_class=bounded(of_anybody))
-routers = (people, gateways, anybody)
-"""By whom they admit; the one that nearly all requests are for comes first."""
-OCTETS = "application/octet-stream"
-REPORT = {
-    "requestBody": {
-        "required": True,
-        "description": "A report, as JSON or in its wire form.",
-        "content": {
-            "application/json": {
-                "schema": {
-                    "type": "object",
-                    "additionalProperties": False,
-                    "required": ["study", "stratum", "index", "symbol"],
-                    "properties": {
-                        "study": {"type": "string", "pattern": "^[0-9a-f]{64}$"},
-                        "stratum": {"type": "string"},
-                        "index": {"type": "integer", "minimum": 0},
-                        "symbol": {"type": "integer", "minimum": 0},
-                    },
-                }
-            },
-            OCTETS: {"schema": {"type": "string", "format": "binary"}},
-        },
-    }
-}
+routers = (gateways, anybody)
+"""By whom they admit."""
 BATCH = {
     "requestBody": {
         "required": True,
@@ -63,7 +36,6 @@ BATCH = {
         },
     }
 }
-RECEIPTS = {outcome: f'{{"outcome":"{outcome}"}}'.encode() for outcome in (intake.COUNTED, intake.AGAIN)}
 
 
 @anybody.get("", responses=declared(404, 422))
@@ -103,41 +75,6 @@ def _asked_now(live: LiveStudy, holder: Holder) -> bool:
     if live.of_pairs:
         return live.state == PAIRING
     return live.state == OPEN and live.study.asks(live.strata[holder.stratum], holder.index)
-
-
-@people.post(
-    "/reports",
-    response_model=models.Receipt,
-    openapi_extra=REPORT,
-    responses=declared(401, 403, 404, 409, 422),
-)
-async def send_report(request: Request, service: Serving, live: OfStudy, _: Bearer) -> Response:
-    """Send a report. The same one again is accepted and counted once; another one is refused."""
-    holder = holder_of(request)
-    asked, report = _read(live, request.headers.get("content-type", ""), await request.body())
-    stratum = live.strata.index(report.stratum)
-    if (stratum, report.index) != (holder.stratum, holder.index):
-        raise NotYours("this secret belongs to another participant than the report")
-    sent = intake.Sent(live, asked, stratum, report.index, report.symbol)
-    outcome = await service.writer.do(intake.take, sent)
-    service.metrics.received[outcome].inc()
-    return Response(RECEIPTS[outcome], media_type="application/json")
-
-
-def _read(live: LiveStudy, kind: str, body: bytes) -> tuple[Round, Report]:
-    """The report and its round: that of the study it names."""
-    if live.of_pairs:
-        raise BadValue("nobody answers a study of pairs alone: pairs send messages")
-    if kind.partition(";")[0].strip() == OCTETS:
-        for asked in reversed(live.rounds):
-            if body[1:9] == bytes.fromhex(asked.study.id)[:8]:
-                return asked, Report.from_bytes(body, asked.study)
-        return live.now, Report.from_bytes(body, live.study)
-    spec = parse(body, "the report", 4096)
-    for asked in reversed(live.rounds):
-        if spec.get("study") == asked.study.id:
-            return asked, Report.from_json(spec, asked.study)
-    return live.now, Report.from_json(spec, live.study)
 
 
 @gateways.post(

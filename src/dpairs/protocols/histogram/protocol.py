@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar, Self
 
@@ -42,6 +42,7 @@ from .binning import binning_bias
 from .bins import axes_of, bins_of
 from .predict import candidates, predict
 from .search import Search, kernels_of, prior_of
+from .simplex import moved
 
 
 @dataclass(frozen=True)
@@ -57,7 +58,7 @@ class Histogram(Alone, FirstRound):
     name: ClassVar[str] = "histogram"
     uses_coins: ClassVar[bool] = False
     options: ClassVar[tuple[str, ...]] = ("bins", "mechanism", "kernel", "rounding", "n", "prior", "search")
-    estimators: ClassVar[tuple[str, ...]] = ("paper",)
+    estimators: ClassVar[tuple[str, ...]] = ("paper", "simplex")
 
     def __post_init__(self) -> None:
         """Check that the parts fit together."""
@@ -166,29 +167,43 @@ class Histogram(Alone, FirstRound):
         return DenseCounts(self.symbols)
 
     def estimate(self, counts: Mapping[str, DenseCounts], estimator: str) -> Answer:
-        """The paper's unbiased estimator, its standard errors, and what quantization may have done."""
+        """The paper's unbiased estimator, its standard errors, and what quantization may have done.
+
+        ``simplex`` moves its value towards that of the nearest distribution, within the noise's interval.
+        """
         sizes = {stratum: count.people for stratum, count in counts.items()}
         _need_people(sizes)
         vectors = [count.array.astype(np.float64) for count in counts.values()]
         values = np.array([average.mean(vectors) for average, *_ in self._averages])
         finished = self.statistic.finish(values, sizes)
         errors = self._variances_along(finished.gradient, vectors)
-        details = self.statistic.details(
-            values, sizes, lambda gradient: math.sqrt(self._variances_along(gradient, vectors).population)
-        )
+
+        def error(gradient: NDArray[np.float64]) -> float:
+            return math.sqrt(self._variances_along(gradient, vectors).population)
+
+        slack = self.statistic.divisor_slack(values, error)
+        details = self.statistic.details(values, sizes, error)
+        noise = slack * math.sqrt(errors.sample)
+        value = finished.value if estimator == "paper" else moved(self, vectors, finished.value, noise, sizes)
         return Answer(
-            finished.value,
-            math.sqrt(errors.population),
-            math.sqrt(errors.sample),
+            value,
+            slack * math.sqrt(errors.population),
+            noise,
             self._quantization(vectors, finished.gradient),
             details,
             bias=binning_bias(self, vectors, values, finished, sizes),
+            centre=finished.value,
         )
 
     def manipulation(self, counts: Mapping[str, DenseCounts], estimator: str, people: int) -> Manipulation:
         """A bound: the form's linear part exactly, its quadratic part and ratios from above."""
         sizes = {stratum: count.people for stratum, count in counts.items()}
-        return self.reach([count.array.astype(np.float64) for count in counts.values()], sizes, people)
+        found = self.reach([count.array.astype(np.float64) for count in counts.values()], sizes, people)
+        if estimator == "paper":
+            return found
+        # The nearest distribution moves the value within its noise, with the lies and without.
+        more = 4 * self.estimate(counts, "paper").sample_standard_error
+        return replace(found, down=found.down + more, up=found.up + more)
 
     def reach(
         self, vectors: list[NDArray[np.float64]], sizes: Mapping[str, int], people: int
@@ -196,15 +211,15 @@ class Histogram(Alone, FirstRound):
         """The same from counts that may be expected ones."""
         averages = [average for average, *_ in self._averages]
         values = np.array([average.mean(vectors) for average in averages])
-        found = [of_forms(average, vectors, people) for average in averages]
+        reaches = [of_forms(average, vectors, people) for average in averages]
         finished = self.statistic.finish(values, sizes)
         reach = at_corners(
-            lambda forms: self.statistic.finish(forms, sizes).value, values, [each for each, _ in found]
+            lambda forms: self.statistic.finish(forms, sizes).value, values, [each for each, _ in reaches]
         )
         multiplier = 0.0
         for place in range(len(vectors)):
             along = np.tensordot(
-                finished.gradient, np.array([weights[place] for _, weights in found]), axes=1
+                finished.gradient, np.array([weights[place] for _, weights in reaches]), axes=1
             )
             # What a false value does on average, when it is randomized as agreed.
             values_span = span(self.mechanism.channel @ along)
@@ -237,14 +252,17 @@ class Histogram(Alone, FirstRound):
 
     @cached_property
     def _averages(self) -> list[tuple[OneSample | TwoSamples, ...]]:
-        """For each form the averages of its matrix, of its spread and of the spread's square."""
-        return [tuple(map(self._average, (form.matrix, form.spread, form.spread**2))) for form in self._forms]
+        """For each form the averages of its matrix, of its uncertainty and of its square."""
+        return [
+            tuple(map(self._average, (form.matrix, form.uncertainty, form.uncertainty**2)))
+            for form in self._forms
+        ]
 
     def _quantization(
         self, vectors: list[NDArray[np.float64]], gradient: NDArray[np.float64]
     ) -> Quantization:
         slope = self.statistic.lipschitz(self.domains)
-        binned = any(form.spread.any() for form in self._forms)
+        binned = any(form.uncertainty.any() for form in self._forms)
         width = max(axis.width for axis in self.grid.axes)
         # Both arguments move inside their bins: half a width each from the middle, or on average.
         known = slope is not None and len(self._forms) == 1
@@ -252,7 +270,7 @@ class Histogram(Alone, FirstRound):
         if self.rounding == "random":
             return Quantization(bound, None, None)
         shares = np.abs(gradient)
-        moved = [max(spread.mean(vectors), 0.0) for _, spread, _ in self._averages]
+        moved = [max(uncertainty.mean(vectors), 0.0) for _, uncertainty, _ in self._averages]
         root_delta = [math.sqrt(max(square.mean(vectors), 0.0)) for _, _, square in self._averages]
         return Quantization(bound if binned else 0.0, float(shares @ moved), float(shares @ root_delta) ** 2)
 

@@ -4,13 +4,13 @@ People are first dealt into groups, at random and of equal sizes, and only peopl
 changes nothing about a single pair, which is a random pair of people all the same; but groups share nobody,
 so the spread of their means is an honest standard error however many pairs a person is in.
 
-`permutations`: in every round a fresh random order, neighbours meet (the paper's scheme).
-`disjoint`: the rounds of a tournament, so that no two people meet twice (its footnote).
+`permutations`: in every pairing a fresh random order, neighbours meet (the paper's scheme).
+`disjoint`: the pairings of a round-robin tournament, so that no two people meet twice (its footnote).
 `classes`: a person of one class meets one of the other, so that no pair is wasted on two people of one class;
 the larger class is used up before anybody of it is asked again.
-`uncoordinated`: everybody draws half as many others as there are rounds (the paper's alternative, for people
-without a common order). Whoever has been in as many pairs as there are rounds meets nobody more, so that a
-person's loss is bounded; the pairs that are left are random pairs all the same.
+`uncoordinated`: everybody draws half as many others as there are pairings (the paper's alternative, for
+people without a common order). Whoever has been in as many pairs as there are pairings meets nobody more, so
+that a person's loss is bounded; the pairs that are left are random pairs all the same.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ from ...randomness.coins import WORDS_IN_BLOCK, Coins, Purpose, below
 
 GROUPS = 64
 LEAST, SPARE = 64, 16
-"""People of each class that a group has at least, where there are several; and for each round of pairing."""
+"""People of each class that a group has at least, where there are several; and for each pairing."""
 Index = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
 class Pairs:
-    """All pairs of a study: a pair's number says its group (number % 64), round, and place in it."""
+    """All pairs of a study: a pair's number says its group (number % 64), pairing, and place in it."""
 
     numbers: Index
-    rounds: Index
+    pairings: Index
     garblers: Index
     """The index of the one who garbles, in the last stratum where there are two."""
     evaluators: Index
@@ -46,14 +46,14 @@ class Pairs:
 
     def pair(self, study_id: str, number: int, strata: int) -> Pair:
         """The pair of that number, as its session names it: people of two strata get different numbers."""
-        found = np.flatnonzero(self.numbers == number)
-        if found.size == 0:
+        there = np.flatnonzero(self.numbers == number)
+        if there.size == 0:
             raise NotAsked(f"there is no pair {number}: the {len(self)} pairs are {self._few()}")
-        place = int(found[0])
+        place = int(there[0])
         garbler, evaluator = int(self.garblers[place]), int(self.evaluators[place])
         if strata == 2:
             garbler, evaluator = 2 * garbler + 1, 2 * evaluator
-        return Pair(study_id, garbler, evaluator, int(self.rounds[place]))
+        return Pair(study_id, garbler, evaluator, int(self.pairings[place]))
 
     def _few(self) -> str:
         shown = ", ".join(map(str, np.sort(self.numbers)[:6].tolist()))
@@ -64,8 +64,8 @@ class Pairs:
         return self.numbers.size
 
 
-def match(coins: Coins, sizes: Mapping[str, int], rounds: int, matching: str, first: int = 0) -> Pairs:
-    """The pairs of ``sizes`` people in ``rounds`` rounds; each person is in at most ``rounds`` of them.
+def match(coins: Coins, sizes: Mapping[str, int], pairings: int, matching: str, first: int = 0) -> Pairs:
+    """The pairs of ``sizes`` people in ``pairings`` pairings; each person is in at most as many of them.
 
     ``first`` is the index of the first person; all coins are those of the indices from there on.
     """
@@ -73,42 +73,41 @@ def match(coins: Coins, sizes: Mapping[str, int], rounds: int, matching: str, fi
     if least < (2 if len(sizes) == 1 else 1):
         raise NotEnoughData(f"no pair can be made of {', '.join(f'{n} {name}' for name, n in sizes.items())}")
     others = least - 1 + least % 2
-    if matching == "disjoint" and rounds > others:
-        raise NotEnoughData(
-            f"{rounds} rounds of disjoint pairs need more people: {least} have {others} rounds"
-        )
-    groups = max(1, min(GROUPS, least // max(LEAST, SPARE * rounds)))
+    if matching == "disjoint" and pairings > others:
+        raise NotEnoughData(f"{pairings} disjoint pairings need more people: {least} have {others}")
+    groups = max(1, min(GROUPS, least // max(LEAST, SPARE * pairings)))
     dealt = [
-        _dealt(coins, stratum, first, people, groups, rounds) for stratum, people in enumerate(sizes.values())
+        _dealt(coins, stratum, first, people, groups, pairings)
+        for stratum, people in enumerate(sizes.values())
     ]
-    found: list[tuple[Index, Index, int, int]] = []
+    made: list[tuple[Index, Index, int, int]] = []
     for group in range(groups):
         if matching == "uncoordinated":
-            found += [
-                (*pairs, group, number) for number, pairs in enumerate(_drawn(*dealt[0][group], rounds))
+            made += [
+                (*pairs, group, number) for number, pairs in enumerate(_drawn(*dealt[0][group], pairings))
             ]
             continue
-        for number in range(rounds):
+        for number in range(pairings):
             if len(dealt) == 1:
                 pairs = _in_group(*dealt[0][group], number, matching)
             else:
                 pairs = _across(dealt[0][group][0], dealt[1][group][0], number)
-            found.append((*pairs, group, number))
-    places = max(pairs[0].size for pairs in found)
-    numbers = [GROUPS * (number * places + np.arange(one.size)) + group for one, _, group, number in found]
+            made.append((*pairs, group, number))
+    places = max(pairs[0].size for pairs in made)
+    numbers = [GROUPS * (number * places + np.arange(one.size)) + group for one, _, group, number in made]
     return Pairs(
         np.concatenate(numbers),
-        np.concatenate([np.full(one.size, number) for one, _, _, number in found]),
-        np.concatenate([other for _, other, _, _ in found]),
-        np.concatenate([one for one, _, _, _ in found]),
+        np.concatenate([np.full(one.size, number) for one, _, _, number in made]),
+        np.concatenate([other for _, other, _, _ in made]),
+        np.concatenate([one for one, _, _, _ in made]),
     )
 
 
 def _dealt(
-    coins: Coins, stratum: int, first: int, people: int, groups: int, rounds: int
+    coins: Coins, stratum: int, first: int, people: int, groups: int, pairings: int
 ) -> list[tuple[Index, NDArray[np.uint64]]]:
-    """Each group's members in a random order, with a public word of each for every round."""
-    blocks = -(-(rounds + 1) // WORDS_IN_BLOCK)
+    """Each group's members in a random order, with a public word of each for every pairing."""
+    blocks = -(-(pairings + 1) // WORDS_IN_BLOCK)
     words = coins.words(Purpose.PAIRING, stratum, first * blocks, people * blocks).reshape(
         people, blocks * WORDS_IN_BLOCK
     )
@@ -120,7 +119,7 @@ def _dealt(
 
 
 def _in_group(members: Index, words: NDArray[np.uint64], number: int, matching: str) -> tuple[Index, Index]:
-    """The pairs of one round within a group."""
+    """The pairs of one pairing within a group."""
     if matching == "permutations":
         order = members[np.argsort(words[:, number], kind="stable")]
         half = order.size // 2 * 2
@@ -134,9 +133,9 @@ def _in_group(members: Index, words: NDArray[np.uint64], number: int, matching: 
     return members[first[both]], members[second[both]]
 
 
-def _drawn(members: Index, words: NDArray[np.uint64], rounds: int) -> list[tuple[Index, Index]]:
-    """The pairs of each draw, of whom the one who drew evaluates; nobody is in more than ``rounds`` pairs."""
-    size, draws = members.size, min(rounds // 2, members.size - 1)
+def _drawn(members: Index, words: NDArray[np.uint64], pairings: int) -> list[tuple[Index, Index]]:
+    """The pairs of each draw, of whom who drew evaluates; nobody is in more than ``pairings`` pairs."""
+    size, draws = members.size, min(pairings // 2, members.size - 1)
     places = np.arange(size)
     # The r-th draw is uniform over those others whom this person did not draw before.
     drawn = np.empty((draws, size), dtype=np.int64)
@@ -152,7 +151,7 @@ def _drawn(members: Index, words: NDArray[np.uint64], rounds: int) -> list[tuple
     for row in drawn.tolist():
         pairs = []
         for one, other in enumerate(row):
-            if met[one] < rounds and met[other] < rounds:
+            if met[one] < pairings and met[other] < pairings:
                 met[one] += 1
                 met[other] += 1
                 pairs.append((one, other))
@@ -162,10 +161,10 @@ def _drawn(members: Index, words: NDArray[np.uint64], rounds: int) -> list[tuple
 
 
 def _across(first: Index, second: Index, number: int) -> tuple[Index, Index]:
-    """The pairs of one round between two classes of a group.
+    """The pairs of one pairing between two classes of a group.
 
-    The smaller class goes through the larger one, in stretches of its own size. Every L / gcd(S, L) rounds it
-    is through and back at the beginning; then it starts one place further, so that nobody meets twice.
+    The smaller class goes through the larger one, in stretches of its own size. Every L / gcd(S, L) pairings
+    it is through and back at the beginning; then it starts one place further, so that nobody meets twice.
     """
     small, large = (first, second) if first.size <= second.size else (second, first)
     turns = large.size // math.gcd(small.size, large.size)

@@ -48,7 +48,7 @@ def predict(protocol: Pairwise, shape: Shape, sizes: Mapping[str, int]) -> Predi
     else:
         least = min(people)
         pairs = float(protocol.pairs * least)
-        # In each round everybody of the smaller class meets somebody else of the larger one.
+        # In each pairing everybody of the smaller class meets somebody else of the larger one.
         sharing = sum(
             (protocol.pairs - 1) * least / sizes[name] * variance / pairs
             for name, variance in shape.influence_variances.items()

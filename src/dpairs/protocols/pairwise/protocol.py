@@ -51,7 +51,7 @@ MATCHINGS = ("permutations", "disjoint", "uncoordinated")
 
 @dataclass(frozen=True)
 class Pairwise(InPairs, FirstRound):
-    """Every person computes with ``pairs`` others, one in each round of pairing."""
+    """Every person computes with ``pairs`` others, one in each pairing."""
 
     statistic: Statistic
     domains: tuple[Domain, ...]
@@ -218,10 +218,11 @@ class Pairwise(InPairs, FirstRound):
             scale * math.sqrt(sample),
             self._quantization(),
             details,
+            bias=scale * (self._quantization().bound or 0.0),
         )
 
     def participants(self, reports: int) -> int:
-        """Two people to a pair, each in as many pairs as the study has rounds of pairing."""
+        """Two people to a pair, each in as many pairs as the study has pairings."""
         return -(-2 * reports // self.pairs)
 
     def manipulation(self, counts: Mapping[str, PairCounts], estimator: str, people: int) -> Manipulation:
@@ -249,17 +250,17 @@ class Pairwise(InPairs, FirstRound):
     ) -> tuple[float, float]:
         """The mean's variance around the population's value, and around the sample's.
 
-        Pairs of one round share nobody. Pairs of several do, which adds 4 (P - 1) zeta_1 / (P n), and the
-        spread of groups tells how much. Around the sample's value the variance is 4 zeta_1 / (P n) below that
+        Pairs of one pairing share nobody. Pairs of several do, which adds 4 (P - 1) zeta_1 / (P n), and the
+        variance between groups tells how much. Around the sample's value it is 4 zeta_1 / (P n) below that
         of pairs that share nobody; zeta_1 is not known well enough to take it off.
         """
-        each = table.sum(axis=1)
-        total = float(each.sum())
+        sizes = table.sum(axis=1)
+        total = float(sizes.sum())
         top, step = self.code.kernel.top, float(self.code.kernel.step)
         noise = step**2 * min(self.noise.variance(level) for level in (0, top // 2, top))
         # The noise is known to be there, however alike the few symbols are.
         apart = max(variance, noise) / total
-        groups = np.flatnonzero(each)
+        groups = np.flatnonzero(sizes)
         if self.pairs == 1:
             return apart, apart
         # zeta_1 lies between 0 and zeta_2 / 2.

@@ -19,11 +19,11 @@ def pairs_variance(n: int, pairs: int, zeta_1: float, zeta_2: float, group: int 
     zeta_1 is the variance of E[f(x, X)] over x (erratum 5), zeta_2 that of f(X, X'). Where people meet only
     within a ``group`` of so many, two of them meet again more often, and the group takes n's place inside.
     """
-    people, rounds = integer("n", n, 3, MAX_PEOPLE), integer("pairs", pairs, 1, MAX_PEOPLE)
+    people, pairings = integer("n", n, 3, MAX_PEOPLE), integer("pairs", pairs, 1, MAX_PEOPLE)
     first, second = moments_of(zeta_1, zeta_2)
-    again = (rounds - 1) / (integer("group", people if group is None else group, 2, people) - 1)
-    shared = 2 * (rounds - 1 - again) * first
-    return 2 / (rounds * people) * (shared + (1 + again) * second)
+    again = (pairings - 1) / (integer("group", people if group is None else group, 2, people) - 1)
+    shared = 2 * (pairings - 1 - again) * first
+    return 2 / (pairings * people) * (shared + (1 + again) * second)
 
 
 def uncoordinated_variance(n: int, pairs: int, zeta_1: float, zeta_2: float) -> float:
@@ -74,9 +74,9 @@ def best_pairs(
 
 def pairs_excess(n: int, pairs: int, zeta_1: float, zeta_2: float) -> float:
     """How far random permutations are from the best choice of pairs: 2 (P-1) (z2 - 2 z1) / (P n (n-1))."""
-    people, rounds = integer("n", n, 2, MAX_PEOPLE), integer("pairs", pairs, 1, MAX_PEOPLE)
+    people, pairings = integer("n", n, 2, MAX_PEOPLE), integer("pairs", pairs, 1, MAX_PEOPLE)
     first, second = moments_of(zeta_1, zeta_2)
-    return 2 / (rounds * people) * (rounds - 1) / (people - 1) * (second - 2 * first)
+    return 2 / (pairings * people) * (pairings - 1) / (people - 1) * (second - 2 * first)
 
 
 def all_pairs_noise(n: int, epsilon: float, delta: float) -> float:

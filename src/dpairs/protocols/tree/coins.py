@@ -58,16 +58,16 @@ def independent_rows(words: NDArray[np.uint64], level: NDArray[np.int64]) -> NDA
     has the same number of such bases, so none is preferred. Levels must have as many bits as rows.
     """
     first = row(words[:, 0], level, "others")
-    found, pivots = [first], [_highest(first)]
+    rows, pivots = [first], [_highest(first)]
     for column in range(1, words.shape[1]):
         short = row(words[:, column], level - column, "others")
         # Make room for a 0 at each pivot, the lowest first.
         for pivot in np.sort(np.stack(pivots, axis=1), axis=1).T:
             low = (np.uint64(1) << pivot) - np.uint64(1)
             short = (short & ~low) << np.uint64(1) | short & low
-        found.append(short)
+        rows.append(short)
         pivots.append(_highest(short))
-    return np.stack(found, axis=1)
+    return np.stack(rows, axis=1)
 
 
 def _highest(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:

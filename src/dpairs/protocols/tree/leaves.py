@@ -46,8 +46,8 @@ class Leaves:
     @cached_property
     def turns(self) -> tuple[int, ...]:
         """Which column each level halves, the first level first."""
-        rounds = range(max(self.bits))
-        return tuple(place for turn in rounds for place, bits in enumerate(self.bits) if turn < bits)
+        turns = range(max(self.bits))
+        return tuple(place for turn in turns for place, bits in enumerate(self.bits) if turn < bits)
 
     def codes(self, columns: Sequence[Any], names: Sequence[str]) -> NDArray[np.uint64]:
         parts = [

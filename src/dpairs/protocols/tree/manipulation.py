@@ -133,9 +133,9 @@ def _fixed(
             oracle.counts.settle()
             each = 2 * _step(oracle) * transform(weights[side][place])
             gains, there = np.concatenate([-each, each]), oracle.counts.counts.reshape(-1)
-            for found, sign in ((ups, 1.0), (downs, -1.0)):
+            for moves, sign in ((ups, 1.0), (downs, -1.0)):
                 better = np.flatnonzero((sign * gains > 0) & (there > 0))
-                found[place].append((sign * gains[better], there[better].astype(np.float64)))
+                moves[place].append((sign * gains[better], there[better].astype(np.float64)))
     # A report of several parities stands for all rows that they span.
     most = people * (2 ** max(oracle.parities for oracle in evidence.oracles[0]) - 1)
     return Reach(_best(downs, most, evidence.everybody), _best(ups, most, evidence.everybody))

@@ -65,10 +65,10 @@ class Oracle:
             return np.inf
         if self.parities > 1:
             kept, other = self.kept, self._chances(self.kept)[2]
-            each = kept * (1 - kept) + (self.size - 1) * other * (1 - other)
+            variance = kept * (1 - kept) + (self.size - 1) * other * (1 - other)
             # Which people answer about this level is chance as well, as large as a node's share.
             chosen = self.people / self.size * (self.scale - 1)
-            return self.scale**2 * self.answered * each / (self.size * (kept - other) ** 2) + chosen
+            return self.scale**2 * self.answered * variance / (self.size * (kept - other) ** 2) + chosen
         kept = 1.0 if self.rows == "all" else (1 - 1 / self.size) ** 2
         return self.scale**2 * self.answered * self.gain**2 * kept
 

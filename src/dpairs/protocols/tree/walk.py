@@ -52,20 +52,20 @@ def walk_raw(query: Query, keep: Keep, depth: int, sizes: tuple[int, int], tie: 
 
     ``credit`` is what a discarded node's pairs are worth: 1/2, or 0 in the paper's variant.
     """
-    found = Walk()
+    walk = Walk()
     nodes = np.zeros(1, dtype=np.uint64)
     above, below = np.array([float(sizes[0])]), np.array([float(sizes[1])])
     for level in range(depth):
         kept = np.ones(1, dtype=bool) if level == 0 else keep(above, below)
         left = ~kept
-        found.recursed.append(int(kept.sum()))
-        found.discarded.append(int(left.sum()))
+        walk.recursed.append(int(kept.sum()))
+        walk.discarded.append(int(left.sum()))
         parents, nodes = nodes, children(nodes)
         above, below = query(level + 1, nodes)
         first, second = above.reshape(-1, 2), below.reshape(-1, 2)
         sums = first.sum(axis=1), second.sum(axis=1)
-        found.total += credit * float((sums[0] * sums[1])[left].sum())
-        found.total += float((first[kept, 1] * second[kept, 0]).sum())
+        walk.total += credit * float((sums[0] * sums[1])[left].sum())
+        walk.total += float((first[kept, 1] * second[kept, 0]).sum())
         weights = np.zeros_like(first), np.zeros_like(second)
         weights[0][left], weights[1][left] = credit * sums[1][left, None], credit * sums[0][left, None]
         weights[0][kept, 1], weights[1][kept, 0] = second[kept, 0], first[kept, 1]
@@ -73,14 +73,14 @@ def walk_raw(query: Query, keep: Keep, depth: int, sizes: tuple[int, int], tie: 
             weights[0][kept] += tie * second[kept]
             weights[1][kept] += tie * first[kept]
         for side, (weight, estimate) in enumerate(zip(weights, (above, below), strict=True)):
-            found.weights[side].append(weight.reshape(-1))
-            found.estimates[side].append(estimate)
-        found.parts.append((level, parents[left], sums[0][left], sums[1][left], True))
+            walk.weights[side].append(weight.reshape(-1))
+            walk.estimates[side].append(estimate)
+        walk.parts.append((level, parents[left], sums[0][left], sums[1][left], True))
         nodes = nodes.reshape(-1, 2)[kept].reshape(-1)
         above, below = first[kept].reshape(-1), second[kept].reshape(-1)
-    found.total += tie * float((above * below).sum())
-    found.parts.append((depth, nodes, above, below, False))
-    return found
+    walk.total += tie * float((above * below).sum())
+    walk.parts.append((depth, nodes, above, below, False))
+    return walk
 
 
 def walk_solution(
@@ -88,27 +88,27 @@ def walk_solution(
 ) -> Walk:
     """The walk on consistent trees; a node whose children were not explored is discarded."""
     h, g = positive.estimates, negative.estimates
-    found = Walk(weights=([np.zeros_like(each) for each in h], [np.zeros_like(each) for each in g]))
-    weights = found.weights
+    walk = Walk(weights=([np.zeros_like(each) for each in h], [np.zeros_like(each) for each in g]))
+    weights = walk.weights
     alive = np.ones(1, dtype=bool)
     for level in range(len(h)):
         expanded = positive.levels[level].expanded
         recursed = alive & kept[level] & expanded
         ended, leaf = alive & ~recursed, level == depth
         credit = tie if leaf else 0.5
-        found.total += credit * float((h[level] * g[level])[ended].sum())
+        walk.total += credit * float((h[level] * g[level])[ended].sum())
         weights[0][level][ended] += credit * g[level][ended]
         weights[1][level][ended] += credit * h[level][ended]
-        found.recursed.append(int(recursed.sum()))
-        found.discarded.append(0 if leaf else int(ended.sum()))
+        walk.recursed.append(int(recursed.sum()))
+        walk.discarded.append(0 if leaf else int(ended.sum()))
         nodes = positive.levels[level].nodes
-        found.parts.append((level, nodes[ended], h[level][ended], g[level][ended], not leaf))
+        walk.parts.append((level, nodes[ended], h[level][ended], g[level][ended], not leaf))
         if level + 1 == len(h):
             break
         into = recursed[expanded]
         first, second = h[level + 1].reshape(-1, 2), g[level + 1].reshape(-1, 2)
-        found.total += float((first[into, 1] * second[into, 0]).sum())
+        walk.total += float((first[into, 1] * second[into, 0]).sum())
         weights[0][level + 1].reshape(-1, 2)[into, 1] += second[into, 0]
         weights[1][level + 1].reshape(-1, 2)[into, 0] += first[into, 1]
         alive = np.repeat(into, 2)
-    return found
+    return walk

@@ -9,21 +9,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...data.domains import Domain
 from ...errors import NotEstimable
-from ...estimate import Quantization
+from ...estimate import Laws, Quantization
 from ...statistics import Statistic
 from ...statistics.base import Bounded
 from ..base import Answer
+from .law import ErrorLaw
 from .sampling import Rough
 
-LEVEL, NORMAL = 0.975, 1.959963984540054
-"""The quantile at which an uncertain variance is made up for."""
+LEVEL = 0.95
+"""Of the intervals by which two ways to know a sampling variance are compared."""
 Vector = NDArray[np.float64]
 
 
@@ -39,37 +40,40 @@ class Measured:
     """The covariance of the forms' noise."""
     rough: Rough | None
     """None where no counts were released."""
+    laplace: bool
+    """Whether the noise of a form is the sum of two Laplace numbers, and not nearly normal."""
 
     def answer(self) -> Answer:
         forms = self._within(self.forms)
         finished = self.statistic.finish(forms, self.sizes)
         gradient = finished.gradient
         noise = float(gradient @ self.noise @ gradient)
+        tails = tuple((gradient**2 * np.diagonal(self.noise)).tolist()) if self.laplace else ()
         low, high = self._bounds()
         most, second_order = self._most(forms, gradient, noise)
-        binning, sampling, doubt = 0.0, most, 0.0
-        found = self._rough(gradient, forms)
-        if found is not None:
-            likely, binning, doubt = found
-            likely, known = likely + second_order, noise + binning
-            if (known + likely) * _wider(known + likely, doubt) ** 2 < known + most:
-                sampling = likely
-            else:
-                doubt = 0.0
-        variance = noise + binning
-        population = min(math.sqrt(variance + sampling) * _wider(variance + sampling, doubt), high - low)
+        seen = self._rough(gradient, forms)
+        binning = 0.0 if seen is None else seen.binning
+        sample = ErrorLaw((0.0 if self.laplace else noise) + binning, noise=tails)
+        laws = [replace(sample, sampling=most)] if math.isfinite(most) else []
+        if seen is not None:
+            laws.append(replace(sample, sampling=seen.sampling + second_order).with_doubt(seen.doubt))
+        # The narrower one: both cover.
+        reaches = [law.reach(LEVEL) for law in laws]
+        population = laws[int(np.argmin(reaches))] if laws else ErrorLaw(known=math.inf)
+        deviation = min(population.deviation, high - low)
 
         def error(direction: NDArray[np.float64]) -> float:
             length = float(gradient @ gradient)
-            return population * abs(float(direction @ gradient)) / length if length else 0.0
+            return deviation * abs(float(direction @ gradient)) / length if length else 0.0
 
         return Answer(
             min(max(finished.value, low), high),
-            population,
-            math.sqrt(variance),
+            deviation,
+            sample.deviation,
             Quantization(None, math.sqrt(binning), binning) if binning else Quantization(0.0, 0.0, 0.0),
             self.statistic.details(forms, self.sizes, error),
             bounds=(low, high),
+            laws=Laws(population, sample),
         )
 
     def _within(self, forms: Vector) -> Vector:
@@ -91,33 +95,34 @@ class Measured:
                 ends.append(math.inf)
         return min(ends), max(ends)
 
-    def _rough(self, gradient: Vector, forms: Vector) -> tuple[float, float, float] | None:
-        """Sampling variance, binning variance and the first one's doubt, in the statistic's unit."""
+    def _rough(self, gradient: Vector, forms: Vector) -> _Seen | None:
+        """What the counts say, in the statistic's unit."""
         if self.rough is None:
             return None
         # With one form psi is in the form's unit, with several in the statistic's.
-        scale = float(gradient[0]) ** 2 if forms.size == 1 else 1.0
+        scale = abs(float(gradient[0])) if forms.size == 1 else 1.0
         rough = self.rough
         released = float(forms[0]) if forms.size == 1 else self.statistic.finish(forms, self.sizes).value
         try:
-            scaled = scale * self._calibrated(forms, rough)
-            return scaled * rough.sampling, scale * rough.binning(released), scaled * rough.doubt
+            share = scale**2 * self._calibrated(forms, rough)
+            binning = scale**2 * rough.binning(released)
+            return _Seen(share * rough.sampling, share * rough.doubt, binning)
         except NotEstimable:
             return None
 
     def _calibrated(self, forms: Vector, rough: Rough) -> float:
         """How much less a comparison varies at its released mean than at that of the coarse cells.
 
-        A kernel of two values a and b has the variance (m - a)(b - m). Coarse cells hide how people compare
-        within them, so their mean lies nearer to the middle; sampling falls in proportion, by a
-        quarter at most.
+        A kernel of two values a and b has the variance (m - a)(b - m), of which the choice of one person
+        makes a share. Coarse cells hide how people compare within them, so their mean lies nearer to the
+        middle; the share is taken from them, the mean from the release.
         """
         if forms.size > 1 or self.statistic.needs not in ("ordered", "discrete"):
             return 1.0
         low, high = self.statistic.range(self.domains)
         low, high = (low, high) if math.isfinite(high) else (0.0, 1.0)
         there, here = (Bounded(float(mean), low, high).variance for mean in (rough.linear.forms[0], forms[0]))
-        return min(max(here / there, 0.75), 1.0) if there > 0 else 1.0
+        return min(here / there, 1.0) if there > 0 else 1.0
 
     def _most(self, forms: Vector, gradient: Vector, noise: float) -> tuple[float, float]:
         """The largest sampling variance, and that of its second order, at the least favourable mean.
@@ -131,7 +136,7 @@ class Measured:
                 return math.inf, 0.0
             kernels = self.statistic.forms(self.rough.grid, "average")
             along = np.tensordot(gradient, np.array([form.matrix for form in kernels]), axes=1)
-            reach = np.tensordot(np.abs(gradient), np.array([form.spread for form in kernels]), axes=1)
+            reach = np.tensordot(np.abs(gradient), np.array([form.uncertainty for form in kernels]), axes=1)
             low, high = float((along - reach).min()), float((along + reach).max())
             mean, doubt = float(gradient @ forms), math.sqrt(noise)
         else:
@@ -145,17 +150,13 @@ class Measured:
         return scale * self.statistic.most_sampling(kernel, self.sizes), scale * kernel.variance / pairs
 
 
-def _wider(total: float, doubt: float) -> float:
-    """How much wider an interval must be when its variance is known only up to ``doubt``.
+@dataclass(frozen=True)
+class _Seen:
+    """From coarse counts: the sampling variance and its doubt, and what binning does."""
 
-    Satterthwaite's degrees of freedom, 2 (variance / doubt)^2, and Student's quantile over the normal one.
-    """
-    if doubt == 0 or total == 0:
-        return 1.0
-    from scipy.special import stdtrit  # heavy, and no participant needs it
-
-    freedom = 2 * (total / doubt) ** 2 if math.isfinite(doubt) else 1.0
-    return float(stdtrit(max(freedom, 1.0), LEVEL)) / NORMAL
+    sampling: float
+    doubt: float
+    binning: float
 
 
 def from_counts(
@@ -191,16 +192,16 @@ def noise_covariance(
         right = np.array([kernel @ second for kernel in kernels])
         left = np.array([first @ kernel for kernel in kernels])
         spread = variance * (right @ right.T + left @ left.T - 2 * extra)
-        return _no_less(spread) + variance**2 * alike
+        return no_less(spread) + variance**2 * alike
     (one,) = people
     along = np.array([kernel @ one for kernel in kernels])
     diagonals = np.array([np.diagonal(kernel) for kernel in kernels])
     spread = 4 * variance * (along @ along.T - extra)
     second = variance**2 * (2 * alike + 1.5 * diagonals @ diagonals.T)
-    return np.asarray(_no_less(spread) + second)
+    return np.asarray(no_less(spread) + second)
 
 
-def _no_less(covariance: NDArray[np.float64]) -> NDArray[np.float64]:
+def no_less(covariance: NDArray[np.float64]) -> NDArray[np.float64]:
     """The nearest covariance without negative variances."""
     values, vectors = np.linalg.eigh((covariance + covariance.T) / 2)
     return np.asarray((vectors * np.maximum(values, 0.0)) @ vectors.T)

@@ -100,12 +100,12 @@ class NoiseBudget:
         kind = discrete_laplace if self.noise == LAPLACE else discrete_gaussian
         return kind(self.scale(query), query.entries, bits)
 
-    def variance(self, query: Query) -> float:
-        """Of one released number: both servers' noise.
+    def variance(self, query: Query, draws: int = SERVERS) -> float:
+        """Of one released number with so many draws of noise on it: one of each server.
 
         A discrete Gaussian's variance is at most its parameter (the same paper, corollary 9).
         """
         if query.reach == 0:
             return 0.0
         scale = float(self.scale(query))
-        return SERVERS * (laplace_variance(scale) if self.noise == LAPLACE else scale)
+        return draws * (laplace_variance(scale) if self.noise == LAPLACE else scale)

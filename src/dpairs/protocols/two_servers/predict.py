@@ -17,7 +17,7 @@ from ..shape import Prediction, Shape, onto, parts
 from .answer import noise_covariance
 from .forms import pairs
 from .sampling import moments
-from .sum_round import LARGEST
+from .sum_round import LARGEST, hidden_by
 
 if TYPE_CHECKING:
     from .pilot_round import PilotRound
@@ -31,6 +31,9 @@ def candidates(setting: Setting) -> Iterator[dict[str, Any]]:
         return
     yield {"n": setting.n}
     yield {"release": "counts", "n": setting.n}
+    if not setting.statistic.from_table:
+        # Of a kernel that is a table, nobody could price what a pilot's cells hide.
+        yield {"rounds": 2, "n": setting.n}
 
 
 def predict_value(protocol: TwoServers, shape: Shape, sizes: Mapping[str, int]) -> Prediction:
@@ -71,18 +74,20 @@ def predict_rounds(protocol: PilotRound, shape: Shape, sizes: Mapping[str, int])
     for name, values in shape.linear.functions.items():
         extent = float(values.max() - values.min())
         privacy += extent**2 * summed / (LARGEST * sizes[name]) ** 2
-    second = _second_order(protocol, pilot, list(sizes.values()))
-    return parts(shape, privacy, shape.sampling(sizes), second)
+    second = _second_order(protocol, shape, pilot, list(sizes.values()))
+    off = hidden_by(protocol.statistic, protocol.grid, onto(shape, protocol.grid))
+    return parts(shape, privacy, shape.sampling(sizes), second, shape.scale * off)
 
 
-def _second_order(protocol: PilotRound, variance: float, sizes: Sequence[int]) -> float:
-    """The variance of (h - g)'A(h - g) for a pilot g with that noise on every count."""
+def _second_order(protocol: PilotRound, shape: Shape, variance: float, sizes: Sequence[int]) -> float:
+    """The variance of (h - g)'A(h - g) for a pilot g with that noise on every count, in psi's unit."""
     if protocol.statistic.arity > 2:
         # Unknown kernel between cells: as large as its range allows for independent noise on all cells.
         return protocol.grid.cells * (variance / min(sizes) ** 2) ** 2
-    squares = [float((form.matrix**2).sum()) for form in protocol.statistic.forms(protocol.grid, "average")]
+    kernels = np.array([form.matrix for form in protocol.statistic.forms(protocol.grid, "average")])
+    along = np.tensordot(gradient(shape), kernels, axes=1)
     both = math.prod(sizes) if len(sizes) > 1 else sizes[0] ** 2 / math.sqrt(2)
-    return max(squares) * (variance / both) ** 2
+    return float((along**2).sum()) * (variance / both) ** 2
 
 
 def gradient(shape: Shape) -> NDArray[np.float64]:

@@ -36,15 +36,13 @@ from .goldilocks import MODULUS
 from .one_hot import OneHot, grid_of
 from .predict import candidates, gradient, predict_counts, predict_value
 from .released import Numbers, SharedNumbers
-from .sampling import Rough, coarse_grid
+from .sampling import Rough, coarse_cells, coarse_grid, narrower
 from .shared import FEWEST, Shared
 
 if TYPE_CHECKING:
     pass
 
 VALUE, COUNTS = "value", "counts"
-COARSE = {0: (8, 16), 4_000: (32, 36), 64_000: (128, 256)}
-"""From so many people of a class on, so many coarse cells of one column of numbers, and of two."""
 SPLIT = 0.2
 """The share of the loss that coarse counts take: see docs/two-servers.md for others."""
 FAR = 64
@@ -155,8 +153,8 @@ class TwoServers(OneHot, FirstRound):
         """The cells that are counted in a release of so many people, and the one that each cell lies in."""
         if self.release == COUNTS:
             return self.grid, np.arange(self.grid.cells)
-        line, plane = max(cells for people, cells in COARSE.items() if people <= min(sizes.values()))
-        return coarse_grid(self.grid, line if len(self.statistic.domain_columns) == 1 else plane)
+        noise = math.sqrt(self.budget.variance(Query.counts(1, Fraction(self.split)))) if self.split else 1.0
+        return coarse_grid(self.grid, coarse_cells(self.grid, min(sizes.values()), noise))
 
     # ------------------------------------------------------------ servers
 
@@ -235,16 +233,14 @@ class TwoServers(OneHot, FirstRound):
             kernels = [form.matrix for form in self.statistic.forms(self.grid, "average")]
             counted = [numbers.counts[name].astype(np.float64) for name in self.strata]
             totals, covariance = from_counts(counted, kernels, variance)
-            return Measured(
-                self.statistic, self.domains, sizes, totals / number, covariance / number**2, rough
-            ).answer()
+            forms, spread = totals / number, covariance / number**2
+            return Measured(self.statistic, self.domains, sizes, forms, spread, rough, False).answer()
         units = np.array([form.unit for form in self.forms])
         forms = units * np.array([float(total) for total in numbers.totals]) / number
         spread = units**2 * np.array([self.budget.variance(query) for query in queries]) / number**2
         rounding = np.array([form.rounding for form in self.forms]) ** 2 / (3 * min(people))
-        return Measured(
-            self.statistic, self.domains, sizes, forms, np.diag(spread + rounding), rough
-        ).answer()
+        noise, laplace = np.diag(spread + rounding), self.budget.noise == LAPLACE
+        return Measured(self.statistic, self.domains, sizes, forms, noise, rough, laplace).answer()
 
     def _rough(self, sizes: Mapping[str, int], numbers: Numbers, variance: float) -> Rough:
         """What the released counts say; a table's kernel is known on the study's own cells alone."""
@@ -253,7 +249,7 @@ class TwoServers(OneHot, FirstRound):
             return Rough(self.statistic, self.grid, numbers.counts, sizes, variance, 1.0, place)
         axes = zip(coarse.axes, self.grid.axes, strict=True)
         finer = max(
-            (few.bins / many.bins for few, many in axes if isinstance(many.domain, (Interval, Integers))),
+            (narrower(few, many) for few, many in axes if isinstance(many.domain, (Interval, Integers))),
             default=0.0,
         )
         single = all((axis.geometry[2] == 1).all() for axis in self.grid.axes)

@@ -83,6 +83,10 @@ class Shared(Protocol):
     def report_bits(self) -> int:
         """What a person sends."""
 
+    @property
+    def sent(self) -> tuple[str, str]:
+        return "a person sends", f"two shares and a proof ({self.report_bits // 8:,} bytes)"
+
     def moved_by(self, sizes: Mapping[str, int], numbers: Numbers, people: int) -> Manipulation:
         """How far so many liars can move the answer; infinite where no bound is known."""
         return Manipulation(people, people, math.inf, math.inf, False, 1.0)

@@ -7,6 +7,7 @@ learnt by imagining the pilot's noise again.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -17,7 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...data.domains import Domain
-from ...errors import BadParameter, NotEnoughData
+from ...data.grids import Grid
+from ...errors import BadFile, BadParameter, NotEnoughData
+from ...estimate import Laws
+from ...formats.canonical import agreed
 from ...formats.checks import fields, real, required
 from ...privacy import PrivacyClaim
 from ...randomness import Randomness
@@ -31,10 +35,12 @@ from ..projection.analysis import Analysis
 from ..projection.pilot import Pilot
 from ..projection.reading import by_stratum, read_first, read_grid, write_edges
 from ..projection.remainder import remainder_of
-from .budget import NoiseBudget, Query
+from .budget import LAPLACE, NoiseBudget, Query
 from .claim import two_servers_claim
 from .goldilocks import MODULUS
+from .law import ErrorLaw
 from .released import Numbers, SharedNumbers
+from .sampling import coarsened, cut_axes
 from .shared import FEWEST, Shared
 
 if TYPE_CHECKING:
@@ -43,6 +49,7 @@ if TYPE_CHECKING:
 SEED = 32
 LARGEST = STEPS
 """Influence is sent as a whole number from 0 to LARGEST."""
+MOST_HIDDEN = 1e100
 _FIELDS = ("rounds", "round", "first", "split", "noise", "epsilon", "delta", "edges", "functions")
 
 
@@ -57,6 +64,8 @@ class SumRound(Shared):
     budget: NoiseBudget
     influences: dict[str, Influence]
     analysis: Analysis | None = None
+    hidden: float = 0.0
+    """The largest bias that the pilot's cells may cause by what they hide; the analyst's, too."""
     name: ClassVar[str] = "two_servers"
     round: ClassVar[int] = 2
     rounds: ClassVar[int] = 2
@@ -85,6 +94,7 @@ class SumRound(Shared):
         influences = {name: Influence.of(pilot.grid, values) for name, values in linear.functions.items()}
         extents = [high - low for _, (low, high) in influences.values()]
         half_range = max(extents) / (4 if len(extents) == 1 else 2)
+        hidden = hidden_by(statistic, pilot.grid, pilot.masses)
         remainder = remainder_of(statistic, linearizer, linear, pilot, half_range)
         analysis = Analysis.of(statistic, pilot, linear, influences, remainder, people, None)
         return cls(
@@ -95,6 +105,7 @@ class SumRound(Shared):
             budget,
             {name: influence for name, (influence, _) in influences.items()},
             analysis.checked(statistic),
+            hidden,
         )
 
     @classmethod
@@ -112,10 +123,14 @@ class SumRound(Shared):
         return cls(statistic, domains, first, real("split", spec["split"]), budget, read)
 
     def analysis_to_json(self) -> dict[str, Any] | None:
-        return None if self.analysis is None else self.analysis.to_json()
+        return None if self.analysis is None else {**self.analysis.to_json(), "hidden": self.hidden}
 
     def with_analysis(self, spec: Any) -> SumRound:
-        return replace(self, analysis=Analysis.from_json(self.statistic, spec))
+        own = dict(spec) if isinstance(spec, Mapping) else {}
+        hidden = real("hidden", own.pop("hidden", None))
+        if not 0 <= hidden <= MOST_HIDDEN:
+            raise BadFile(f"what cells hide is a number from 0 to {MOST_HIDDEN:g}, not {hidden!r}")
+        return replace(self, analysis=Analysis.from_json(self.statistic, own), hidden=hidden)
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -185,13 +200,26 @@ class SumRound(Shared):
         at, variance = self.analysis, self.budget.variance(self.query(sizes))
         if at is None:
             raise BadParameter("the second round's answer needs its analysis: see Study.with_analysis")
-        value, noise, sampling = at.value + at.remainder.mean, at.remainder.variance, 0.0
+        value, noise, sampling = at.value + at.remainder.mean, [], 0.0
         for name, total in zip(self.strata, numbers.totals, strict=True):
             (low, high), people = at.ranges[name], sizes[name]
             value += (high - low) * (total / (LARGEST * people) - at.means[name])
-            noise += ((high - low) / (LARGEST * people)) ** 2 * variance
+            noise.append(((high - low) / (LARGEST * people)) ** 2 * variance)
             sampling += (high - low) ** 2 * at.variances[name] / people
-        return at.finished(self.statistic, value, noise + sampling, noise, dict(sizes))
+        sample = at.remainder.variance + sum(noise)
+        answer = at.finished(self.statistic, value, sample + sampling, sample, dict(sizes))
+        square = answer.standard_error**2 / (sample + sampling)
+        parts = tuple(square * each for each in noise)
+        law = ErrorLaw(square * at.remainder.variance, noise=parts, bias=math.sqrt(square) * self.hidden)
+        if self.budget.noise != LAPLACE:
+            law = replace(law, known=law.known + sum(parts), noise=())
+        whole = replace(law, sampling=square * sampling)
+        return replace(
+            answer,
+            standard_error=whole.deviation,
+            sample_standard_error=law.deviation,
+            laws=Laws(whole, law),
+        )
 
     @property
     def epsilon(self) -> float:
@@ -206,3 +234,25 @@ class SumRound(Shared):
 
     def privacy(self, epsilon_asked: float) -> PrivacyClaim:
         return two_servers_claim(self.statistic, self.budget, self.epsilon, epsilon_asked, False, 2)
+
+
+def hidden_by(statistic: Statistic, grid: Grid, masses: Mapping[str, NDArray[np.float64]]) -> float:
+    """The bias that may be left of how two columns go together within the pilot's cells.
+
+    On cells of width w the pilot's value is off by about c w^2; merging neighbours moves it by 3 c w^2. The
+    influence function makes up for some of that, how much is not known. One column has no such
+    dependence to hide: there the function follows people within cells.
+    """
+    if cut_axes(grid) < 2 or statistic.arity > 2:
+        return 0.0
+    wider, place = coarsened(grid)
+    merged = {
+        name: np.bincount(place, weights=each, minlength=wider.cells).astype(np.float64)
+        for name, each in masses.items()
+    }
+    people = nominal(statistic)
+    fine, coarse = (
+        statistic.linearizer(cells).at(each, people).value
+        for cells, each in ((grid, masses), (wider, merged))
+    )
+    return agreed(abs(fine - coarse) / 3)

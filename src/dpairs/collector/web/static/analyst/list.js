@@ -1,5 +1,6 @@
 /** All studies of the collector. */
 
+import { sentence } from "../shared/api.js";
 import { element, fill } from "../shared/dom.js";
 import { titleOf } from "../shared/statistics.js";
 import { PROTOCOLS, count, short, stepWords } from "../shared/words.js";
@@ -33,14 +34,26 @@ function card(study) {
   );
 }
 
+/** What is stored but cannot be served: whoever runs the collector has to look. */
+function unreadable(study) {
+  const said = `${sentence(study.reason)} Nothing of it is served or changed; the other studies are not affected.`;
+  return element(
+    "div",
+    { class: "problem unreadable", role: "alert" },
+    element("p", {}, element("strong", {}, `“${study.title}” cannot be read.`), ` ${said}`),
+    element("p", {}, `Study ${study.id.slice(0, 16)}…`),
+  );
+}
+
 export async function showList(view) {
   document.title = "Studies";
-  const studies = await asAnalyst("GET", "/studies");
+  const [studies, broken] = await Promise.all([asAnalyst("GET", "/studies"), asAnalyst("GET", "/unreadable")]);
   const begin = element("a", { class: "button", href: "/new" }, "New study");
   const none = element("div", { class: "card" }, element("p", {}, "There is no study yet. Plan one: you see how exact it will be before anybody is asked."));
   fill(
     view,
     element("div", { class: "heading" }, element("h1", {}, "Studies"), begin),
+    ...broken.map(unreadable),
     studies.length ? element("ul", { class: "studies" }, ...studies.map(card)) : none,
   );
 }

@@ -1,5 +1,6 @@
 /** How likely other answers would have given the very same message. */
 
+import { sentence } from "../shared/api.js";
 import { chart } from "../shared/chart.js";
 import { element, table } from "../shared/dom.js";
 import { percent, short } from "../shared/words.js";
@@ -50,7 +51,7 @@ function grid([first, second], rows, names) {
   const [down, across] = [keys(first), keys(second)];
   const chances = new Map(rows.map(({ parts, chance }) => [`${partWords(parts[first], first, names)}|${partWords(parts[second], second, names)}`, chance]));
   const cells = down.map((one) => [one, ...across.map((other) => (100 * chances.get(`${one}|${other}`)).toFixed(1))]);
-  const caption = `Chance of the same message in per cent. Down: ${names.question(first)}. Across: ${names.question(second)}.`;
+  const caption = `Chance of the same message in per cent. Down: ${sentence(names.question(first))} Across: ${sentence(names.question(second))}`;
   return table(caption, ["", ...across], cells, { class: "grid" });
 }
 

@@ -4,7 +4,7 @@ import { sentence } from "../shared/api.js";
 import { alertLine, element, field, freshId, select } from "../shared/dom.js";
 import { naming } from "../shared/naming.js";
 import { save } from "../shared/save.js";
-import { count, list } from "../shared/words.js";
+import { count, list, short } from "../shared/words.js";
 import { valueFields } from "./fields.js";
 import { likelihoods } from "./likelihood.js";
 
@@ -18,12 +18,24 @@ export function note(title, ...paragraphs) {
   return card(title, ...paragraphs.map((text) => (typeof text === "string" ? element("p", {}, text) : text)));
 }
 
-const SERVED = "that this page is what it should be: whoever runs the collector serves it; the program dpairs join needs no such trust";
+const SERVED = "that this page is what it should be: it comes from whoever runs the study; the program dpairs on your own computer needs no such trust";
+
+/** A promise that is not made, in a participant's words: here a public class is the group that was asked for. */
+function notPromised(study) {
+  const group = study.strata.length > 1 ? ", or your group," : "";
+  return [...study.privacy.notPromised.map((each) => each.replace(", or a public class,", group)), SERVED];
+}
 
 /** Who asks, what for, and whom to ask back. @param {{ words?: Record<string, any> }} study */
 function whoAsks({ words = {} }) {
   const rows = [["Who asks", words.organisation], ["What for", words.purpose], ["Questions about it", words.contact]].filter(([, text]) => text);
   return rows.length ? element("dl", { id: "who" }, ...rows.flatMap(([name, text]) => [element("dt", {}, name), element("dd", {}, text)])) : null;
+}
+
+/** All questions, with a full stop after one that has no mark of its own. */
+function questionsOf(study, names) {
+  const questions = study.columns.map(({ name }) => names.question(name));
+  return list(questions.map((each) => `“${each}”`)) + (/[.!?]$/.test(questions.at(-1)) ? "" : ".");
 }
 
 /** Before enrolment: what is asked, what is promised; a group and a code where they are needed. */
@@ -39,14 +51,14 @@ export function invitation({ study, about, link, submit }) {
   return card(
     "What happens if you take part",
     whoAsks(about),
-    element("p", {}, `You are asked: ${list(study.columns.map(({ name }) => `“${names.question(name)}”`))} What you answer stays on this device.`),
+    element("p", {}, `You are asked: ${questionsOf(study, names)} What you answer stays on this device.`),
     element("p", {}, study.privacy.plainWords),
     rounds ? element("p", {}, rounds) : null,
     element(
       "details",
       {},
       element("summary", {}, "What is not promised"),
-      element("ul", {}, ...[...study.privacy.notPromised, SERVED].map((each) => element("li", {}, sentence(each)))),
+      element("ul", {}, ...notPromised(study).map((each) => element("li", {}, sentence(each)))),
     ),
     element(
       "form",
@@ -80,8 +92,8 @@ export function answerForm({ study, about, enrolled, submit }) {
 }
 
 function symbolWords(study, symbol) {
-  if (study.symbols === 2n) return `One bit: ${symbol}`;
-  return `The number ${symbol}, out of 0 to ${(study.symbols - 1n).toLocaleString("en")}`;
+  if (study.symbols === 2n) return `One digit, 0 or 1: ${symbol}`;
+  return `One number from 0 to ${(study.symbols - 1n).toLocaleString("en")}: ${symbol}`;
 }
 
 /** All that a message says, in words. */
@@ -126,6 +138,16 @@ export function receipt({ about, record }) {
   );
 }
 
+/** The promise to somebody in a pair, without the names of what it rests on. */
+function pairsPromise({ epsilon, delta }) {
+  const but = delta > 0 ? `, but for a chance of ${short(delta)}` : "";
+  return (
+    `Whatever your true answer is, what is learned from your device would have been at most ${short(Math.exp(epsilon))} times as likely with ` +
+    `any other answer${but}. That holds as long as your partner's device does what it should, and your partner and whoever runs the ` +
+    "study neither work together against you nor break the encryption."
+  );
+}
+
 /** A browser cannot compute in pairs. */
 export function pairsNote({ about, link }) {
   const names = naming(about);
@@ -136,11 +158,11 @@ export function pairsNote({ about, link }) {
   const code = about.enrolment === "invited" ? ` --code ${link.code ?? "CODE"}` : "";
   const address = location.href.replace(/#.*/, "");
   return note(
-    "This study needs the Python client",
+    "This study needs a program on your computer",
     "Here two devices compute together under encryption, so that neither learns anything of the other. A browser cannot do that; the program dpairs can, on your own computer:",
     element("pre", {}, `pip install "dpairs[cli,client]"\ndpairs join ${address}${group}${code}`),
     ...(asked ? [`${names.groupQuestion} Give the number of your answer:`, element("ul", { id: "groups" }, ...groups)] : []),
     "It asks for your answer, which stays on your computer, and tells you when to run it again: first you enrol, and when everybody has a partner you compute with yours.",
-    about.promise,
+    pairsPromise(about.claim),
   );
 }

@@ -1,0 +1,156 @@
+"""Two servers: leader and helper
+
+*End to end*: reports of 256 cells in a second of processor time, both servers' time together, from each
+person's upload over HTTP to the sealed result, on SQLite. Beside it the same reports opened and verified in
+one process, without HTTP and without a database; and requests of an endpoint that does nothing.
+
+*Memory*: the larger of the two servers after all reports, beside a fifth of them.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import psutil
+from measure import Row
+
+import dpairs
+from dpairs.aggregator.keys import fresh_keys
+from dpairs.cli.demo_servers import free_ports
+from dpairs.client.transport import Transport
+from dpairs.client.two_servers import collect_result
+from dpairs.dap.jobs import JobRequest, VerifyResp, read_answer, read_job, write_answer
+from dpairs.dap.participant import make_report
+from dpairs.dap.reports import Report, read_report
+from dpairs.dap.task import Analyst, Operator, Task
+from dpairs.dap.verification import Verifier
+from dpairs.randomness import SystemRandomness, secret_bytes
+
+CELLS, BATCH, THREADS = 256, 400, 16
+KIND = "application/ppm-dap;message=upload-req"
+
+
+def run(quick: bool) -> list[Row]:
+    people = 500 if quick else 2500
+    study = dpairs.Study.create(
+        "auc", protocol="two_servers", epsilon=1.0, domain=dpairs.Interval(0, 1), bins=CELLS
+    )
+    one, two = (f"http://127.0.0.1:{port}" for port in free_ports())
+    analyst = secret_bytes()
+    task = Task(study, "Rate", Operator("A", one), Operator("B", two), Analyst.of(analyst), 100)
+    keys, secret = [fresh_keys(), fresh_keys()], secret_bytes()
+    reports = _reports(task, [each.configs[0] for each in keys], people)
+    alone = _verified(task, keys, secret, reports)
+    with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
+        place = Path(folder)
+        task.save(place / "task.json")
+        (place / "secret").write_text(secret.hex())
+        servers = []
+        for role, own in zip(("leader", "helper"), keys, strict=True):
+            own.save(place / f"{role}.keys")
+            servers.append(stack.enter_context(_server(role, task, place)))
+            stack.callback(servers[-1].terminate)
+        for each in servers:
+            json.loads(each.stdout.readline() if each.stdout is not None else b"")
+        watched = [psutil.Process(each.pid) for each in servers]
+        empty = _empty(watched[0], one, people)
+        before = sum(map(_cpu, watched))
+        _upload(task, reports[: people // 5])
+        _settled(task, people // 5)
+        early = max(each.memory_info().rss for each in watched)
+        _upload(task, reports[people // 5 :])
+        release = collect_result(task, analyst, 600)
+        used = sum(map(_cpu, watched)) - before
+        late = max(each.memory_info().rss for each in watched)
+    assert release.n == people
+    name = f"{people:,} people, {CELLS} cells, one core"
+    return [
+        Row(f"end to end: {name}", "opened and verified only", people / used, alone, "reports/s"),
+        Row(f"end to end: {name}", "requests of an empty endpoint", people / used, empty, "reports/s"),
+        Row("memory of a server", "after a fifth of the reports", late / 2**20, early / 2**20, "MB"),
+    ]
+
+
+def _reports(task: Task, configs: Any, people: int) -> list[Report]:
+    rng, bits, now = np.random.default_rng(1), SystemRandomness(), int(time.time())
+    return [
+        make_report(task, configs, ("positive", "negative")[number % 2], int(cell), now, bits)
+        for number, cell in enumerate(rng.integers(0, CELLS, people))
+    ]
+
+
+def _verified(task: Task, keys: Any, secret: bytes, reports: list[Report]) -> float:
+    """Reports in a second that both servers open and verify."""
+    leader, helper = (
+        Verifier(task, number, each.secrets, task.verify_key(secret)) for number, each in enumerate(keys)
+    )
+    wires = [bytes(each) for each in reports]
+
+    def batch(some: list[bytes]) -> None:
+        begun = leader.begin([read_report(each) for each in some])
+        _, inits = read_job(bytes(JobRequest(task.batch_id, begun.inits)), len(some))
+        found, outbound = helper.answer(inits)
+        ids = [each.metadata.report_id for each in inits]
+        answers = read_answer(write_answer([VerifyResp(each, outbound[each]) for each in ids]), ids)
+        assert leader.finish(begun, answers).valid == found.valid
+
+    batch(wires[:BATCH])
+    began = time.process_time()
+    for start in range(0, len(wires), BATCH):
+        batch(wires[start : start + BATCH])
+    return len(wires) / (time.process_time() - began)
+
+
+def _server(role: str, task: Task, folder: Path) -> subprocess.Popen[bytes]:
+    port = (task.leader if role == "leader" else task.helper).url.rpartition(":")[2]
+    command = [
+        sys.executable,
+        "-m",
+        "dpairs",
+        "serve",
+        "--role",
+        role,
+        "--port",
+        port,
+        "--rate",
+        "0",
+        "--json",
+    ]
+    command += ["--accept", "task.json", "--secret", "secret", "--workers", "1", "--log-level", "error"]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, cwd=folder)
+
+
+def _cpu(process: psutil.Process) -> float:
+    used = process.cpu_times()
+    return float(used.user + used.system)
+
+
+def _empty(process: psutil.Process, base: str, requests: int) -> float:
+    line = Transport(base)
+    line.bytes("GET", "/healthz")
+    before = _cpu(process)
+    with ThreadPoolExecutor(THREADS) as pool:
+        list(pool.map(lambda _: line.bytes("GET", "/healthz"), range(requests)))
+    return requests / (_cpu(process) - before)
+
+
+def _upload(task: Task, reports: list[Report]) -> None:
+    line, path = Transport(task.leader.url), f"/tasks/{task.name}/reports"
+    with ThreadPoolExecutor(THREADS) as pool:
+        answers = pool.map(lambda each: line.bytes("POST", path, bytes(each), kind=KIND), reports)
+        assert not any(answers)
+
+
+def _settled(task: Task, people: int) -> None:
+    line = Transport(task.helper.url)
+    while sum(line.json("GET", f"/tasks/{task.name}/state")["verified"].values()) < people:
+        time.sleep(0.05)

@@ -1,0 +1,82 @@
+/** The `two_servers` protocol in one round: place a person in a cell, which is then shared between two servers. */
+
+import { Axis, Grid, MAX_BINS } from "../axes.js";
+import { belowOne, choice, fields, positive, real, required, small } from "../checks.js";
+import { BadFile, BadParameter } from "../errors.js";
+import { LABELS, cellDomains, checkDomains } from "../statistics.js";
+
+const NAMES = ["release", "bins", "split", "weights", "noise", "epsilon", "delta"];
+/** The weights of a study's forms add up to at most so much. */
+const WHOLE = 1024;
+const THEOREMS = {
+  laplace: "discrete Laplace noise of each server for the whole claim: exact ratio e^epsilon",
+  gaussian: "discrete Gaussian noise of each server for the whole claim: Canonne, Kamath, Steinke 2020, theorem 14 and corollary 13",
+};
+const SPLIT = "your answer is split between two servers: neither learns it unless both work together";
+
+/** A one-hot vector in two shares from everybody; nothing is randomized here, since the servers add the noise. */
+export class TwoServers {
+  /** @param {import("../statistics.js").Statistic} statistic @param {any[]} domains @param {Map<string, any>} spec */
+  constructor(statistic, domains, spec) {
+    if (spec.has("rounds")) throw new BadParameter("a 'two_servers' study of two rounds needs another program: dpairs report");
+    this.name = "two_servers";
+    this.round = 1;
+    this.rounds = 1;
+    fields("protocol 'two_servers'", spec, ["name", ...NAMES]);
+    required("protocol 'two_servers'", spec, NAMES);
+    const [bins, weights] = [spec.get("bins"), spec.get("weights")];
+    if (!Array.isArray(bins) || bins.length !== domains.length || !Array.isArray(weights)) {
+      throw new BadFile(`protocol 'two_servers' needs a list of ${domains.length} bins, and a list of weights`);
+    }
+    this.statistic = statistic;
+    checkDomains(statistic, domains);
+    this.release = choice("release", spec.get("release"), ["value", "counts"]);
+    this.bins = bins.map((count) => small("bins", count, 2, MAX_BINS));
+    this.weights = weights.map((weight) => small("a weight", weight, 1, WHOLE));
+    this.split = real("split", spec.get("split"));
+    this.noise = choice("noise", spec.get("noise"), Object.keys(THEOREMS));
+    this.epsilon = positive("epsilon", spec.get("epsilon"));
+    this.delta = belowOne("delta", spec.get("delta"));
+    const axes = domains.map((domain, place) => new Axis(domain, this.bins[place]));
+    this.grid = new Grid(cellDomains(statistic, domains).length > axes.length ? [...axes, new Axis(LABELS, 2)] : axes);
+    this.theorem = THEOREMS[this.noise];
+    const curious = this.release === "value";
+    /** What is promised where servers add the noise. */
+    this.central = {
+      trust: `${SPLIT}, ${curious ? "as long as each follows the protocol between them" : "whatever one of them does"}`,
+      notPromised: [
+        "anything if the two servers work together",
+        ...(curious ? ["anything against a server that lies about its own sums"] : []),
+      ],
+    };
+  }
+
+  /** How many numbers for forms are released. */
+  get forms() {
+    return this.release === "value" ? this.weights.length : 0;
+  }
+
+  /** The cell that is shared. */
+  cell(columns) {
+    return this.grid.place(columns, this.statistic.privateColumns, null);
+  }
+
+  get symbols() {
+    return this.randomize();
+  }
+
+  /** @returns {never} */
+  randomize() {
+    throw new BadParameter("a report of a two_servers study is two shares and a proof, not a symbol: see dap/index.js");
+  }
+
+  /** @returns {never} */
+  probability() {
+    return this.randomize();
+  }
+
+  toSpec() {
+    const { name, release, bins, split, weights, noise, epsilon, delta } = this;
+    return { name, release, bins, split, weights, noise, epsilon, delta };
+  }
+}

@@ -1,0 +1,148 @@
+"""`dpairs server task`, `keys` and `dpairs collect`: agreeing on a task, and opening its result."""
+
+from __future__ import annotations
+
+import importlib
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ..errors import BadParameter
+from ..study import Study
+from .show import output, print_estimate, print_json, print_table
+
+if TYPE_CHECKING:
+    from ..dap.task import Operator
+
+Named = Annotated[str, typer.Option(help="Its operator and address: NAME=https://HOST.")]
+
+
+def task(
+    study_file: Annotated[Path, typer.Argument(metavar="STUDY", help="A study file of two servers.")],
+    leader: Named,
+    helper: Named,
+    key: Annotated[
+        Path, typer.Option(help="The analyst's key, made when missing: whoever has it opens the result.")
+    ],
+    out: Annotated[Path, typer.Option(help="Where to write the task, for both operators.")],
+    title: Annotated[str, typer.Option(help="What people are told the study is called.")] = "A study",
+    min_batch_size: Annotated[int, typer.Option(help="Nothing is released of fewer people.", min=2)] = 100,
+    time_precision: Annotated[
+        int, typer.Option(help="Seconds to which a report's time is told.", min=1)
+    ] = 3600,
+) -> None:
+    """Write the file that both operators read and accept: study, servers, and for whom the result is."""
+    _check_extras("dpairs.client.two_servers")
+    from ..client.two_servers import link_of
+    from ..dap.task import Analyst, Task
+    from ..servers.files import read_key, write_key
+
+    if not key.exists():
+        write_key(key, "the analyst's key")
+    made = Task(
+        Study.load(study_file),
+        title,
+        _operator(leader),
+        _operator(helper),
+        Analyst.of(read_key(key, "the analyst's key")),
+        min_batch_size,
+        time_precision,
+    )
+    made.save(out)
+    output.print(f"task {made.id.hex()[:16]}... written to {out}: give it to both operators", highlight=False)
+    output.print(f"people take part at {link_of(made)}", highlight=False, soft_wrap=True)
+
+
+def _check_extras(module: str) -> None:
+    """Say what to install where something is missing."""
+    try:
+        importlib.import_module(module)
+    except ImportError as error:
+        raise BadParameter(
+            f"this needs {error.name}, which is not here: install the extras 'client', 'service' and 'vdaf'"
+        ) from None
+
+
+def _operator(given: str) -> Operator:
+    from ..dap.task import Operator
+
+    name, found, url = given.partition("=")
+    if not found:
+        raise BadParameter(f"a server is given as NAME=https://HOST, not {given!r}")
+    return Operator(name.strip(), url.strip().rstrip("/"))
+
+
+def keys(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The server's keys.")],
+    rotate: Annotated[
+        bool, typer.Option(help="Add a new key, which is offered from the next start on.")
+    ] = False,
+) -> None:
+    """Make the keys that reports are sealed for, or add a new one; old ones still open reports."""
+    _check_extras("dpairs.aggregator.keys")
+    from ..aggregator.keys import ServerKeys, fresh_keys
+
+    if file.exists() != rotate:
+        raise BadParameter(
+            f"{file} is there already: give --rotate" if file.exists() else f"{file} is not there"
+        )
+    made = ServerKeys.load(file).rotated() if rotate else fresh_keys()
+    made.save(file)
+    output.print(
+        f"{len(made.secrets)} key(s) in {file}; key {made.configs[0].id} is offered", highlight=False
+    )
+
+
+def page(
+    task_file: Annotated[Path, typer.Argument(metavar="TASK", help="The task file.")],
+    out: Annotated[Path, typer.Option(help="A folder; its content is hosted at the root of an address.")],
+) -> None:
+    """Write the page of a task as plain files, for somebody else than the two servers to host."""
+    _check_extras("dpairs.aggregator.routes.pages")
+    from ..aggregator.routes.pages import export
+    from ..dap.task import Task
+
+    made = Task.load(task_file)
+    export(made, out)
+    output.print(f"written to {out}: people take part at /two-servers/{made.id.hex()}/", highlight=False)
+
+
+def collect(
+    task_file: Annotated[Path, typer.Argument(metavar="TASK", help="The task file.")],
+    key: Annotated[Path, typer.Option(help="The analyst's key.")],
+    out: Annotated[
+        Path | None, typer.Option(help="Where to write the release, for `dpairs estimate`.")
+    ] = None,
+    wait: Annotated[float, typer.Option(help="Seconds to wait for the two servers.", min=0)] = 300.0,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the estimate as JSON.")] = False,
+) -> None:
+    """Ask the two servers for a task's result, and open it with the analyst's key: it is released once.
+
+    From then on nobody else can take part. Asked again, the servers hand out the same result.
+    """
+    _check_extras("dpairs.client.two_servers")
+    from ..client.two_servers import collect_result, server_states
+    from ..dap.task import Task
+    from ..servers.files import read_key
+
+    made = Task.load(task_file)
+    release = collect_result(made, read_key(key, "the analyst's key"), wait)
+    if out is not None:
+        release.save(out)
+    estimate = release.estimate()
+    if as_json:
+        print_json({"people": release.sizes, **estimate.to_json()})
+        return
+    rows = [
+        (
+            each["name"],
+            each["role"],
+            each["state"],
+            sum(each["verified"].values()),
+            sum(each["refused"].values()),
+        )
+        for each in server_states(made)
+    ]
+    print_table(("server", "role", "state", "verified", "refused"), rows, title=made.title)
+    print_estimate(estimate, 0.95)

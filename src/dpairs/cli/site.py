@@ -1,0 +1,148 @@
+"""`dpairs site`: one site's answer for all its records."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from ..data.tables import whole
+from ..errors import BadParameter
+from ..formats import files
+from ..protocols.sites.unit import PERSON
+from ..sites import PERSON_COLUMN, SITE_COLUMN, SiteAnswer, SiteTally, by_sites
+from ..study import Study
+from .columns import batches, column_names
+from .estimate import analysis_beside
+from .show import errors, output, print_json, print_table
+
+
+def site(
+    study_file: Annotated[Path, typer.Argument(metavar="STUDY", help="A study file.")],
+    data: Annotated[Path, typer.Argument(help="A CSV or Parquet file with this site's records.")],
+    name: Annotated[str, typer.Option(help="This site's name in the study.")],
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Where to write the answer; without it, only show.")
+    ] = None,
+    first: Annotated[
+        Path | None, typer.Option(help="Of a second round, the study file of the first that was agreed to.")
+    ] = None,
+    column: Annotated[
+        list[str] | None,
+        typer.Option("--column", "-c", help="NAME=COLUMN: where a column has another name in the file."),
+    ] = None,
+    keep: Annotated[
+        bool,
+        typer.Option("--keep", help="Use the first records of a person with too many, instead of refusing."),
+    ] = False,
+    max_epsilon: Annotated[float | None, typer.Option(help="Refuse a study that loses more.")] = None,
+    max_delta: Annotated[
+        float, typer.Option(help="Refuse a study that breaks its promise with a larger chance.")
+    ] = 0.0,
+    limit: Annotated[
+        float | None,
+        typer.Option(help="The epsilon of this site's records over all studies, from now on; 5 until then."),
+    ] = None,
+    limit_delta: Annotated[
+        float | None, typer.Option(help="Their delta over all studies, from now on; 0 until then.")
+    ] = None,
+    home: Annotated[
+        Path | None,
+        typer.Option(
+            help="This site's folder; by default where the system keeps data.", envvar="DPAIRS_HOME"
+        ),
+    ] = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Agree without being asked: for scripts.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print what happened as JSON.")] = False,
+) -> None:
+    """Answer a study for all records of a table: noise is added here, and only the answer leaves.
+
+    What would leave is shown first. The answer is kept in this site's folder before it is written to --out:
+    run it again, after a crash or to send it once more, and the same bytes come out.
+    """
+    try:
+        from ..client import Device, Site
+    except ImportError as error:
+        raise BadParameter(
+            f"a site's folder needs {error.name}, which is not here: install the extra 'client' of dpairs"
+        ) from None
+    study = Study.load(study_file, first=None if first is None else Study.load(first))
+    if study.protocol.round > 1 and study.first is None:
+        raise BadParameter("this is a second round: give the first one, that was agreed to, by --first FILE")
+    names = column_names(study, column or [], site_columns(study)[1:])
+    table = whole(batches(study, data, names), tuple(names))
+    me = Site(
+        name,
+        device=Device(home),
+        limit=limit,
+        limit_delta=limit_delta,
+        max_epsilon=max_epsilon,
+        max_delta=max_delta,
+    )
+    leaving = me.preview(study, table, keep=keep)
+    if not as_json:
+        _show(study, leaving)
+    if out is None:
+        if as_json:
+            print_json({"site": name, "study": study.id, "written": None, **vars(leaving)})
+        return
+    if not yes:
+        if not sys.stdin.isatty():
+            raise BadParameter("nobody is here to agree: look at what leaves without --out, then give --yes")
+        typer.confirm("Let this leave?", abort=True, err=True)
+    answer = me.answer(study, table, keep=keep)
+    files.write(out, bytes(answer) + b"\n", "the site's answer", private=True)
+    if as_json:
+        print_json({"site": name, "study": study.id, "written": str(out), **vars(leaving)})
+    else:
+        output.print(f"answer of {name} written to {out}", highlight=False, markup=False)
+
+
+def site_columns(study: Study) -> tuple[str, ...]:
+    """Columns that a sites study asks for beside the statistic's: the site, perhaps the person."""
+    protocol = study.protocol.by_sites
+    if protocol is None:
+        return ()
+    return (SITE_COLUMN, PERSON_COLUMN) if protocol.unit.kind == PERSON else (SITE_COLUMN,)
+
+
+def _show(study: Study, leaving: Any) -> None:
+    sizes = (
+        "nothing: sizes are hidden"
+        if leaving.sizes is None
+        else ", ".join(f"{count:,} {stratum}" for stratum, count in leaving.sizes.items())
+    )
+    rows = [
+        ("everybody learns how many records", sizes),
+        ("numbers with noise", f"{leaving.numbers}, each of standard deviation {leaving.deviation:.4g}"),
+        ("privacy", str(study.privacy)),
+        *(("not promised", each) for each in study.privacy.not_promised),
+    ]
+    if leaving.made:
+        rows.append(("made already", "the same answer is written again"))
+    print_table(("what leaves", ""), rows)
+
+
+def collect(study_file: Path, study: Study, paths: Sequence[Path], out: Path, as_json: bool) -> None:
+    """Put sites' answers together, each site's once; a second one that is not the same is refused."""
+    beside = analysis_beside(study_file)
+    if study.protocol.round > 1 and beside.exists():
+        study = study.with_analysis(files.read(beside, "the analysis"))
+    tally = SiteTally(study)
+    for path in paths:
+        if not tally.add(SiteAnswer.load(path, study)):
+            errors.print(f"again: {path}", highlight=False, markup=False, soft_wrap=True)
+    tally.save(out)
+    expected = getattr(by_sites(study), "expected", None)
+    if as_json:
+        print_json({"tally": str(out), "study": study.id, "sites": list(tally.sites), "expected": expected})
+        return
+    rows = [
+        (site, "hidden" if each.sizes is None else sum(each.sizes.values()))
+        for site, each in tally.answers.items()
+    ]
+    print_table(("site", "records"), rows)
+    output.print(f"written to {out}", highlight=False)

@@ -1,0 +1,51 @@
+/** Who runs the two servers, what each can see, and how far each is. */
+
+import { element, table } from "../shared/dom.js";
+import { count } from "../shared/words.js";
+import { states } from "./servers.js";
+
+const SEES = [
+  "sees when your report arrives and your public group, opens the part that is sealed for it, and passes the other part on",
+  "gets reports from the other server, and opens the part that is sealed for it",
+];
+const WORDS = { open: "takes reports", closing: "verifies the last reports", closed: "computes the result", released: "has released the result" };
+/** Milliseconds between looks at the servers. */
+const LOOK = 3000;
+
+/** The honest sentence about this page. */
+export const PAGE =
+  "This page protects only against a server that is curious, if one of the two servers serves it: it could serve a page that sends more. Whoever does not want to trust that takes part with the program dpairs join, or from a page that somebody else hosts.";
+
+const sum = (counts) => Object.values(counts).reduce((total, each) => total + each, 0);
+
+function rows(task, found) {
+  return [task.leader, task.helper].map(({ name, url }, place) => {
+    const state = found?.[place];
+    const numbers = state ? [WORDS[state.state] ?? state.state, count(sum(state.verified)), count(sum(state.refused))] : [found ? "cannot be reached" : "…", "–", "–"];
+    return [element("span", {}, name, element("br"), element("span", { class: "soft" }, new URL(url).host)), ...numbers];
+  });
+}
+
+/** @param {import("/dpairs/dap/index.js").Task} task @param {(leader: any) => void} tell is told what the leader says, at each look */
+export function overview(task, tell) {
+  const place = element("div", {});
+  const draw = (found) =>
+    place.replaceChildren(table("Reports at the two servers", ["Run by", "State", "Verified", "Refused"], rows(task, found)));
+  draw(null);
+  async function look() {
+    const found = await states(task);
+    draw(found);
+    tell(found[0]);
+    setTimeout(look, LOOK);
+  }
+  look();
+  const sees = [task.leader, task.helper].map(({ name }, server) => element("li", {}, element("strong", {}, name), ` ${SEES[server]}.`));
+  return element(
+    "section",
+    { class: "card", id: "servers" },
+    element("h2", {}, "Who computes"),
+    place,
+    element("ul", {}, ...sees, element("li", {}, "Neither learns your answer, nor the result, unless both work together.")),
+    element("p", { class: "soft", id: "honest" }, PAGE),
+  );
+}

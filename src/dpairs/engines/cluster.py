@@ -1,0 +1,156 @@
+"""A Spark cluster: a session of our own, dpairs for its executors, and what keeps them from working."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import sys
+import zipfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from ..errors import BadFile, BadParameter
+from .files import not_visible
+
+NEEDED = ("numpy", "scipy", "pyarrow", "pandas")
+"""What executors must have. dpairs comes with the job."""
+EDGES = ("cli", "client", "collector")
+"""Parts of the package that no executor needs."""
+LOOKED = 64
+"""Files whose names executors are asked to see before the job begins."""
+ARCHIVE = "dpairs-for-executors.zip"
+
+
+def session(master: str | None = None, settings: dict[str, str] | None = None) -> Any:
+    """A quiet session of our own; ``master`` as Spark names it, or else all cores of this machine."""
+    try:
+        from pyspark.errors import PySparkException
+        from pyspark.sql import SparkSession
+    except ImportError:
+        raise BadParameter("engine 'spark' needs pyspark: install the extra 'spark' of dpairs") from None
+    _check_java()
+    # What goes wrong comes back as an error, and is told in one sentence.
+    quiet = {"spark.ui.enabled": "false", "spark.log.level": "OFF", "spark.app.name": "dpairs"}
+    quiet["spark.ui.showConsoleProgress"] = str(sys.stderr.isatty()).lower()
+    # The Python that runs here: clusters whose machines are alike have it, and `check` says if not.
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    builder = SparkSession.builder.master(master or "local[*]")
+    for name, value in (quiet | (settings or {})).items():
+        builder = builder.config(name, value)
+    try:
+        return builder.getOrCreate()
+    except (PySparkException, OSError, RuntimeError) as error:
+        raise BadParameter(f"Spark cannot start: {_first_line(error)}; is Java installed?") from None
+
+
+def _check_java() -> None:
+    """Say that Java is missing before Spark's own scripts say it, in many words."""
+    from pyspark import SparkContext
+
+    home = os.environ.get("JAVA_HOME")
+    java = os.path.join(home, "bin", "java") if home else "java"
+    if SparkContext._active_spark_context is None and shutil.which(java) is None:
+        where = f"JAVA_HOME has none: {home}" if home else "none is on the path"
+        raise BadParameter(f"Spark cannot start without Java, and {where}")
+
+
+def prepare(spark: Any, paths: Sequence[str] = ()) -> None:
+    """Give dpairs to the executors, and ask them whether they can work and see these local files."""
+    context = getattr(spark, "sparkContext", None)
+    if context is None:
+        raise BadParameter("tallies need a Spark session of its own driver: Spark Connect has no executors")
+    archive = Path(context._temp_dir) / ARCHIVE
+    if not archive.exists():
+        _pack(archive)
+        context.addPyFile(str(archive))
+    for said in _asked(context, paths):
+        _check(said)
+
+
+def _pack(archive: Path) -> None:
+    """The package as it runs here, without its edges."""
+    package = Path(__file__).parents[1]
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as file:
+        for path in sorted(package.rglob("*.py")):
+            name = path.relative_to(package)
+            if name.parts[0] not in EDGES:
+                file.write(path, Path(package.name) / name)
+
+
+def _asked(context: Any, paths: Sequence[str]) -> list[dict[str, Any]]:
+    """What executors say of themselves; one core asks for each task, so that most of them are reached."""
+    needed, some = NEEDED, list(paths)[:: max(1, len(paths) // LOOKED)][:LOOKED]
+
+    def look(_: Iterator[int]) -> Iterator[dict[str, Any]]:
+        # Sent as code, with nothing but Python's own modules: dpairs may not be importable there.
+        import importlib.util
+        import os
+        import platform
+        import sys
+
+        yield {
+            "host": platform.node(),
+            "python": sys.executable,
+            "missing": [name for name in needed if importlib.util.find_spec(name) is None],
+            "unseen": [path for path in some if not os.access(path, os.R_OK)],
+        }
+
+    tasks = max(2, context.defaultParallelism)
+    try:
+        found: list[dict[str, Any]] = context.parallelize(range(tasks), tasks).mapPartitions(look).collect()
+    except Exception as error:  # py4j's and pyspark's errors have no common type
+        raise BadParameter(explain(error)) from None
+    return found
+
+
+def _check(said: dict[str, Any]) -> None:
+    if said["missing"]:
+        raise BadParameter(_without(said["host"], ", ".join(said["missing"]), said["python"]))
+    if said["unseen"]:
+        raise BadFile(not_visible(said["unseen"][0], said["host"]))
+
+
+def _without(host: str, modules: str, python: str = "") -> str:
+    where = f" ({python})" if python else ""
+    return (
+        f"Python on worker {host}{where} has no {modules}: "
+        f"set PYSPARK_PYTHON to one there that has {', '.join(NEEDED)}"
+    )
+
+
+def explain(error: Exception) -> str:
+    """One sentence of what Spark says in a hundred lines."""
+    text = _said(error)
+    lost = re.search(r"\(TID \d+\) \((\S+) executor \S+\)", text)
+    host = lost[1] if lost else "of the cluster"
+    if absent := re.search(r'Cannot run program "([^"]+)"', text):
+        return f"worker {host} has no Python at {absent[1]}: set PYSPARK_PYTHON to one that it has"
+    if module := re.search(r"No module named '([\w.]+)'", text):
+        return _without(host, module[1])
+    if "PYTHON_VERSION_MISMATCH" in text:
+        there = re.search(r"different version:? \(?'?(\d+)[.,'\s]+(\d+)", text)
+        version = f" {there[1]}.{there[2]}" if there else ""
+        here = f"{sys.version_info.major}.{sys.version_info.minor}"
+        return f"worker {host} runs Python{version}, and {here} runs here: set PYSPARK_PYTHON to {here} there"
+    if file := re.search(r"reading file (?:file://?)?(\S+?)\.? File does not exist", text):
+        return not_visible(file[1], host)
+    if file := re.search(r"FileNotFoundException: (?:File )?(?:file:)?(\S+)", text):
+        return not_visible(file[1], host)
+    if scheme := re.search(r'No FileSystem for scheme "?(\w+)|ClassNotFoundException: Class (\S+)', text):
+        return f"Spark has no jar for these addresses ({scheme[1] or scheme[2]}): add it with spark.jars"
+    return f"Spark could not count the reports: {_first_line(error)}"
+
+
+def _said(error: Exception) -> str:
+    """All that is said of an error: py4j's text is a frame around Java's."""
+    return str(error)
+
+
+def _first_line(error: Exception) -> str:
+    java = getattr(error, "java_exception", None)
+    text = str(java.getMessage() if java is not None else error).strip()
+    causes = re.findall(r"^(?:Caused by|\S*(?:Exception|Error)): (.+)$", _said(error), re.MULTILINE)
+    line = text.splitlines()[0] if text and "stage failure" not in text else (causes or [text])[-1]
+    return line[:300].rstrip(".")

@@ -1,0 +1,103 @@
+"""Tables of other writers: plain Parquet files, a Delta table's folder, an Iceberg table's metadata file.
+
+A Delta folder also holds files of rows that were deleted since, and an Iceberg table is what its metadata
+say: both are read through their own libraries, never file by file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.dataset as ds
+
+from ..errors import BadFile, BadParameter, InvalidInput
+from ..study import Study
+from . import places
+from .duckdb_queries import connected
+from .duckdb_tables import check_metadata
+from .files import check_ends
+from .places import first_sentence
+from .tables import Columns, check_width, named
+
+DELTA, ICEBERG = "_delta_log", ".metadata.json"
+
+
+@contextmanager
+def table(study: Study, names: Sequence[str], columns: Columns, cells: bool) -> Iterator[Any]:
+    """What `tally_with_duckdb` counts of these names: one lake's table, or Parquet files together."""
+    kinds = [kind(name) for name in names]
+    if any(kinds) and len(names) > 1:
+        raise BadParameter("a Delta or Iceberg table is counted on its own, not with other files")
+    if kinds[0] == "delta":
+        yield _delta(names[0])
+    elif kinds[0] == "iceberg":
+        yield _iceberg(names[0], tuple(named(study, columns).values()))
+    else:
+        paths = files(study, names, cells)
+        local = [path for path in paths if not places.remote(path)]
+        if len(local) == len(paths):
+            with connected() as connection:
+                yield connection.read_parquet(local, hive_partitioning=False)
+        else:
+            here = places.place(paths[0])
+            if len({places.place(path)[2:] for path in paths}) > 1:
+                raise BadParameter("tables of one run are all in one place: a folder, or one store")
+            found = [places.place(path).path for path in paths]
+            yield ds.dataset(found, filesystem=here.filesystem, format="parquet")
+
+
+def kind(name: str) -> str | None:
+    """Whether a name is that of a Delta or of an Iceberg table."""
+    if name.endswith(ICEBERG):
+        return "iceberg"
+    return "delta" if places.exists(places.join(name, DELTA)) else None
+
+
+def files(study: Study, names: Sequence[str], cells: bool) -> list[str]:
+    """The Parquet files of these names; an error if one is none, or says that it is another study's."""
+    found = list(dict.fromkeys(path for name in names for path in places.find(name)))
+    for path in found:
+        try:
+            with places.opened(path) as file:
+                check_ends(path, file)
+            with places.parquet(path) as parquet:
+                schema = parquet.schema_arrow
+        except InvalidInput:
+            raise
+        except (pa.ArrowException, OSError) as error:
+            raise BadFile(f"reports {path} cannot be read: {first_sentence(error)}") from None
+        check_width(schema.names)
+        check_metadata(study, schema, cells)
+    return found
+
+
+def _delta(name: str) -> Any:
+    try:
+        from deltalake import DeltaTable
+        from deltalake.exceptions import DeltaError
+    except ImportError:
+        raise BadParameter(
+            "a Delta table is read with deltalake: install the extra 'delta' of dpairs"
+        ) from None
+    try:
+        return DeltaTable(name).to_pyarrow_dataset()
+    except (DeltaError, pa.ArrowException, OSError, ValueError) as error:
+        raise BadFile(f"the Delta table {name} cannot be read: {first_sentence(error)}") from None
+
+
+def _iceberg(name: str, wanted: tuple[str, ...]) -> Any:
+    try:
+        from pyiceberg.table import StaticTable
+    except ImportError:
+        raise BadParameter(
+            "an Iceberg table is read with pyiceberg: install the extra 'iceberg' of dpairs"
+        ) from None
+    try:
+        scan = StaticTable.from_metadata(name).scan()
+        there = {field.name for field in scan.projection().fields}
+        return scan.select(*(each for each in wanted if each in there)).to_arrow_batch_reader()
+    except (pa.ArrowException, OSError, ValueError) as error:
+        raise BadFile(f"the Iceberg table {name} cannot be read: {first_sentence(error)}") from None

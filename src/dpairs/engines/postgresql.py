@@ -1,0 +1,122 @@
+"""The reports of a collector, read where they lie: PostgreSQL's rows through ADBC, or through Spark's JDBC.
+
+Only committed reports are read, in one query, so the tally is of one moment.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+from ..errors import BadFile, BadParameter, InvalidInput
+from ..study import Study
+from .places import first_sentence
+
+JAR = "/usr/share/java/postgresql.jar"
+"""Where Debian's libpostgresql-jdbc-java puts the driver."""
+FETCH = 100_000
+"""Rows that JDBC fetches at once; it would hold all of them otherwise."""
+
+
+@contextmanager
+def collected(url: str, study: Study) -> Iterator[Any]:
+    """An Arrow reader of the study's reports in a collector's database."""
+    with _cursor(url) as cursor:
+        text = _rows(study, _serial(cursor, study))
+        try:
+            cursor.execute(text)
+            reader = cursor.fetch_record_batch()
+        except Exception as error:  # the driver's errors are those of any module of Python's DB-API
+            raise _unreadable(url, error) from None
+        yield reader
+
+
+def jdbc(url: str, study: Study, partitions: int = 8) -> dict[str, str]:
+    """Spark's options for reading the same rows, in parts by index."""
+    with _cursor(url) as cursor:
+        serial = _serial(cursor, study)
+        last = f"SELECT coalesce(max(index), 0) FROM reports WHERE round = {serial}"  # noqa: S608 - a number
+        (upper,) = cursor.execute(last).fetchone()
+    parts = urlsplit(_plain(url))
+    if parts.hostname is None:
+        raise BadParameter("Spark reaches PostgreSQL by a host's name: postgresql://user@host/database")
+    port = f":{parts.port}" if parts.port else ""
+    options = {
+        "url": f"jdbc:postgresql://{parts.hostname}{port}{parts.path}",
+        "driver": "org.postgresql.Driver",
+        "dbtable": f"({_rows(study, serial)}) AS collected",
+        "fetchsize": str(FETCH),
+        "partitionColumn": "index",
+        "lowerBound": "0",
+        "upperBound": str(upper + 1),
+        "numPartitions": str(partitions),
+    }
+    if parts.username:
+        options["user"] = unquote(parts.username)
+    if parts.password:
+        options["password"] = unquote(parts.password)
+    return options
+
+
+def settings_of_jdbc() -> dict[str, str]:
+    """Spark's settings that give it PostgreSQL's driver, where Debian's package put it."""
+    return {"spark.jars": JAR} if os.path.exists(JAR) else {}
+
+
+@contextmanager
+def _cursor(url: str) -> Iterator[Any]:
+    try:
+        from adbc_driver_postgresql import dbapi
+    except ImportError:
+        raise BadParameter(
+            "a collector's database is read with ADBC: install the extra 'adbc' of dpairs"
+        ) from None
+    try:
+        connection = dbapi.connect(_plain(url))
+    except dbapi.Error as error:
+        raise _unreadable(url, error) from None
+    try:
+        with connection.cursor() as cursor:
+            yield cursor
+    finally:
+        connection.close()
+
+
+def _serial(cursor: Any, study: Study) -> int:
+    """The number of the round that asks this study."""
+    try:
+        rounds = cursor.execute("SELECT serial, body FROM rounds ORDER BY serial DESC").fetchall()
+    except Exception as error:  # as above
+        raise BadFile(f"the database is no collector's: {first_sentence(error)}") from None
+    for serial, body in rounds:
+        try:
+            if Study.from_json(body) == study:
+                return int(serial)
+        except InvalidInput:
+            continue
+    raise BadFile(f"the collector's database has no study {study.id[:16]}...")
+
+
+def _rows(study: Study, serial: int) -> str:
+    for name in study.strata:
+        if not re.fullmatch(r"[\w .:+-]+", name):
+            raise BadParameter(f"stratum {name!r} has a character that tables cannot have")
+    named = " ".join(f"WHEN {place} THEN '{name}'" for place, name in enumerate(study.strata))
+    return (
+        f'SELECT CASE stratum {named} END AS stratum, "index", symbol '  # noqa: S608 - checked names, a number
+        f"FROM reports WHERE round = {serial}"
+    )
+
+
+def _plain(url: str) -> str:
+    """An address without the name of Python's driver, which a collector's settings have."""
+    return re.sub(r"^postgres(?:ql)?(?:\+\w+)?://", "postgresql://", url)
+
+
+def _unreadable(url: str, error: Exception) -> BadFile:
+    where = re.sub(r"//[^/@]*@", "//", _plain(url)).partition("?")[0]  # neither names nor passwords
+    return BadFile(f"{where} cannot be read: {first_sentence(error)}")

@@ -1,0 +1,68 @@
+"""Facts as people read them: a plain table in a terminal, a small one in a notebook."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from html import escape
+from itertools import zip_longest
+
+Row = Sequence[str]
+
+
+def number(value: float | None) -> str:
+    """A number with the digits that matter."""
+    return "-" if value is None else f"{value:.5g}"
+
+
+def text_table(title: str, rows: Sequence[Row], notes: Sequence[str] = ()) -> str:
+    """The title, one line for each row with its cells in columns, and the notes below.
+
+    >>> print(text_table("auc", [("estimate", "0.83"), ("people", "400")], ["A note."]))
+    auc
+      estimate  0.83
+      people    400
+    A note.
+    """
+    lines = [line for row in rows for line in zip_longest(*(cell.split("\n") for cell in row), fillvalue="")]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    body = ["  " + "  ".join(map(str.ljust, line, widths)).rstrip() for line in lines]
+    return "\n".join([title, *body, *notes])
+
+
+def html_table(title: str, rows: Sequence[Row], notes: Sequence[str] = ()) -> str:
+    """The same as HTML that takes its colours from the page around it."""
+    body = "".join(
+        "<tr>"
+        + "".join(
+            f'<t{"h" if place == 0 else "d"} style="text-align:left">{escape(cell).replace(chr(10), "<br>")}'
+            f"</t{'h' if place == 0 else 'd'}>"
+            for place, cell in enumerate(row)
+        )
+        + "</tr>"
+        for row in rows
+    )
+    below = "".join(f'<div style="opacity:.75">{escape(note)}</div>' for note in notes)
+    caption = f'<caption style="text-align:left;font-weight:bold">{escape(title)}</caption>'
+    return f"<div><table>{caption}{body}</table>{below}</div>"
+
+
+class Shown:
+    """Something that prints as a table, and shows one in a notebook."""
+
+    @property
+    @abstractmethod
+    def title(self) -> str: ...
+
+    @abstractmethod
+    def rows(self) -> Sequence[Row]: ...
+
+    def notes(self) -> list[str]:
+        """Sentences below the table."""
+        return []
+
+    def __str__(self) -> str:
+        return text_table(self.title, self.rows(), self.notes())
+
+    def _repr_html_(self) -> str:
+        return html_table(self.title, self.rows(), self.notes())

@@ -1,0 +1,174 @@
+"""What every round of a study of sites offers: a site's numbers and their noise, the analyst's answer."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import BadParameter, BadValue, NotAsked
+from ...randomness import Randomness
+from ...randomness.coins import Coins
+from ..base import Alone, Answer, Protocol
+from ..counts import Counts
+from ..two_servers.budget import LAPLACE, NoiseBudget, Query
+from .unit import Unit
+
+FAR = 64
+"""Scales of noise beyond which a number is refused: an honest one lies there with a chance of e^-64."""
+FAR_GAUSSIAN = 12
+"""Standard deviations, for a chance of e^-72."""
+MOST_RECORDS = 2**36
+"""Of one site and class: sums of whole numbers of 16 bits stay exact everywhere."""
+Vector = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class SiteNumbers:
+    """What one site answers: numbers by class, and its sizes unless they are hidden."""
+
+    numbers: dict[str, Vector]
+    sizes: dict[str, int] | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class OfSites:
+    """One class's numbers by site: what a next round is made from."""
+
+    numbers: dict[str, Vector] = field(default_factory=dict)
+    sizes: dict[str, int] | None = None
+
+
+class BySites(Protocol):
+    """A round that sites answer, each once for all its records."""
+
+    unit: Unit
+    budget: NoiseBudget
+    uses_coins: ClassVar[bool] = False
+
+    @property
+    def by_sites(self) -> BySites:
+        return self
+
+    @property
+    @abstractmethod
+    def entries(self) -> int:
+        """How many numbers a site answers for each class."""
+
+    @property
+    @abstractmethod
+    def query(self) -> Query:
+        """The numbers of this round, with the share of the loss that they take."""
+
+    @abstractmethod
+    def added(self, stratum: str, columns: Sequence[Any]) -> Vector:
+        """The numbers of these records, but for the noise."""
+
+    @abstractmethod
+    def ends(self, stratum: str) -> tuple[int, int]:
+        """The least and the most that one record adds to a number."""
+
+    @abstractmethod
+    def answer(self, answers: Mapping[str, SiteNumbers]) -> tuple[Answer, dict[str, int]]:
+        """The answer from all sites' numbers, by site, and the records that it is of, by class."""
+
+    @property
+    def first_numbers(self) -> Mapping[str, SiteNumbers] | None:
+        """What the only sites that this round asks answered in the first; None where all are asked."""
+        return None
+
+    def exact_numbers(self, parts: Mapping[str, Sequence[Any]]) -> SiteNumbers:
+        """A site's numbers without noise: what never leaves."""
+        sizes = {name: len(parts[name][0]) for name in self.strata}
+        most = max(sizes.values())
+        if most > MOST_RECORDS:
+            raise BadValue(f"a site answers for at most {MOST_RECORDS:,} records of a class, not {most:,}")
+        numbers = {name: self.added(name, parts[name]) for name in self.strata}
+        return SiteNumbers(numbers, None if self.unit.hide_sizes else sizes)
+
+    def with_noise(self, exact: SiteNumbers, bits: Randomness) -> SiteNumbers:
+        """What leaves: noise on every number, but on those of a class that is known to be empty."""
+        noisy = {}
+        for name, each in exact.numbers.items():
+            empty = exact.sizes is not None and exact.sizes[name] == 0
+            drawn = 0 if empty else self.budget.draw(self._each(self.query), bits)
+            noisy[name] = each + drawn
+        return SiteNumbers(noisy, exact.sizes)
+
+    def _each(self, query: Query) -> Query:
+        return Query(self.entries, query.reach, query.square, query.share)
+
+    @property
+    def variance(self) -> float:
+        """Of one number of one site."""
+        return self.budget.variance(self.query, draws=1)
+
+    @property
+    def reach(self) -> int:
+        """How far noise can be believed to move a number."""
+        scale = self.budget.scale(self.query)
+        if self.budget.noise == LAPLACE:
+            return math.ceil(FAR * scale)
+        return FAR_GAUSSIAN * (math.isqrt(math.ceil(scale)) + 1)
+
+    def check(self, given: SiteNumbers) -> None:
+        """Refuse what an honest site cannot have answered: a site weighs what it declares, and noise."""
+        if (given.sizes is None) != self.unit.hide_sizes:
+            raise BadValue(
+                f"a site's sizes are {'hidden' if self.unit.hide_sizes else 'given'} in this study"
+            )
+        if set(given.numbers) != set(self.strata):
+            raise BadValue(f"a site answers for {' and '.join(self.strata)}")
+        if given.sizes is not None and set(given.sizes) != set(self.strata):
+            raise BadValue(f"a site says how many records it has of {' and '.join(self.strata)}")
+        for name, numbers in given.numbers.items():
+            size = MOST_RECORDS if given.sizes is None else given.sizes[name]
+            if not 0 <= size <= MOST_RECORDS:
+                raise BadValue(f"a site has from 0 to {MOST_RECORDS:,} records of a class, not {size:,}")
+            if numbers.shape != (self.entries,):
+                raise BadValue(f"a site answers {self.entries} number(s) for {name}")
+            low, high = self.ends(name)
+            room = self.reach if size else 0
+            if numbers.min() < size * min(low, 0) - room or numbers.max() > size * max(high, 0) + room:
+                raise BadValue(f"a number of {name} lies beyond what {size:,} records and noise can make")
+
+    def noisy_sites(self, answers: Iterable[SiteNumbers]) -> dict[str, int]:
+        """How many sites added noise to each class's numbers."""
+        found = dict.fromkeys(self.strata, 0)
+        for each in answers:
+            for name in self.strata:
+                found[name] += each.sizes is None or each.sizes[name] > 0
+        return found
+
+    @property
+    def report_bits(self) -> int:
+        """What a site sends, about: a number takes as many bits as its noise."""
+        each = max(8, 2 + self.reach.bit_length())
+        return each * self.entries * len(self.strata)
+
+    @property
+    def sent(self) -> tuple[str, str]:
+        return "a site sends", f"{self.entries:,} noisy numbers for each class"
+
+    @property
+    def symbols(self) -> int:
+        raise BadParameter("a site answers numbers for all its records, no symbol")
+
+    @property
+    def alone(self) -> Alone:
+        raise NotAsked("a sites study asks sites, each for all its records: see dpairs.client.Site")
+
+    def empty_counts(self, coins: Coins, stratum: int) -> Counts:
+        raise BadParameter("answers of sites are kept by site: see dpairs.SiteTally")
+
+    def estimate(self, counts: Mapping[str, Any], estimator: str) -> Answer:
+        raise BadParameter("answers of sites are kept by site: see dpairs.SiteTally")
+
+    @property
+    def delta(self) -> float:  # type: ignore[override]
+        return self.budget.delta

@@ -1,0 +1,193 @@
+"""The second of two rounds: for each class, one noisy sum of the influence function over a site's records.
+
+With the pilot g and psi, the statistic's derivative there, theta(h) = theta(g) + <psi, h> - <psi, g> + a rest
+of second order in h - g. A record adds psi at its values in fixed point, less the pilot's mean, so that an
+error in a hidden size is of second order too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...data.domains import Domain
+from ...errors import BadFile, BadParameter, NotEnoughData
+from ...formats.canonical import canonical
+from ...formats.checks import integer, real
+from ...privacy import PrivacyClaim
+from ...randomness.coins import Coins
+from ...statistics import Statistic
+from ...statistics.influence import STEPS, Influence
+from ..base import Answer, Protocol
+from ..projection.reading import by_stratum, read_first, read_grid, write_edges
+from ..two_servers.budget import NoiseBudget, Query
+from .by_sites import BySites, SiteNumbers
+from .claim import sites_claim
+from .first_answers import FirstAnswers
+from .protocol import FEWEST
+from .unit import Unit, read_fields
+
+LARGEST = STEPS
+"""Influence is a whole number from 0 to LARGEST before the pilot's mean is taken off."""
+_FIELDS = ("name", "rounds", "round", "first", "split", "noise", "epsilon", "delta")
+_FUNCTIONS = ("edges", "functions", "centres")
+
+
+@dataclass(frozen=True, eq=False)
+class SitesSum(BySites):
+    """The second round of a study; ``analysis`` is the analyst's, and no part of the study's file."""
+
+    statistic: Statistic
+    domains: tuple[Domain, ...]
+    first: str
+    split: float
+    unit: Unit
+    budget: NoiseBudget
+    influences: dict[str, Influence]
+    centres: dict[str, int]
+    analysis: FirstAnswers | None = None
+    name: ClassVar[str] = "sites"
+    round: ClassVar[int] = 2
+    rounds: ClassVar[int] = 2
+    estimators: ClassVar[tuple[str, ...]] = ("two rounds",)
+
+    def __post_init__(self) -> None:
+        """Check that the parts fit together."""
+        self.statistic.check_domains(self.domains)
+        if not 0.01 <= self.split <= 0.9:
+            raise BadParameter(f"split must be from 0.01 to 0.9, not {self.split!r}")
+
+    @classmethod
+    def of(cls, analysis: FirstAnswers, first: str) -> SitesSum:
+        """Linearize the statistic at the pilot that all answers of the first round make."""
+        pilot = analysis.pilot
+        functions = {name: influence for name, (influence, _) in analysis.influences.items()}
+        centres = {name: round(analysis.mean(name) * LARGEST) for name in functions}
+        return cls(
+            pilot.statistic.described(),
+            pilot.domains,
+            first,
+            pilot.split,
+            pilot.unit,
+            pilot.budget,
+            functions,
+            centres,
+            analysis,
+        )
+
+    @classmethod
+    def from_json(
+        cls, statistic: Statistic, domains: tuple[Domain, ...], spec: Mapping[str, Any]
+    ) -> SitesSum:
+        read_fields("a second round of sites", spec, (*_FIELDS, *_FUNCTIONS))
+        integer("round", spec["round"], 2, 2)
+        grid = read_grid(statistic, domains, spec["edges"])
+        functions = by_stratum(statistic, "functions", spec["functions"])
+        centres = by_stratum(statistic, "centres", spec["centres"])
+        return cls(
+            statistic,
+            domains,
+            read_first(spec["first"]),
+            real("split", spec["split"]),
+            Unit.from_json(spec),
+            NoiseBudget(spec["noise"], real("epsilon", spec["epsilon"]), real("delta", spec["delta"])),
+            {name: Influence.from_json(grid, each) for name, each in functions.items()},
+            {name: integer("a centre", each, 0, LARGEST) for name, each in centres.items()},
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "name": self.name,
+            "rounds": 2,
+            "round": 2,
+            "first": self.first,
+            "split": self.split,
+            "noise": self.budget.noise,
+            "epsilon": self.budget.epsilon,
+            "delta": self.budget.delta,
+            **self.unit.to_json(),
+            "edges": write_edges(self.influences),
+            "functions": {name: influence.to_json() for name, influence in self.influences.items()},
+            "centres": self.centres,
+        }
+
+    def analysis_to_json(self) -> dict[str, Any] | None:
+        return None if self.analysis is None else self.analysis.to_json()
+
+    def with_analysis(self, spec: Any) -> SitesSum:
+        """With the first round's answers; refused unless this round follows from them."""
+        analysis = FirstAnswers.from_json(self.domains, spec)
+        if canonical(SitesSum.of(analysis, self.first).to_json()) != canonical(self.to_json()):
+            raise BadFile("this round does not follow from the answers of the first that the analysis holds")
+        return replace(self, analysis=analysis)
+
+    def continues(self, first: Protocol) -> bool:
+        """Whether a site that answered ``first`` loses no more by this round than was agreed to."""
+        kept = (getattr(first, name, None) for name in ("split", "unit", "budget"))
+        return first.name == self.name and tuple(kept) == (self.split, self.unit, self.budget)
+
+    @property
+    def first_study(self) -> str:
+        return self.first
+
+    @property
+    def entries(self) -> int:
+        return 1
+
+    def ends(self, stratum: str) -> tuple[int, int]:
+        centre = self.centres[stratum]
+        return -centre, LARGEST - centre
+
+    @property
+    def query(self) -> Query:
+        return self.unit.sums([self.ends(name) for name in self.strata], 1 - Fraction(self.split))
+
+    def added(self, stratum: str, columns: Sequence[Any]) -> NDArray[np.int64]:
+        heights = self.influences[stratum](columns, self.statistic.private_columns)
+        whole = np.rint(heights * LARGEST).astype(np.int64)
+        return np.array([int(whole.sum()) - len(whole) * self.centres[stratum]], dtype=np.int64)
+
+    @property
+    def first_numbers(self) -> Mapping[str, SiteNumbers] | None:
+        """Known to whoever has the analysis; a site knows itself whether it answered."""
+        return None if self.analysis is None else self.analysis.answers
+
+    def answer(self, answers: Mapping[str, SiteNumbers]) -> tuple[Answer, dict[str, int]]:
+        """The statistic at the pilot of those who answered twice, corrected by the means of the functions."""
+        if self.analysis is None:
+            raise BadParameter("the second round's answer needs its analysis: see Study.with_analysis")
+        if not answers:
+            raise NotEnoughData("no site has answered the second round")
+        at, sizes = self.analysis.of_those(answers.keys(), Coins.of(self.first))
+        if min(sizes.values()) < FEWEST:
+            raise NotEnoughData(f"there are fewer than {FEWEST} records of a class at all sites together")
+        noisy = self.noisy_sites(answers.values())
+        value, noise, sampling = at.value + at.remainder.mean, at.remainder.variance, 0.0
+        for name in self.strata:
+            (low, high), people = at.ranges[name], sizes[name]
+            total = sum(int(each.numbers[name][0]) for each in answers.values())
+            mean = (total / people + self.centres[name]) / LARGEST
+            value += (high - low) * (mean - at.means[name])
+            noise += ((high - low) / (LARGEST * people)) ** 2 * noisy[name] * self.variance
+            sampling += (high - low) ** 2 * at.variances[name] / people
+        return at.finished(self.statistic, value, noise + sampling, noise, sizes), sizes
+
+    @property
+    def epsilon(self) -> float:
+        """The loss of both rounds."""
+        return both_rounds(self.budget, self.split)
+
+    def privacy(self, epsilon_asked: float) -> PrivacyClaim:
+        return sites_claim(self.statistic, self.unit, self.budget, self.epsilon, epsilon_asked, 2)
+
+
+def both_rounds(budget: NoiseBudget, split: float) -> float:
+    """The loss of the pilot and of the sums."""
+    if budget.delta:
+        return budget.epsilon
+    return float(budget.loss(Fraction(split)) + budget.loss(1 - Fraction(split)))

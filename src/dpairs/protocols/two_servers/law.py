@@ -1,0 +1,92 @@
+"""How an answer's error is distributed, and so how far an interval must reach.
+
+The sum of two independent Laplace numbers of variance w together is sqrt(w G / 2) Z with a standard normal
+Z and G from the gamma distribution of shape 2: its tails are heavier than normal ones. A sampling variance v
+that is itself estimated, with f degrees of freedom, makes Student's sqrt(v f / C) Z with a chi-squared C. So
+the error is a mixture of normal numbers,
+
+    sqrt(W) Z,    W = known + v f / C + sum_i w_i G_i / 2,
+
+and a bias of at most b either way: an interval of half-length r covers with a chance of at least
+P(|sqrt(W) Z + b| <= r), which `reach` solves for r (Armstrong and Kolesar, "Optimal inference in a class of
+regression models", Econometrica 2018, for the bias).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+POINTS = 512
+"""Of a Kronecker sequence, over which chances are averaged."""
+LEAST_FREEDOM = 1.0
+PRECISE = 1e-9
+
+
+@dataclass(frozen=True)
+class ErrorLaw:
+    """The parts of an error: variances of what is normal, sampled and noisy, and a bound of the bias."""
+
+    known: float = 0.0
+    sampling: float = 0.0
+    freedom: float = math.inf
+    noise: tuple[float, ...] = ()
+    """Variances of independent sums of two Laplace numbers."""
+    bias: float = 0.0
+
+    def with_doubt(self, doubt: float) -> ErrorLaw:
+        """The same with a sampling variance whose estimate has this standard deviation (Satterthwaite)."""
+        freedom = 2 * (self.sampling / doubt) ** 2 if doubt > 0 else math.inf
+        return replace(self, freedom=max(freedom, LEAST_FREEDOM))
+
+    @property
+    def deviation(self) -> float:
+        """The root of the mean square error, at the largest bias."""
+        return math.sqrt(self.known + self.sampling + sum(self.noise) + self.bias**2)
+
+    @cached_property
+    def _variances(self) -> NDArray[np.float64]:
+        from scipy.special import chdtri, gammaincinv  # heavy, and no participant needs it
+
+        shares = _points(1 + len(self.noise))
+        total = np.full(POINTS, self.known)
+        if math.isfinite(self.freedom):
+            total += self.sampling * self.freedom / chdtri(self.freedom, shares[0])
+        else:
+            total += self.sampling
+        for share, variance in zip(shares[1:], self.noise, strict=True):
+            total += variance / 2 * gammaincinv(2.0, share)
+        return total
+
+    def covered(self, half_length: float) -> float:
+        """The chance that an interval of this half-length covers, at the largest bias."""
+        from scipy.special import erf
+
+        ends = np.array([[half_length - self.bias], [half_length + self.bias]])
+        return float(erf(ends / np.sqrt(2 * self._variances)).mean())
+
+    def reach(self, level: float) -> float:
+        """The half-length that covers with the chance ``level``."""
+        from scipy.optimize import brentq
+
+        if self.deviation == self.bias:
+            return self.bias
+        scale = math.sqrt(float(self._variances.max()))
+        high = self.bias + scale
+        while self.covered(high) < level:
+            high = self.bias + 2 * (high - self.bias)
+        return float(brentq(lambda half: self.covered(half) - level, 0.0, high, xtol=PRECISE * high))
+
+
+def _points(dimensions: int) -> NDArray[np.float64]:
+    """Points that fill a cube evenly: multiples of powers of the root of x^(d+1) = x + 1, modulo 1."""
+    root = 2.0
+    for _ in range(64):
+        root = (1 + root) ** (1 / (dimensions + 1))
+    steps = root ** -np.arange(1.0, dimensions + 1)
+    places = (0.5 + np.outer(steps, np.arange(1, POINTS + 1))) % 1.0
+    return np.clip(places, 0.5 / POINTS, 1 - 0.5 / POINTS)

@@ -1,0 +1,284 @@
+"""Sites that hold many records: one site's answer, and all sites' answers together.
+
+A site's answer is made once from all its records, with its noise. A tally of sites keeps every answer by its
+site: the same one may come again, another one of the same site is refused.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .data.tables import Table, whole
+from .errors import AlreadyAnswered, BadFile, BadParameter, BadValue, NotAsked, WrongStudy
+from .estimate import Estimate
+from .formats import files
+from .formats.canonical import canonical, parse
+from .formats.checks import choice, fields, required
+from .protocols import BySites
+from .protocols.sites.by_sites import OfSites, SiteNumbers
+from .protocols.sites.numbers import read_answers, read_numbers, site_name, write_answers, write_numbers
+from .protocols.sites.unit import PERSON
+from .randomness import Randomness, SystemRandomness
+from .study import Study
+
+FORMAT, TALLY = "dpairs-site-answer", "dpairs-site-tally"
+VERSION = 1
+SITE_COLUMN, PERSON_COLUMN = "site", "person"
+_FIELDS = ("format", "version", "study", "site", "sizes", "numbers")
+
+
+def by_sites(study: Study) -> BySites:
+    """The study's protocol, if sites answer it."""
+    found = study.protocol.by_sites
+    if found is None:
+        raise BadParameter(f"a {study.protocol.name} study asks people, not sites")
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class SiteAnswer:
+    """What leaves a site: noisy numbers for all its records, and its sizes unless the study hides them.
+
+    >>> from dpairs import Interval
+    >>> study = Study.create("auc", protocol="sites", epsilon=1.0, domain=Interval(0, 1), bins=4)
+    >>> answer = SiteAnswer.of(study, "north", {"score": [0.2, 0.9, 0.4], "label": [0, 1, 0]})
+    >>> answer.site, answer.numbers.sizes
+    ('north', {'positive': 1, 'negative': 2})
+    """
+
+    study: Study
+    site: str
+    numbers: SiteNumbers
+
+    def __post_init__(self) -> None:
+        """Refuse what no honest site answers."""
+        site_name(self.site)
+        by_sites(self.study).check(self.numbers)
+
+    @classmethod
+    def of(
+        cls, study: Study, site: str, data: Any, *, bits: Randomness | None = None, keep: bool = False
+    ) -> SiteAnswer:
+        """A fresh answer for all records of ``data``; making two of them loses twice as much.
+
+        In a study of persons, ``data`` has a column `person`. Somebody with more records than the study
+        allows is refused by name; with ``keep`` the first records of each person are kept, so many.
+        """
+        if study.protocol.round > 1 and study.first is None:
+            raise BadParameter(
+                "this is a second round, and nothing shows what it follows from: read it with its first, "
+                "Study.from_json(text, first=study)"
+            )
+        exact = exact_numbers(study, data, keep)
+        source = SystemRandomness() if bits is None else bits
+        return cls(study, site_name(site), by_sites(study).with_noise(exact, source))
+
+    def __eq__(self, other: object) -> bool:
+        """Answers are equal when their bytes are."""
+        return isinstance(other, SiteAnswer) and bytes(other) == bytes(self)
+
+    def __hash__(self) -> int:
+        return hash(bytes(self))
+
+    def __bytes__(self) -> bytes:
+        """The wire form: canonical JSON."""
+        head = {"format": FORMAT, "version": VERSION, "study": self.study.id, "site": self.site}
+        return canonical({**head, **write_numbers(self.numbers)}).encode()
+
+    @classmethod
+    def from_bytes(cls, wire: bytes | str, study: Study) -> SiteAnswer:
+        """Read an answer to ``study``; refuse another study's, and whatever is not written as one is."""
+        spec = parse(wire, "the site's answer")
+        if spec.get("format") != FORMAT or spec.get("version") != VERSION:
+            kind = str(spec.get("format"))[:80]
+            raise BadFile(f"this is no site's answer of version {VERSION}: its format is {kind!r}")
+        required("the site's answer", spec, _FIELDS)
+        fields("a site's answer", spec, _FIELDS)
+        if spec["study"] != study.id:
+            raise WrongStudy(
+                f"this answer belongs to study {str(spec['study'])[:16]}..., not to {study.id[:16]}..."
+            )
+        answer = cls(study, site_name(spec["site"]), read_numbers(by_sites(study), spec))
+        if bytes(answer) != (wire.encode() if isinstance(wire, str) else wire).rstrip(b"\n"):
+            raise BadFile("the site's answer is not written as one is")
+        return answer
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        files.write(path, bytes(self) + b"\n", "the site's answer", private=True)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], study: Study) -> SiteAnswer:
+        return cls.from_bytes(files.read(path, "the site's answer"), study)
+
+
+def exact_numbers(study: Study, data: Any, keep: bool = False) -> SiteNumbers:
+    """A site's numbers without noise, which never leave it."""
+    protocol = by_sites(study)
+    person = (PERSON_COLUMN,) if protocol.unit.kind == PERSON else ()
+    table = whole(data, (*study.statistic.columns, *person))
+    if person:
+        table = bounded(table, protocol.unit.most, keep)
+    for name, domain in zip(study.statistic.domain_columns, study.domains, strict=True):
+        domain.check(table[name], name)
+    return protocol.exact_numbers(dict(study.statistic.split(table)))
+
+
+def bounded(table: Table, most: int, keep: bool) -> Table:
+    """At most so many records of each person: the first ones, or a refusal."""
+    people = table.pop(PERSON_COLUMN)
+    _, who = np.unique(np.asarray(people.tolist(), dtype=object).astype(str), return_inverse=True)
+    order = np.argsort(who, kind="stable")
+    starts = np.flatnonzero(np.r_[True, np.diff(who[order]) != 0]) if who.size else np.empty(0, np.int64)
+    rank = np.empty(who.size, dtype=np.int64)
+    rank[order] = np.arange(who.size) - np.repeat(starts, np.diff(np.r_[starts, who.size]))
+    over = np.flatnonzero(rank >= most)
+    if over.size and not keep:
+        raise BadValue(
+            f"person {str(people[over[0]])[:80]!r} has more than {most} record(s), which is what the study "
+            f"protects: leave some out, or keep the first {most} of each person"
+        )
+    return {name: values[rank < most] for name, values in table.items()}
+
+
+class SiteTally:
+    """All sites' answers to one round.
+
+    >>> from dpairs import Interval
+    >>> study = Study.create("auc", protocol="sites", epsilon=1.0, domain=Interval(0, 1), bins=4, rounds=1)
+    >>> tally = SiteTally(study)
+    >>> tally.add(SiteAnswer.of(study, "north", {"score": [0.2, 0.9, 0.4], "label": [0, 1, 0]}))
+    True
+    >>> tally.sites
+    ('north',)
+    """
+
+    def __init__(self, study: Study) -> None:
+        """Nobody has answered yet."""
+        self._study, self._protocol = study, by_sites(study)
+        self._answers: dict[str, SiteNumbers] = {}
+
+    def __repr__(self) -> str:
+        return f"SiteTally(study={self._study.id[:16]!r}, sites={len(self._answers)})"
+
+    @property
+    def study(self) -> Study:
+        """The study that is answered."""
+        return self._study
+
+    @property
+    def sites(self) -> tuple[str, ...]:
+        """Who answered, by name."""
+        return tuple(sorted(self._answers))
+
+    @property
+    def answers(self) -> dict[str, SiteNumbers]:
+        """What each site answered, in the order of their names."""
+        return {site: self._answers[site] for site in self.sites}
+
+    def add(self, answer: SiteAnswer) -> bool:
+        """Keep an answer; False if the same one is here already. Another one of the same site is refused."""
+        if answer.study != self._study:
+            raise WrongStudy(
+                f"this answer belongs to study {answer.study.id[:16]}..., not to {self._study.id[:16]}..."
+            )
+        before = self._answers.get(answer.site)
+        if before is not None:
+            if bytes(SiteAnswer(self._study, answer.site, before)) == bytes(answer):
+                return False
+            raise AlreadyAnswered(f"site {answer.site!r} has answered already, and otherwise")
+        self._check_first(answer)
+        self._answers[answer.site] = answer.numbers
+        return True
+
+    def _check_first(self, answer: SiteAnswer) -> None:
+        """A second round asks those who answered the first, with the sizes that they said then."""
+        first = self._protocol.first_numbers
+        if first is None:
+            return
+        if answer.site not in first:
+            raise NotAsked(
+                f"site {answer.site!r} did not answer the first round, so the second does not ask it"
+            )
+        if first[answer.site].sizes != answer.numbers.sizes:
+            raise BadValue(f"site {answer.site!r} says other sizes than in the first round")
+
+    def __add__(self, other: SiteTally) -> SiteTally:
+        """Both tallies' answers."""
+        both = SiteTally(self._study)
+        for tally in (self, other):
+            for site, numbers in tally.answers.items():
+                both.add(SiteAnswer(tally.study, site, numbers))
+        return both
+
+    def __eq__(self, other: object) -> bool:
+        """Tallies are equal when their files are."""
+        return isinstance(other, SiteTally) and other.to_json() == self.to_json()
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def counts(self, stratum: str) -> OfSites:
+        """One class's numbers by site: what a second round is made from."""
+        name = choice("stratum", stratum, self._study.strata)
+        answers = self.answers
+        hidden = self._protocol.unit.hide_sizes
+        return OfSites(
+            {site: each.numbers[name] for site, each in answers.items()},
+            None if hidden else {site: (each.sizes or {})[name] for site, each in answers.items()},
+        )
+
+    def estimate(self, estimator: str | None = None) -> Estimate:
+        """The statistic of all records at the sites that answered, with its standard error."""
+        protocol = self._protocol
+        chosen = choice("estimator", estimator or protocol.estimators[0], protocol.estimators)
+        answer, sizes = protocol.answer(self.answers)
+        return Estimate(
+            statistic=self._study.statistic.name,
+            value=answer.value,
+            standard_error=answer.standard_error,
+            sample_standard_error=answer.sample_standard_error,
+            strata=sizes,
+            privacy=self._study.privacy,
+            protocol=protocol.name,
+            estimator=chosen,
+            study_id=self._study.id,
+            quantization=answer.quantization,
+            details=answer.details,
+            bounds=answer.bounds,
+        )
+
+    def to_json(self) -> str:
+        head = {"format": TALLY, "version": VERSION, "study": self._study.id}
+        return canonical({**head, "answers": write_answers(self.answers)})
+
+    @classmethod
+    def from_json(cls, text: str | bytes, study: Study) -> SiteTally:
+        """Read a tally of ``study``; refuse another study's, and one that is not written as a tally is."""
+        spec = parse(text, "the tally of sites", files.MAX_BYTES)
+        names = ("format", "version", "study", "answers")
+        if spec.get("format") != TALLY or spec.get("version") != VERSION:
+            raise BadFile(
+                f"this is no tally of sites of version {VERSION}: its format is {spec.get('format')!r}"
+            )
+        required("the tally of sites", spec, names)
+        fields("a tally of sites", spec, names)
+        if spec["study"] != study.id:
+            raise WrongStudy(
+                f"this tally belongs to study {str(spec['study'])[:16]}..., not to {study.id[:16]}..."
+            )
+        tally = cls(study)
+        for site, numbers in read_answers(tally._protocol, spec["answers"]).items():
+            tally.add(SiteAnswer(study, site, numbers))
+        if canonical(spec) != tally.to_json():
+            raise BadFile("the tally of sites is not written as one is")
+        return tally
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        files.write(path, self.to_json().encode() + b"\n", "the tally of sites")
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], study: Study) -> SiteTally:
+        return cls.from_json(files.read(path, "the tally of sites"), study)

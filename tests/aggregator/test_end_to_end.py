@@ -1,0 +1,78 @@
+"""From people's values to the released numbers, over HTTP: what a trusted party would have released."""
+
+from __future__ import annotations
+
+import psutil
+import pytest
+
+import dpairs
+from dpairs.dap.reports import ReportError
+
+from ..collector.servers import until
+from .pair import NOISE, People, auc, collect, crowd, in_threads, new_task, state, upload
+
+
+@pytest.mark.parametrize("release", ["value", "counts"])
+def test_the_released_numbers_are_the_ideal_ones(tmp_path, release):
+    task = new_task(auc(release=release), least=50)
+    with in_threads(task, tmp_path) as (leader, helper):
+        people = crowd(task, 120)
+        assert upload(leader.line, task, people.reports((leader.line, helper.line))) == {}
+        found = collect(leader.line, task)
+        assert found.to_json() == people.ideal().to_json()
+        assert collect(leader.line, task).to_json() == found.to_json()
+        for server in (leader, helper):
+            said = state(server.line, task)
+            assert said["state"] == "released"
+            assert sum(said["verified"].values()) == 120
+            assert said["refused"] == {}
+    if release == "value":
+        assert found.estimate().value == pytest.approx(dpairs.exact("auc", people.data), abs=0.2)
+    assert found.to_json() != people.ideal((NOISE[1], NOISE[1])).to_json()
+
+
+def test_one_class_has_no_extension(tmp_path):
+    study = dpairs.Study.create(
+        "gini_mean_difference",
+        protocol="two_servers",
+        epsilon=1.0,
+        domain=dpairs.Levels(range(5)),
+        seed=1,
+    )
+    task = new_task(study)
+    with in_threads(task, tmp_path) as (leader, helper):
+        people = People(task, {"value": [0, 1, 2, 3, 4] * 5})
+        reports = people.reports((leader.line, helper.line))
+        assert reports[0].metadata.extensions == ()
+        assert upload(leader.line, task, reports) == {}
+        assert collect(leader.line, task).to_json() == people.ideal().to_json()
+
+
+def test_a_report_sent_again_is_taken_once(tmp_path):
+    task = new_task()
+    with in_threads(task, tmp_path) as (leader, helper):
+        people = crowd(task, 30)
+        reports = people.reports((leader.line, helper.line))
+        assert upload(leader.line, task, reports + reports[:7]) == {}
+        assert upload(leader.line, task, reports[:3], at_once=1) == {}
+        assert state(leader.line, task)["received"] == 30
+        assert collect(leader.line, task).to_json() == people.ideal().to_json()
+        assert upload(leader.line, task, reports[:3]) == {}
+        late = crowd(task, 2, seed=9).reports((leader.line, helper.line))
+        assert set(upload(leader.line, task, late).values()) == {ReportError.BATCH_COLLECTED.name}
+
+
+def test_several_processes_verify_and_a_lost_one_is_replaced(tmp_path):
+    task = new_task(auc(bins=64))
+    with in_threads(task, tmp_path, workers=2) as (leader, helper):
+        people = crowd(task, 900)
+        reports = people.reports((leader.line, helper.line))
+        assert upload(leader.line, task, reports[:450]) == {}
+        until(lambda: sum(state(helper.line, task)["verified"].values()) == 450, "verified reports")
+        children = psutil.Process().children()
+        workers = [each for each in children if "spawn_main" in " ".join(each.cmdline())]
+        assert len(workers) >= 2
+        for each in workers:
+            each.kill()
+        assert upload(leader.line, task, reports[450:]) == {}
+        assert collect(leader.line, task).to_json() == people.ideal().to_json()

@@ -1,0 +1,94 @@
+"""Our commands in processes of their own, forked from one that has imported everything before.
+
+Imports take a collector a second and a half of a processor, and the tests start many. Where coverage is
+measured each is a fresh interpreter, because a fork ends without the end of an interpreter.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+from dpairs import __file__ as dpairs_package
+
+PROGRAM = [sys.executable, "-c", "from dpairs.cli import main; main()"]
+# The very code that is tested, from whatever folder a process is started in.
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(dpairs_package).parents[1])}
+FRESH = any(name.startswith("COVERAGE_") for name in os.environ)
+_FORKS = multiprocessing.get_context("forkserver")
+_FORKS.set_forkserver_preload(["dpairs.cli.app", "dpairs.client", "dpairs.collector", "uvloop", "psycopg"])
+
+
+def _command(arguments: list[str], folder: Path, files: tuple[Path, Path], environ: dict[str, str]) -> None:
+    from dpairs.cli import main
+
+    for number, path in enumerate(files, 1):
+        os.dup2(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND), number)
+    os.chdir(folder)
+    os.environ.clear()
+    os.environ.update(environ)
+    sys.argv = ["dpairs", *arguments]
+    main()
+
+
+class Child:
+    """`dpairs` with these arguments; what it prints goes to two files."""
+
+    def __init__(
+        self,
+        arguments: list[str],
+        folder: Path,
+        out: Path,
+        err: Path,
+        environ: Mapping[str, str],
+    ) -> None:
+        if FRESH:
+            with out.open("ab") as said, err.open("ab") as complained:
+                self._fresh = subprocess.Popen(
+                    [*PROGRAM, *arguments], stdout=said, stderr=complained, cwd=folder, env=environ
+                )
+            self.pid = self._fresh.pid
+            return
+        files = (out.absolute(), err.absolute())
+        self._fork = _FORKS.Process(
+            target=_command, args=(arguments, folder.absolute(), files, dict(environ))
+        )
+        self._fork.start()
+        self.pid = self._fork.pid or 0
+
+    def send_signal(self, how: signal.Signals) -> None:
+        if self.alive:
+            os.kill(self.pid, how)
+
+    @property
+    def alive(self) -> bool:
+        return self._fresh.poll() is None if FRESH else self._fork.is_alive()
+
+    def wait(self, seconds: float) -> int:
+        """The exit code; a negative one is the signal that ended it."""
+        if FRESH:
+            return self._fresh.wait(seconds)
+        self._fork.join(seconds)
+        if self._fork.exitcode is None:
+            raise subprocess.TimeoutExpired("dpairs", seconds)
+        return self._fork.exitcode
+
+
+def dpairs(
+    *arguments: str,
+    cwd: Path | None = None,
+    environment: Mapping[str, str] | None = None,
+) -> subprocess.CompletedProcess[str]:
+    """Run the command line to its end."""
+    with tempfile.TemporaryDirectory() as folder:
+        out, err = Path(folder, "out"), Path(folder, "err")
+        child = Child(list(arguments), cwd or Path(), out, err, {**ENVIRONMENT, **(environment or {})})
+        code = child.wait(120)
+        said, complained = (path.read_text(encoding="utf-8") for path in (out, err))
+        return subprocess.CompletedProcess(arguments, code, said, complained)

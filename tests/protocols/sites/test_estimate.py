@@ -1,0 +1,225 @@
+"""Answers of sites: near the truth, honest about it, whoever drops out, and planned."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+from scipy.stats import norm
+
+import dpairs
+from dpairs import Categories, Interval, Levels, NotEnoughData, SiteAnswer, SiteTally, Study
+from dpairs.mechanisms.central import laplace_variance
+from dpairs.protocols import Trust
+from dpairs.protocols.sites.counted import NoisyClass, forms_of, laplace_cumulant
+from dpairs.randomness import SeededRandomness
+
+UNIT = Interval(0, 1)
+FAILURE = 1e-4
+"""The chance that a correct interval's coverage is refused, for fresh seeds."""
+TRUTH = float(norm.cdf(0.1 / (0.15 * np.sqrt(2))))
+SHARES = (0.4, 0.3, 0.2, 0.09, 0.01)
+
+
+def records(seed, n, offsets=(0.0,) * 5):
+    rng = np.random.default_rng(seed)
+    site = np.repeat(np.arange(5), [round(share * n) for share in SHARES])
+    label = (rng.random(site.size) < 0.3).astype(int)
+    score = rng.normal(0.45 + 0.1 * label + np.array(offsets)[site], 0.15).clip(0, 1)
+    return {"score": score, "label": label, "site": np.array(list("abcde"))[site]}
+
+
+def part(data, sites):
+    kept = np.isin(data["site"], list(sites))
+    return {name: values[kept] for name, values in data.items()}
+
+
+def at(data, site):
+    return {name: values for name, values in part(data, [site]).items() if name != "site"}
+
+
+def exact(data, name="auc"):
+    return dpairs.exact(name, {key: values for key, values in data.items() if key != "site"})
+
+
+def covered(study, count, n, narrower=1.0, run=dpairs.simulate):
+    """How often intervals cover the population's value and the sample's, and the root mean square error."""
+    population = sample = 0
+    errors = []
+    for seed in range(count):
+        data = records([n, seed], n)
+        true, estimate = exact(data), run(study, data, seed)
+        reach = 1.96 / narrower
+        population += abs(estimate.value - TRUTH) <= reach * estimate.standard_error
+        sample += abs(estimate.value - true) <= reach * estimate.sample_standard_error
+        errors.append(estimate.value - true)
+    return population, sample, float(np.sqrt(np.mean(np.square(errors))))
+
+
+@pytest.mark.parametrize(
+    ("options", "largest"),
+    [
+        ({}, 0.0012),
+        ({"rounds": 1}, 0.006),
+        ({"hide_sizes": True}, 0.002),
+        ({"rounds": 1, "hide_sizes": True}, 0.006),
+        ({"labels": "private"}, 0.003),
+        ({"noise": "gaussian", "delta": 1e-6}, 0.006),
+    ],
+)
+def test_errors_and_coverage(options, largest):
+    study = Study.create("auc", protocol="sites", epsilon=1.0, domain=UNIT, n=20_000, sites=5, **options)
+    count = 40
+    population, sample, error = covered(study, count, 20_000)
+    assert error < largest
+    least = stats.binom.ppf(FAILURE, count, 0.94)
+    assert min(population, sample) >= least
+    # The control: intervals of a third of the length are found out.
+    assert covered(study, count, 20_000, narrower=3.0)[1] < least
+
+
+def test_sites_that_drop_out_change_the_people_and_not_the_validity():
+    """The largest site, with other scores than the rest, does not come back."""
+    study = Study.create("auc", protocol="sites", epsilon=1.0, domain=UNIT, n=20_000, sites=5)
+    count, hits, naive = 60, 0, 0
+    for seed in range(count):
+        data = records([1, seed], 20_000, offsets=(0.25, 0, 0, 0, 0))
+        bits = SeededRandomness(seed)
+        first = SiteTally(study)
+        for site in "abcde":
+            first.add(SiteAnswer.of(study, site, at(data, site), bits=bits))
+        following = study.next(first)
+        second = SiteTally(following)
+        for site in "bcde":
+            second.add(SiteAnswer.of(following, site, at(data, site), bits=bits))
+        estimate, true = second.estimate(), exact(part(data, "bcde"))
+        assert estimate.n == 12_000
+        low, high = estimate.confidence_interval(target="sample")
+        hits += low <= true <= high
+        naive += low <= exact(data) <= high
+    assert hits >= stats.binom.ppf(FAILURE, count, 0.94)
+    # The control: it is not the value of all five sites.
+    assert naive < count / 2
+
+
+STATISTICS: list[tuple[str, dict[str, Any], float]] = [
+    ("kendall_tau", {"domain": (UNIT, UNIT)}, 0.03),
+    ("kendall_tau", {"domain": (Levels(range(4)),) * 2, "variant": "b"}, 0.02),
+    ("gini_mean_difference", {"domain": UNIT}, 0.003),
+    ("gini_coefficient", {"domain": UNIT}, 0.01),
+    ("variance", {"domain": UNIT}, 0.003),
+    ("collision_entropy", {"domain": Categories(range(4))}, 0.02),
+    ("mann_whitney", {"domain": UNIT}, 3e5),
+    ("vus", {"domain": UNIT}, 0.02),
+    ("kernel", {"domain": UNIT}, 0.01),
+]
+
+
+def sample_of(name, domain, n, rng):
+    x = rng.beta(2, 3, n)
+    if name == "kendall_tau":
+        y = (x + rng.random(n)) / 2
+        if isinstance(domain[0], Levels):
+            x, y = (np.minimum((4 * each).astype(int), 3) for each in (x, y))
+        return {"x": x, "y": y}
+    if name == "vus":
+        label = rng.integers(0, 3, n)
+        return {"score": np.clip(rng.normal(0.3 + 0.2 * label, 0.2), 0, 1), "label": label}
+    if name == "mann_whitney":
+        return {"score": x, "label": rng.integers(0, 2, n)}
+    if name == "collision_entropy":
+        return {"value": rng.choice(4, n, p=[0.4, 0.3, 0.2, 0.1])}
+    return {"value": x}
+
+
+@pytest.mark.parametrize("rounds", [1, 2])
+@pytest.mark.parametrize(("name", "options", "largest"), STATISTICS)
+def test_every_statistic_is_near_its_exact_value(name, options, largest, rounds):
+    statistic: Any = name
+    if name == "kernel":
+        statistic = dpairs.Kernel(lambda x, y: (x - y) ** 2, range=(0, 1), lipschitz=2, domain=UNIT)
+        options = {}
+    make = {"protocol": "sites", "epsilon": 1.0, "n": 12_000, "sites": 3, "rounds": rounds, **options}
+    if name == "vus" and rounds == 1:
+        with pytest.raises(dpairs.BadParameter, match="sites need rounds=2"):
+            Study.create(statistic, **make)
+        return
+    study = Study.create(statistic, **make)
+    assert Study.from_json(study.to_json()) == study
+    inside = 0
+    for seed in range(6):
+        rng = np.random.default_rng([seed, 2])
+        data = sample_of(name, options.get("domain"), 12_000, rng)
+        variant: dict[str, Any] = {"variant": "b"} if "variant" in options else {}
+        true = dpairs.exact(statistic, data, **variant)
+        estimate = dpairs.simulate(study, {**data, "site": rng.integers(0, 3, 12_000)}, seed=seed)
+        assert abs(estimate.value - true) < largest
+        inside += abs(estimate.value - true) < 3 * estimate.sample_standard_error + (
+            estimate.quantization.estimate or 0.0
+        )
+    assert inside >= 5
+
+
+def test_forms_of_noisy_counts_are_unbiased_with_the_stated_covariance():
+    """By drawing discrete Laplace noise many times: one class, known size and hidden."""
+    rng = np.random.default_rng(7)
+    kernels = [np.abs(np.subtract.outer(np.arange(4), np.arange(4))) * 1.0, np.diag([1.0, 2.0, 0.5, 1.0])]
+    people, scale, draws = np.array([90.0, 50.0, 70.0, 40.0]), 3.0, 8_000
+    noise = rng.geometric(1 - np.exp(-1 / scale), (2, draws, 4))
+    noisy = people + noise[0] - noise[1]
+    size = int(people.sum())
+    true = [
+        (people @ kernel @ people - np.diagonal(kernel) @ people) / (size * (size - 1)) for kernel in kernels
+    ]
+    stated = laplace_variance(scale), laplace_cumulant(scale)
+    for known in (size, None):
+        found = np.array([forms_of([NoisyClass(each, *stated, known)], kernels)[0] for each in noisy])
+        covariance = forms_of([NoisyClass(people, *stated, known)], kernels)[1]
+        spread = np.cov(found.T)
+        bias = found.mean(axis=0) - true
+        # A ratio of noisy sums has a bias of second order; a form over a known number of pairs has none.
+        slack = 5 * np.sqrt(np.diagonal(spread) / draws) + (0.02 * np.abs(true) if known is None else 0)
+        assert np.all(np.abs(bias) < slack)
+        assert np.allclose(np.diagonal(spread), np.diagonal(covariance), rtol=0.15)
+    # The control: known sizes are worth something, and noise 30% larger is found out.
+    larger = [NoisyClass(people, 1.69 * stated[0], stated[1], None)]
+    assert not np.allclose(np.diagonal(spread), np.diagonal(forms_of(larger, kernels)[1]), rtol=0.15)
+
+
+def test_a_plan_knows_the_sites():
+    plan = dpairs.plan("auc", epsilon=1.0, n=100_000, domain=UNIT, trust="sites", sites=20)
+    assert plan.best.protocol.name == "sites"
+    assert plan.options[0].trust == Trust.SITES.value
+    assert plan.options[0].prediction.privacy < 0.0006
+    more = dpairs.plan("auc", epsilon=1.0, n=100_000, domain=UNIT, trust="sites", sites=80)
+    assert 1.5 < more.options[0].prediction.privacy / plan.options[0].prediction.privacy < 2.5
+    one = dpairs.plan("auc", epsilon=1.0, n=100_000, domain=UNIT, trust="sites", sites=20, rounds=1)
+    assert one.best.protocol.rounds == 1
+    assert "sites" not in [
+        each.protocol for each in dpairs.plan("auc", epsilon=1.0, n=1000, domain=UNIT, trust="all").options
+    ]
+
+
+def test_a_prediction_is_near_what_happens():
+    study = Study.create("auc", protocol="sites", epsilon=1.0, domain=UNIT, n=20_000, sites=5)
+    plan = dpairs.plan(
+        "auc",
+        epsilon=1.0,
+        n={"positive": 6000, "negative": 14_000},
+        domain=UNIT,
+        sites=5,
+        protocol="sites",
+        like=TRUTH,
+    )
+    _, _, error = covered(study, 40, 20_000)
+    predicted = plan.options[0].prediction
+    assert 0.6 < error / np.hypot(predicted.privacy, predicted.second_order) < 1.6
+
+
+def test_too_few_records_are_said():
+    study = Study.create("auc", protocol="sites", epsilon=1.0, domain=UNIT, bins=4, rounds=1)
+    with pytest.raises(NotEnoughData, match="fewer than 2 records"):
+        dpairs.simulate(study, {"score": [0.1, 0.2], "label": [1, 1], "site": ["a", "b"]}, seed=1)
+    two = Study.create("auc", protocol="sites", epsilon=1.0, domain=UNIT, bins=4)
+    with pytest.raises(NotEnoughData, match="no site has answered"):
+        two.next(SiteTally(two))
