@@ -105,7 +105,7 @@ class LevelNoise:
 @lru_cache(maxsize=64)
 def level_noise(tree: TreeAnswers, people: float) -> LevelNoise:
     """As the oracles of the tree have it."""
-    scale = 1.0 if tree.everybody_everywhere else float(tree.depth)
+    scale = 1.0 if tree.everybody_everywhere else float(tree.groups)
     own, weighed = [], []
     for level in range(1, tree.depth + 1):
         parities, size = min(level, tree.parities), 2.0**level
