@@ -125,18 +125,20 @@ COLUMNS: list[tuple[int, float, str]] = [
     (1000, 1.0, "two rounds"),
 ]
 """People (of each class), epsilon, and what is released."""
+HELD_COLUMNS = [(300, 1.0, "value"), (10_000, 1.0, "value"), (1000, 3.0, "value")]
+"""Of the shapes that were held back, those in which the others had shown faults."""
 WAYS: dict[str, dict[str, Any]] = {"value": {}, "two rounds": {"rounds": 2}}
 TOGETHER = 25
 """Studies in a row of the results."""
 
 
 def settings(quick: bool) -> list[Setting]:
-    """Every shape in every column."""
-    columns = COLUMNS[:1] if quick else COLUMNS
+    """Every shape in every column, and those held back in a few."""
     return [
         {"shape": shape, "people": n, "epsilon": loss, "way": way}
-        for shape in (*SHAPES, *HELD)
-        for n, loss, way in columns
+        for shapes, columns in ((SHAPES, COLUMNS), (HELD, HELD_COLUMNS))
+        for shape in shapes
+        for n, loss, way in (columns[:1] if quick else columns)
     ]
 
 
