@@ -74,7 +74,7 @@ def take_part(browser: Browser, where: str, group: str, score: float, shots: boo
     if shots:
         browser.shot("two-servers-sealed")
     browser.press("Send")
-    browser.see("#receipt", "Your report was taken")
+    browser.see("#receipt", "Your report was received")
     if shots:
         browser.shot("two-servers-receipt")
 

@@ -35,7 +35,7 @@ def refused(*arguments: str, words: str, **options) -> None:
 def test_a_used_port_is_refused(sqlite):
     with socket.create_server(("127.0.0.1", 0)) as line:
         port = str(line.getsockname()[1])
-        refused("serve", "--port", port, "--database", sqlite, words="cannot be listened on")
+        refused("serve", "--port", port, "--database", sqlite, words="cannot listen on")
 
 
 @pytest.mark.parametrize(

@@ -126,7 +126,7 @@ def from_sample(statistic: Statistic, domains: tuple[Domain, ...], data: Any, na
     for stratum, columns in statistic.split(table):
         cells = grid.place(columns, statistic.private_columns, SystemRandomness())
         if cells.size == 0:
-            raise BadValue(f"the sample has nobody of {stratum}")
+            raise BadValue(f"the sample has nobody in {stratum}")
         masses[stratum] = np.bincount(cells, minlength=grid.cells) / cells.size
     return Shape(statistic, domains, grid, masses, name)
 

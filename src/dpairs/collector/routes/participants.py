@@ -102,7 +102,7 @@ async def send_batch(request: Request, service: Serving, live: OfStudy, _: Beare
     if outside.size:
         row = int(outside[0])
         raise NotYours(
-            f"row {row} is of participant {int(indices[row])}, whom this gateway does not report for"
+            f"row {row} belongs to participant {int(indices[row])}, whom this gateway does not report for"
         )
     check = partial(intake.checked_batch, live, asked, holder.stratum, indices, symbols)
     batch = await to_thread.run_sync(check)
