@@ -59,7 +59,7 @@ async def enrol_person(service: Serving, live: OfStudy, request: models.Enrol) -
     if live.of_pairs and request.key is None:
         raise BadParameter("in a study of pairs a participant enrols with a public key")
     if not live.of_pairs and request.key is not None:
-        raise BadParameter("this study has no pairs, so a public key is of no use")
+        raise BadParameter("this study has no pairs, so it needs no public key")
     key = None if request.key is None else bytes.fromhex(request.key)
     given = EnrolRequest(live, request.request, request.stratum, request.code, key)
     holder: Holder = await service.writer.do(enrol, given)
