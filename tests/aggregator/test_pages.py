@@ -66,6 +66,7 @@ def take_part(browser: Browser, where: str, group: str, score: float, shots: boo
     browser.see("#servers td", "takes reports")
     if shots:
         assert browser.barriers() == []
+        browser.see("#servers li", "as long as each follows the protocol between them")
         browser.shot("two-servers-person")
     browser.choose("Are you in the group", group)
     browser.write("input[type=number]", str(score))
