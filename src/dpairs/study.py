@@ -256,9 +256,7 @@ class Study(Shown):
         analyst needs stays beside the study: `analysis_to_json` writes it, `with_analysis` reads it.
         """
         if tally.study != self:
-            raise WrongStudy(
-                f"this tally belongs to study {tally.study.id[:16]}..., not to {self.id[:16]}..."
-            )
+            raise WrongStudy(f"this tally belongs to study {tally.study.id[:16]}..., not {self.id[:16]}...")
         counts = {stratum: tally.counts(stratum) for stratum in self.strata}
         way = self.protocol.next_round(self.id, self.coins, counts, self.epsilon)
         return Study(way.statistic, self.domains, way, self.epsilon, way.delta, self.seed, first=self)
