@@ -76,7 +76,7 @@ def test_a_site_that_answers_twice_is_refused_and_the_same_answer_again_is_not()
     tally, made = SiteTally(study), answer(study)
     assert tally.add(made)
     assert not tally.add(SiteAnswer.from_bytes(bytes(made), study))
-    with pytest.raises(AlreadyAnswered, match="'north' has answered already"):
+    with pytest.raises(AlreadyAnswered, match="'north' has already given another answer"):
         tally.add(answer(study, seed=2))
     with pytest.raises(AlreadyAnswered):
         tally + _with(study, answer(study, seed=2))

@@ -88,8 +88,8 @@ def test_settings_that_never_end_or_never_come_are_refused(sqlite, tmp_path):
     os.mkfifo(pipe)
     long.write_text("#" * 2**21)
     for file, words in (
-        ("/dev/zero", "no regular file"),
-        (str(pipe), "no regular file"),
+        ("/dev/zero", "not a regular file"),
+        (str(pipe), "not a regular file"),
         (str(tmp_path), "directory"),
         (str(long), "at most 1048576 are read"),
     ):
