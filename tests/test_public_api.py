@@ -32,8 +32,10 @@ SOURCE = Path(dpairs.__file__).parent
 MODULES = sorted(
     module.name
     for module in pkgutil.walk_packages(dpairs.__path__, "dpairs.")
-    # Migrations run within alembic alone.
-    if not module.name.startswith(("dpairs.cli", "dpairs.collector.migrations."))
+    # Migrations run within alembic alone, and two packages within federated tools that are not installed here.
+    if not module.name.startswith(
+        ("dpairs.cli", "dpairs.collector.migrations.", "dpairs.flower", "dpairs.nvflare")
+    )
 )
 ERRORS = {name: item for name, item in vars(errors).items() if inspect.isclass(item)}
 

@@ -1,4 +1,4 @@
-"""Pairwise statistics (AUC, Kendall's tau, Gini, ...) over people who keep their data to themselves.
+"""Pairwise statistics (AUC, Kendall's tau, Gini, ...) of people who keep their data.
 
 >>> import numpy as np, dpairs
 >>> rng = np.random.default_rng(1)

@@ -33,7 +33,7 @@ from .show import errors, printable
 
 app = typer.Typer(
     name="dpairs",
-    help="Pairwise statistics (AUC, Kendall's tau, Gini, ...) over people who keep their data to themselves.",
+    help="Pairwise statistics (AUC, Kendall's tau, Gini, ...) of people who keep their data.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -74,7 +74,7 @@ def options(
         False, "--version", callback=_version, is_eager=True, help="Print the version."
     ),
 ) -> None:
-    """Pairwise statistics (AUC, Kendall's tau, Gini, ...) over people who keep their data to themselves."""
+    """Pairwise statistics (AUC, Kendall's tau, Gini, ...) of people who keep their data."""
 
 
 def with_flags(words: str) -> str:

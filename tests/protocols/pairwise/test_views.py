@@ -27,7 +27,7 @@ from dpairs.protocols.pairwise.protocol import Pairwise
 from dpairs.randomness import SeededRandomness
 
 FAILURE = 1e-9
-RUNS = 300
+RUNS = 400
 
 
 def a_study(statistic: str, domain: Any, **options: Any) -> Study:
