@@ -30,8 +30,8 @@ from .separable import Separable
 
 EVERYBODY = "everybody"
 """The name of the only stratum of statistics without public classes."""
-ONE_SIDED, CERTAIN = 1.6448536269514722, 3.090232306167813
-"""The normal quantiles of 95%, and of 99.9%."""
+TWO_SIDED, CERTAIN = 1.959963984540054, 3.090232306167813
+"""The normal quantiles of 97.5%, and of 99.9%."""
 KERNELS = ("average", "midpoint")
 ErrorOf: TypeAlias = "Callable[[NDArray[np.float64]], float]"
 
@@ -270,10 +270,10 @@ class Statistic(ABC):
     def divisor_slack(self, forms: NDArray[np.float64], error: ErrorOf) -> float:
         """By how much a ratio's error is larger than along its gradient, where what it divides by is noisy.
 
-        N/D differs from its estimate R by (N' - R D') / D' at the true N' and D'. The delta method divides by
-        the estimate of D; the true one may be smaller, by 1.64 standard errors at the 5% level. Where it may
-        be 0, a ratio has no bounded interval (Fieller, "Some problems in interval estimation", 1954) and is
-        refused: a ratio of nothing gets a number in one of a thousand studies.
+        Fieller's interval of N/D ("Some problems in interval estimation", 1954) is longer than the delta
+        method's by 1 / (1 - g) with g = (z s / D)^2, for the divisor D with its standard error s. It is not
+        bounded where D cannot be told from 0: such a ratio is refused, and a ratio of nothing gets a number
+        in one of a thousand studies.
         """
         slack = 1.0
         for name, (divisor, place) in self.divisors(forms).items():
@@ -284,7 +284,7 @@ class Statistic(ABC):
                     f"cannot be told from 0: too few people for this epsilon, or {self.name} is not defined"
                 )
             if len(forms) > 1:
-                slack *= divisor / (divisor - ONE_SIDED * spread)
+                slack /= 1 - (TWO_SIDED * spread / divisor) ** 2
         return slack
 
     def details(
