@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import astuple, dataclass
 from functools import cache
 from hashlib import sha256
+from typing import Any
 
 import numpy as np
 
@@ -66,11 +67,11 @@ def _planned(population: str, statistic: str, protocol: str, epsilon: float, n: 
 def fits(population: str, statistic: str, protocol: str) -> bool:
     """Whether a protocol computes the statistic at all."""
     name, options = options_of(statistic)
-    people = {} if protocol == "pairwise" else {"n": 10_000}
+    given: dict[str, Any] = {"domain": POPULATIONS[population].domain, **options}
+    if protocol != "pairwise":
+        given["n"] = 10_000
     try:
-        dpairs.Study.create(
-            name, protocol=protocol, epsilon=1.0, domain=POPULATIONS[population].domain, **people, **options
-        )
+        dpairs.Study.create(name, protocol=protocol, epsilon=1.0, **given)
     except BadParameter:
         return False
     return True

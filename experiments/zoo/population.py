@@ -84,7 +84,8 @@ class Population:
                 name: clipped(domain, each)
                 for name, domain, each in zip(self.columns, self.domains, made, strict=True)
             }
-        score = np.where(label == 1, self.make(1, *uniform), self.make(0, *uniform))
+        negative, positive = (np.asarray(self.make(each, *uniform)) for each in (0, 1))
+        score = np.where(label == 1, positive, negative)
         return {"score": clipped(self.domains[0], score), "label": label}
 
 

@@ -96,7 +96,7 @@ def test_no_arrangement_moves_a_ratio_further(weights, seed):
     forms = np.array([masses @ form.matrix @ masses for form in made.forms(grid, "average")])
     many = {"everybody": 10**9}
     finished = made.finish(forms, many)
-    bound = made.hidden_ratio(grid, "average", (masses,), finished, forms)
+    bound = made.hidden_ratio(grid, "average", (masses,), finished, forms, np.zeros(2))
     # Everybody of a cell at one place of it.
     rng = np.random.default_rng(seed)
     for through in [rng.random(BINS), rng.integers(0, 2, BINS), np.zeros(BINS), np.ones(BINS)]:
@@ -110,4 +110,6 @@ def test_a_ratio_whose_cells_may_all_be_zero_is_refused():
     made, masses = statistic("gini_coefficient"), np.array([1.0, 0, 0, 0])
     forms = np.array([masses @ form.matrix @ masses for form in made.forms(grid, "average")])
     with pytest.raises(NotEstimable, match="everybody has 0"):
-        made.hidden_ratio(grid, "average", (masses,), made.finish(forms, {"everybody": 100}), forms)
+        made.hidden_ratio(
+            grid, "average", (masses,), made.finish(forms, {"everybody": 100}), forms, np.zeros(2)
+        )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from functools import lru_cache
 from statistics import NormalDist
 from typing import Any
@@ -28,6 +27,8 @@ FINE_BITS = 6
 FINE, FINE_PAIR = 2**FINE_BITS, 16
 """Cells of one column of numbers, and of each of two."""
 MOST = 1024
+POINT_BITS = 16
+"""Levels down to which a value that many people may share is followed, when nobody knows whether they do."""
 SAMPLED, SAMPLED_PAIR = 192, 24
 """Cells of a sample's shape: of one column, and of each of two."""
 Vector = NDArray[np.float64]
@@ -69,7 +70,7 @@ def fine_grid(statistic: Statistic, domains: tuple[Domain, ...], points: Sequenc
         places = {place * 2 ** (CUT_BITS - FINE_BITS) for place in range(FINE + 1)}
         for point in points:
             leaf = min(int((point - low) / extent * 2**CUT_BITS), 2**CUT_BITS - 1)
-            for level in range(FINE_BITS, CUT_BITS + 1):
+            for level in range(FINE_BITS, POINT_BITS + 1):
                 start = leaf >> (CUT_BITS - level)
                 places |= {start << (CUT_BITS - level), (start + 1) << (CUT_BITS - level)}
         edges = [low + extent * (place / 2.0**CUT_BITS) for place in sorted(places)]
@@ -182,9 +183,9 @@ def hard(statistic: Statistic, domains: tuple[Domain, ...]) -> tuple[Shape, ...]
         low, high, _ = closer.axes[0].geometry
         point = np.where(low == middle, 1.0, 0.0) + (high - low) / (domains[0].high - domains[0].low)
         masses = dict.fromkeys(statistic.strata, point / point.sum())
-        shapes.append(Shape(statistic, domains, closer, masses, "point", assumed=True))
+        shapes.append(Shape(statistic, domains, closer, masses, "point"))
         del kinds["point"]
     for name, make in kinds.items():
         masses = {stratum: make(place) for place, stratum in enumerate(statistic.strata)}
-        shapes.append(replace(from_masses(statistic, domains, masses, name), assumed=True))
+        shapes.append(from_masses(statistic, domains, masses, name))
     return tuple(shapes)

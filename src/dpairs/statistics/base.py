@@ -30,8 +30,8 @@ from .separable import Separable
 
 EVERYBODY = "everybody"
 """The name of the only stratum of statistics without public classes."""
-ONE_SIDED = 1.6448536269514722
-"""The normal quantile of 95%."""
+TWO_SIDED, CERTAIN = 1.959963984540054, 3.090232306167813
+"""The normal quantiles of 97.5%, and of 99.9%."""
 KERNELS = ("average", "midpoint")
 ErrorOf: TypeAlias = "Callable[[NDArray[np.float64]], float]"
 
@@ -239,8 +239,12 @@ class Statistic(ABC):
         masses: tuple[NDArray[np.float64], ...],
         finished: Finished,
         forms: NDArray[np.float64],
+        noise: NDArray[np.float64],
     ) -> float | None:
-        """The same of the value, where several forms cannot all be off at once; None elsewhere."""
+        """The same of the value, where several forms cannot all be off at once; None elsewhere.
+
+        ``noise`` has the forms' standard errors.
+        """
         return None
 
     def separable(self, grid: Grid) -> tuple[Separable, ...] | None:
@@ -266,21 +270,21 @@ class Statistic(ABC):
     def divisor_slack(self, forms: NDArray[np.float64], error: ErrorOf) -> float:
         """By how much a ratio's error is larger than along its gradient, where what it divides by is noisy.
 
-        N/D differs from its estimate R by (N' - R D') / D' at the true N' and D'. The delta method divides by
-        the estimate of D; the true one may be smaller, by 1.64 standard errors at the 5% level. Where it may
-        be 0, a ratio has no bounded interval (Fieller, "Some problems in interval estimation", 1954) and is
-        refused.
+        Fieller's interval of N/D ("Some problems in interval estimation", 1954) is longer than the delta
+        method's by 1 / (1 - g) with g = (z s / D)^2, for the divisor D with its standard error s. It is not
+        bounded where D cannot be told from 0: such a ratio is refused, and a ratio of nothing gets a number
+        in one of a thousand studies.
         """
         slack = 1.0
         for name, (divisor, place) in self.divisors(forms).items():
             spread = error(np.eye(len(forms))[place])
-            if not divisor > ONE_SIDED * spread:
+            if not divisor > CERTAIN * spread:
                 raise NotEstimable(
                     f"{name} is estimated as {divisor:.3g} with a standard error of {spread:.3g}, which "
                     f"cannot be told from 0: too few people for this epsilon, or {self.name} is not defined"
                 )
             if len(forms) > 1:
-                slack *= divisor / (divisor - ONE_SIDED * spread)
+                slack /= 1 - (TWO_SIDED * spread / divisor) ** 2
         return slack
 
     def details(

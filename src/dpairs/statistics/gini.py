@@ -15,7 +15,7 @@ from ..data.tables import Table
 from ..errors import BadParameter, BadValue, NotEnoughData, NotEstimable
 from ..garbled.encoding import FixedPoint
 from ..garbled.kernels import Distance, PairKernel
-from .base import EVERYBODY, ErrorOf, Finished, Form, Statistic, ends, extent, need_two
+from .base import CERTAIN, EVERYBODY, ErrorOf, Finished, Form, Statistic, ends, extent, need_two
 from .binned import distance, mean
 from .hidden import below_less_above, distance_hidden, mean_hidden, widths, within_distance
 from .vertices import Vertices
@@ -116,6 +116,7 @@ class GiniCoefficient(GiniMeanDifference):
         masses: tuple[NDArray[np.float64], ...],
         finished: Finished,
         forms: NDArray[np.float64],
+        noise: NDArray[np.float64],
     ) -> float | None:
         """Of D / 2m at its estimate G: |D' - 2 G m'| / 2m', in which a shift of a cell's mean partly cancels.
 
@@ -126,7 +127,7 @@ class GiniCoefficient(GiniMeanDifference):
         axis, shares = grid.axes[0], masses[0]
         along, average = finished.gradient, float(forms[1])
         least = average - mean_hidden(axis, shares)
-        if least <= 0:
+        if least <= CERTAIN * float(noise[1]):
             raise NotEstimable(
                 f"the cells leave it possible that everybody has 0, of which {self.name} is not defined: the "
                 f"domain is too wide for so few bins"

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from ...statistics import Finished
+from ...statistics import ErrorOf, Finished
 from ..manipulation import Reach, at_corners
 from ..projection.pilot import on_simplex
 
@@ -29,11 +29,13 @@ def binning_bias(
     forms: Vector,
     finished: Finished,
     sizes: Mapping[str, int],
+    error: ErrorOf,
 ) -> float:
-    """In the statistic's unit."""
+    """In the statistic's unit; ``error`` gives the standard error along a gradient of the forms."""
     decoder = protocol.mechanism.decoder
     masses = tuple(on_simplex(counts @ decoder / counts.sum()) for counts in vectors)
-    return hidden_bias(protocol, masses, forms, finished, sizes)
+    noise = np.array([error(each) for each in np.eye(len(forms))]) if len(forms) > 1 else np.zeros(1)
+    return hidden_bias(protocol, masses, forms, finished, sizes, noise)
 
 
 def hidden_bias(
@@ -42,15 +44,17 @@ def hidden_bias(
     forms: Vector,
     finished: Finished,
     sizes: Mapping[str, int],
+    noise: Vector | None = None,
 ) -> float:
-    """The same for given shares of the cells."""
+    """The same for given shares of the cells, and given standard errors of the forms."""
     statistic, grid = protocol.statistic, protocol.grid
     if all((axis.geometry[2] == 1).all() and axis.rounding == "simple" for axis in grid.axes):
         return 0.0
     if protocol.rounding == "random":
         moved = np.full(len(forms), _rounding_bias(protocol, masses))
     else:
-        ratio = statistic.hidden_ratio(grid, protocol.kernel, masses, finished, forms)
+        known = np.zeros(len(forms)) if noise is None else noise
+        ratio = statistic.hidden_ratio(grid, protocol.kernel, masses, finished, forms, known)
         if ratio is not None:
             return ratio
         moved = statistic.hidden(grid, protocol.kernel, masses)

@@ -191,7 +191,7 @@ class Histogram(Alone, FirstRound):
             noise,
             self._quantization(vectors, finished.gradient),
             details,
-            bias=binning_bias(self, vectors, values, finished, sizes),
+            bias=binning_bias(self, vectors, values, finished, sizes, error),
             centre=finished.value,
         )
 
