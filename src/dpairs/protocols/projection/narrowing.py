@@ -41,8 +41,7 @@ def narrowed(
         (values,) = linear.functions.values()
         axis = pilot.grid.axes[0]
         extent = float(np.ptp(levelled(axis, values, ends.first, ends.last)))
-        # Between nothing and all of it: the middle is added, and half of it may be wrong.
-        bias = abs(left_out(axis, values, (ends.first, ends.last), ends.beyond)) / 2
+        bias = abs(left_out(axis, values, (ends.first, ends.last), ends.beyond))
         length = reach(noise * extent, bias, LEVEL)
         if length < shortest:
             best, shortest = (inside, linear, ends), length

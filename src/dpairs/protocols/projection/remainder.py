@@ -38,18 +38,21 @@ def remainder_of(
     pilot: Pilot,
     half_range: float,
     gradient: float = 0.0,
+    inside: float = 0.0,
     beyond: float = 0.0,
 ) -> Remainder:
     """From imagined rounds, with allowances.
 
-    ``gradient`` is that of the first form, where bins may be uneven; ``beyond`` the most that nobody saw.
+    ``gradient`` is that of the first form, where bins may be uneven; ``inside`` and ``beyond`` are the most
+    that pairs within parts and people far away add.
     """
     missed = imagined_remainders(statistic, linearizer, linear, pilot)
     variance = allowed_variance(statistic, pilot, float(np.var(missed, ddof=1)), half_range)
     if gradient and statistic.needs == "ordered" and len(statistic.domain_columns) == 2:
         variance += (gradient * slab_deviation(pilot)) ** 2
-    # Of what people far away would add there is between nothing and all: half of it may be wrong.
-    return Remainder(agreed(float(np.mean(missed)) + beyond / 2), agreed(variance), agreed(abs(beyond) / 2))
+    # Of what pairs within parts add there is between nothing and all: half of it may be wrong.
+    mean = float(np.mean(missed)) + inside / 2
+    return Remainder(agreed(mean), agreed(variance), agreed(abs(inside) / 2 + abs(beyond)))
 
 
 def imagined_remainders(

@@ -89,7 +89,7 @@ class SecondRound(Alone):
             influences[name] = Influence.of(given, at_vertices(pilot.grid, given, values))
         extents = {name: high - low for name, (_, (low, high)) in influences.items()}
         half_range = max(extents.values()) / (4 if len(extents) == 1 else 2)
-        remainder = remainder_of(statistic, linearizer, linear, pilot, half_range, gradient, beyond + unseen)
+        remainder = remainder_of(statistic, linearizer, linear, pilot, half_range, gradient, unseen, beyond)
         analysis = Analysis.of(statistic, pilot, linear, influences, remainder, people, alone)
         # Strata count by what they add to the variance: the square of their range over their people.
         scales = {name: extent**2 / people[name] for name, extent in extents.items()}

@@ -8,9 +8,8 @@ at its end. The function's range, and with it the noise, is that of the people a
 
 What lies beyond is allowed for as a bias: the share that twice the last significant distance may leave out,
 one standard error more than was measured, which then falls to a quarter with each octave, as the tails of all
-distributions with a variance do in the long run (Chebyshev). Between nothing and all of that is missing: half
-of it is added, and half may be wrong. That is an assumption. Without one no study of so few people could rule
-out that one in a hundred has everything.
+distributions with a variance do in the long run (Chebyshev). That is an assumption. Without one no study of
+so few people could rule out that one in a hundred has everything.
 """
 
 from __future__ import annotations
@@ -26,9 +25,9 @@ from ...statistics.vertices import Vertices
 from .pilot_cells import Parts
 
 Vector = NDArray[np.float64]
-SIGNIFICANT, SURE = 2.0, 2.6
+SIGNIFICANT, SURE = 2.0, 3.3
 """Standard errors of a share that is seen; and of one that is seen beyond a distance where nothing was, which
-happens by chance at one of 200 distances, of which a domain has some ten."""
+happens by chance at one of 2,000 distances, of which a domain has some ten."""
 NEAR, FEWEST, OCTAVES = 2, 3, 8
 """Octaves from the last distance beyond which people surely lie: where the pilot ends; where the function
 does at least; and at most, where that is cheaper than what it leaves out."""
