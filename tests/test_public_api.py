@@ -32,7 +32,7 @@ SOURCE = Path(dpairs.__file__).parent
 MODULES = sorted(
     module.name
     for module in pkgutil.walk_packages(dpairs.__path__, "dpairs.")
-    # Migrations run within alembic alone, and two packages within federated tools that are not installed here.
+    # Migrations run within alembic alone, and two packages within federated tools, which are not here.
     if not module.name.startswith(
         ("dpairs.cli", "dpairs.collector.migrations.", "dpairs.flower", "dpairs.nvflare")
     )
