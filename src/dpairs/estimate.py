@@ -246,8 +246,7 @@ class Estimate(Shown):
         ``target="population"``: the value in the population the people come from. ``target="sample"``:
         the exact statistic of the people who took part. Either way it covers the privacy noise, and
         it does not cover quantization (see `quantization`), answers that were not honest, nor who
-        chose to take part. ``confidence_level`` is
-        scipy's name for ``level``.
+        chose to take part. ``confidence_level`` is scipy's name for ``level``.
         """
         share = real("level", level if confidence_level is None else confidence_level)
         if not 0 < share <= 1 - 1e-12:
