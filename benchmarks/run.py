@@ -27,6 +27,7 @@ NAMES = (
     "plan",
     "garbled",
     "vdaf",
+    "multiply",
     "aggregator",
     "collector",
     "engines",

@@ -21,6 +21,7 @@ import uvicorn
 import dpairs
 from dpairs.aggregator.app import create_app
 from dpairs.aggregator.keys import fresh_keys
+from dpairs.aggregator.releases import Releases
 from dpairs.aggregator.service import Aggregator
 from dpairs.client.transport import Transport
 from dpairs.collector.connections import options
@@ -136,12 +137,21 @@ def state(transport: Transport, task: Task) -> dict[str, Any]:
 class InThread:
     """One server in a thread of this process."""
 
-    def __init__(self, task: Task, number: int, database: str, workers: int = 1, **more: Any) -> None:
+    def __init__(
+        self, task: Task, number: int, database: str, workers: int = 1, kept: Path | None = None, **more: Any
+    ) -> None:
         self.task, self.number, self.database = task, number, database
         self.keys = fresh_keys()
-        noise = SeededRandomness(NOISE[number])
-        settings = Settings(database=database, rate=0.0, **more)
-        self.service = Aggregator(settings, number, SECRET, self.keys, [task], workers=workers, noise=noise)
+        self.service = Aggregator(
+            Settings(database=database, rate=0.0, **more),
+            number,
+            SECRET,
+            self.keys,
+            [task],
+            workers=workers,
+            noise=SeededRandomness(NOISE[number]),
+            releases=Releases(kept),
+        )
         self.base = task.operators[number].url
         self._line = socket.create_server(("127.0.0.1", int(self.base.rpartition(":")[2])), backlog=512)
         config = uvicorn.Config(create_app(self.service), timeout_graceful_shutdown=2, **options())
@@ -164,7 +174,8 @@ def in_threads(task: Task, folder: Path, **more: Any) -> Iterator[tuple[InThread
     with contextlib.ExitStack() as stack:
         found = []
         for number in (1, 0):
-            server = InThread(task, number, f"sqlite:///{folder}/{number}.sqlite", **more)
+            kept = folder / f"{number}.released"
+            server = InThread(task, number, f"sqlite:///{folder}/{number}.sqlite", kept=kept, **more)
             stack.callback(server.stop)
             found.append(server)
         yield found[1], found[0]

@@ -6,10 +6,13 @@ import psutil
 import pytest
 
 import dpairs
+from dpairs.dap.products import CloseReq
 from dpairs.dap.reports import ReportError
+from dpairs.errors import Refused
 
 from ..collector.servers import until
-from .pair import NOISE, People, auc, collect, crowd, in_threads, new_task, state, upload
+from ..processes import dpairs as run
+from .pair import KIND, NOISE, SECRET, People, auc, collect, crowd, in_threads, new_task, state, upload
 
 
 @pytest.mark.parametrize("release", ["value", "counts"])
@@ -76,3 +79,44 @@ def test_several_processes_verify_and_a_lost_one_is_replaced(tmp_path):
             each.kill()
         assert upload(leader.line, task, reports[450:]) == {}
         assert collect(leader.line, task).to_json() == people.ideal().to_json()
+
+
+def test_a_person_joins_by_the_command_line_and_only_once(tmp_path):
+    task = new_task()
+    link = f"{task.leader.url}/two-servers/{task.id.hex()}"
+    home = {"DPAIRS_HOME": str(tmp_path / "home")}
+    with in_threads(task, tmp_path) as (leader, _):
+        for _ in range(2):
+            done = run("join", link, "--stratum", "positive", "--score", "0.7", "--yes", environment=home)
+            assert done.returncode == 0, done.stderr
+            for words in ("Clinic", "University", "counted"):
+                assert words in done.stdout
+        assert state(leader.line, task)["received"] == 1
+        other = link.replace(task.id.hex(), "0" * 64)
+        done = run("join", other, "--stratum", "positive", "--score", "0.7", "--yes", environment=home)
+        assert done.returncode == 2
+        done = run("join", link, "--stratum", "positive", "--score", "0.7", environment=home)
+        assert done.returncode == 2
+        assert "protects only against a server that is curious" in " ".join(done.stderr.split())
+
+
+def test_a_database_that_is_set_back_does_not_release_again(tmp_path):
+    """Noise that is drawn twice is half gone: each server knows by itself that the result is out."""
+    task, places = new_task(auc(bins=8), least=20), [tmp_path / f"{number}.sqlite" for number in (0, 1)]
+    people = crowd(task, 40)
+    with in_threads(task, tmp_path) as (leader, helper):
+        assert upload(leader.line, task, people.reports((leader.line, helper.line))) == {}
+        until(lambda: sum(state(leader.line, task)["verified"].values()) == 40, "verified reports")
+    copies = [place.read_bytes() for place in places]
+    with in_threads(task, tmp_path) as (leader, helper):
+        sums = helper.service.stores[task.name].sums()
+        assert collect(leader.line, task).to_json() == people.ideal().to_json()
+    for place, copy in zip(places, copies, strict=True):
+        place.write_bytes(copy)
+    with in_threads(task, tmp_path) as (leader, helper):
+        assert state(helper.line, task)["state"] == "open"
+        with pytest.raises(Refused, match="set back"):
+            collect(leader.line, task)
+        body, token = bytes(CloseReq.of(sums)), task.leader_token(SECRET)
+        with pytest.raises(Refused, match="set back"):
+            helper.line.bytes("POST", f"/tasks/{task.name}/products", body, token, f"{KIND}dpairs-close-req")

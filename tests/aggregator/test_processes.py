@@ -11,11 +11,10 @@ from sqlalchemy import create_engine, select
 
 from dpairs.aggregator import schema
 from dpairs.dap.reports import Report
-from dpairs.errors import Refused
 
 from ..collector.servers import VALIDATE, until
 from ..processes import dpairs
-from .pair import ANALYST, KIND, SECRET, Process, auc, collect, crowd, new_task, state, upload
+from .pair import ANALYST, Process, auc, collect, crowd, new_task, state, upload
 
 PEOPLE, KILLS = (5000, 12) if VALIDATE else (240, 2)
 SEED = 11
@@ -38,6 +37,7 @@ def verified(database: str) -> set[bytes]:
     return {bytes(row.id) for row in rows(database, schema.reports) if row.state == 2}
 
 
+@pytest.mark.parametrize("databases", ["sqlite", "postgresql"] if VALIDATE else ["sqlite"], indirect=True)
 def test_two_processes_release_the_ideal_numbers_and_the_analyst_opens_them(tmp_path, databases, ending):
     task = new_task(auc(bins=64), least=100)
     leader, helper = (Process(task, number, databases[number], tmp_path).start() for number in (0, 1))
@@ -55,62 +55,6 @@ def test_two_processes_release_the_ideal_numbers_and_the_analyst_opens_them(tmp_
     for server in (leader, helper):
         assert sum(state(server.line, task)["verified"].values()) == PEOPLE
     assert counted(databases[0]) == counted(databases[1])
-
-
-def test_a_person_joins_by_the_command_line_and_only_once(tmp_path, ending):
-    task = new_task()
-    databases = [f"sqlite:///{tmp_path}/{number}.sqlite" for number in (0, 1)]
-    leader, helper = (Process(task, number, databases[number], tmp_path).start() for number in (0, 1))
-    ending(leader.stop)
-    ending(helper.stop)
-    link = f"{task.leader.url}/two-servers/{task.id.hex()}"
-    home = {"DPAIRS_HOME": str(tmp_path / "home")}
-    for _ in range(2):
-        done = dpairs("join", link, "--stratum", "positive", "--score", "0.7", "--yes", environment=home)
-        assert done.returncode == 0, done.stderr
-        for words in ("Clinic", "University", "counted"):
-            assert words in done.stdout
-    assert state(leader.line, task)["received"] == 1
-    done = dpairs(
-        "join", link.replace(task.id.hex()[:4], "0000"), "--score", "0.7", "--yes", environment=home
-    )
-    assert done.returncode == 2
-    done = dpairs("join", link, "--stratum", "positive", "--score", "0.7", environment=home)
-    assert done.returncode == 2
-    assert "protects only against a server that is curious" in " ".join(done.stderr.split())
-
-
-def test_a_database_that_is_set_back_does_not_release_again(tmp_path, ending):
-    """Noise that is drawn twice is half gone: each server knows by itself that the result is out."""
-    task = new_task(auc(bins=8), least=20)
-    places = [tmp_path / f"{number}.sqlite" for number in (0, 1)]
-    servers = [Process(task, number, f"sqlite:///{places[number]}", tmp_path).start() for number in (0, 1)]
-    for server in servers:
-        ending(server.stop)
-    leader, helper = servers
-    people = crowd(task, 40)
-    assert upload(leader.line, task, people.reports((leader.line, helper.line))) == {}
-    until(lambda: sum(state(leader.line, task)["verified"].values()) == 40, "verified reports")
-    for server in servers:
-        server.stop()
-    copies = [place.read_bytes() for place in places]
-    for server in servers:
-        server.start()
-    assert collect(leader.line, task).to_json() == people.ideal().to_json()
-    for server in servers:
-        server.stop()
-    for place, copy in zip(places, copies, strict=True):
-        place.write_bytes(copy)
-    for server in servers:
-        server.start()
-    assert state(helper.line, task)["state"] == "open"
-    with pytest.raises(Refused, match="set back"):
-        collect(leader.line, task)
-    hostile = task.leader_token(SECRET)
-    sums = [(row.people, bytes(row.checksum)) for row in rows(helper.database, schema.buckets)]
-    body = b"".join(people.to_bytes(8, "big") + checksum for people, checksum in sums)
-    with pytest.raises(Refused, match="set back"):
-        helper.line.bytes("POST", f"/tasks/{task.name}/products", body, hostile, f"{KIND}dpairs-close-req")
 
 
 class Sending(threading.Thread):

@@ -9,7 +9,7 @@ import { collect } from "./servers.js";
 
 function shown(task, result) {
   const people = Object.entries(result.people).map(([name, number]) => [name, count(number)]);
-  const parts = [element("h3", { tabindex: "-1" }, "The result"), table("People", ["Group", "People"], people)];
+  const parts = [element("hr"), element("h3", { tabindex: "-1" }, "The result"), table("People", ["Group", "People"], people)];
   const { auc } = result;
   if (auc) {
     const [low, high] = [auc.value - 1.96 * auc.noise, auc.value + 1.96 * auc.noise];
@@ -22,7 +22,7 @@ function shown(task, result) {
     parts.push(element("p", {}, "The estimate and its interval are computed by dpairs estimate from the saved file."));
   }
   const button = element("button", { type: "button", class: "second", onclick: () => save(new Blob([`${result.toJson()}\n`], { type: "application/json" }), "release.json") }, "Save the release");
-  return element("div", { id: "result", class: "card" }, ...parts, element("div", { class: "buttons" }, button));
+  return element("section", { id: "result" }, ...parts, element("div", { class: "buttons" }, button));
 }
 
 /** @param {import("/dpairs/dap/index.js").Task} task */

@@ -1,5 +1,6 @@
 /** Who runs the two servers, what each can see, and how far each is. */
 
+import { sentence } from "../shared/api.js";
 import { element, table } from "../shared/dom.js";
 import { count } from "../shared/words.js";
 import { states } from "./servers.js";
@@ -45,7 +46,7 @@ export function overview(task, tell) {
     { class: "card", id: "servers" },
     element("h2", {}, "Who computes"),
     place,
-    element("ul", {}, ...sees, element("li", {}, "Neither learns your answer, nor the result, unless both work together.")),
+    element("ul", {}, ...sees, element("li", {}, `${sentence(task.study.privacy.trust)} Only the analyst can open the result.`)),
     element("p", { class: "soft", id: "honest" }, PAGE),
   );
 }
