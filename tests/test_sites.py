@@ -76,7 +76,7 @@ def test_a_site_that_answers_twice_is_refused_and_the_same_answer_again_is_not()
     tally, made = SiteTally(study), answer(study)
     assert tally.add(made)
     assert not tally.add(SiteAnswer.from_bytes(bytes(made), study))
-    with pytest.raises(AlreadyAnswered, match="'north' has answered already"):
+    with pytest.raises(AlreadyAnswered, match="'north' has already given another answer"):
         tally.add(answer(study, seed=2))
     with pytest.raises(AlreadyAnswered):
         tally + _with(study, answer(study, seed=2))
@@ -107,7 +107,7 @@ def test_a_second_round_asks_those_of_the_first_with_the_same_sizes():
 def test_a_second_round_alone_is_not_answered():
     study, _, second = two_rounds()
     alone = Study.from_json(second.to_json())
-    with pytest.raises(BadParameter, match="nothing shows what it follows from"):
+    with pytest.raises(BadParameter, match="its first round is missing"):
         answer(alone)
     assert answer(Study.from_json(second.to_json(), first=study), n=10).site == "north"
 

@@ -40,7 +40,7 @@ export function checkFollows(second, first) {
   if (changed) {
     const [mine, before] = [second.id.slice(0, 16), first.id.slice(0, 16)];
     throw new WrongStudy(
-      `study ${mine}... is no second round of ${before}...: its ${changed[0]} is not what was agreed to`,
+      `study ${mine}... is not a second round of ${before}...: its ${changed[0]} is not what was agreed to`,
     );
   }
 }

@@ -31,7 +31,7 @@ export class Participant {
   constructor(study, { index, stratum, maxEpsilon, maxDelta = 0, bits }) {
     if (stratum === undefined || stratum === null) {
       if (study.strata.length > 1) {
-        throw new BadParameter(`say which stratum this person is of: ${study.strata.join(" or ")}`);
+        throw new BadParameter(`say which class this person belongs to: ${study.strata.join(" or ")}`);
       }
       [stratum] = study.strata;
     }
@@ -47,7 +47,7 @@ export class Participant {
     }
     if (study.round > 1 && study.first === null) {
       throw new BadParameter(
-        "this is a second round, and nothing shows what it follows from: read it with its first, " +
+        "this is a second round, and its first round is missing: read it with its first, " +
           "Study.fromJson(text, { first })",
       );
     }

@@ -67,7 +67,7 @@ export class Report {
       throw new WrongStudy(`this report belongs to study ${name}..., not to ${study.id.slice(0, 16)}...`);
     }
     if (wire[9] >= study.strata.length) {
-      throw new BadValue(`this report is of stratum ${wire[9]}; the study has ${study.strata.length}`);
+      throw new BadValue(`this report names stratum ${wire[9]}; the study has ${study.strata.length}`);
     }
     const index = BigInt(`0x${hex(wire.subarray(10, HEAD))}`);
     return new Report(study, study.strata[wire[9]], index, BigInt(`0x${hex(wire.subarray(HEAD))}`));

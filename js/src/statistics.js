@@ -210,6 +210,6 @@ export function checkGrid(statistic, grid, kernel) {
     throw new BadParameter(`the kernel's table has ${table.cells} cells and the study ${grid.cells}`);
   }
   if (table && table.kernel !== kernel) {
-    throw new BadParameter(`the kernel's table is of kind ${repr(table.kernel)}, not ${repr(kernel)}`);
+    throw new BadParameter(`the kernel's table has kind ${repr(table.kernel)}, not ${repr(kernel)}`);
   }
 }

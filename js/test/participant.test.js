@@ -59,7 +59,7 @@ test("a refused value is no answer", () => {
 
 test("arguments are checked", () => {
   const make = (person) => () => new Participant(KRR, person);
-  assert.throws(make({ index: 1 }), { message: "say which stratum this person is of: positive or negative" });
+  assert.throws(make({ index: 1 }), { message: "say which class this person belongs to: positive or negative" });
   assert.throws(make({ index: 1, stratum: "x" }), dpairs.BadParameter);
   for (const index of [-1, 0.5, NaN, "1", 2 ** 53, undefined]) {
     assert.throws(make({ index, stratum: "positive" }), dpairs.BadParameter);

@@ -1,4 +1,4 @@
-"""Pairwise statistics (AUC, Kendall's tau, Gini, ...) of people who keep their data.
+"""Pairwise statistics (AUC, Kendall's tau, Gini, ...) over people who keep their data to themselves.
 
 >>> import numpy as np, dpairs
 >>> rng = np.random.default_rng(1)

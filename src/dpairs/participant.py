@@ -46,12 +46,12 @@ class Participant:
         """Check the study before anything is answered."""
         if stratum is None:
             if len(study.strata) > 1:
-                raise BadParameter(f"say which stratum this person is of: {' or '.join(study.strata)}")
+                raise BadParameter(f"say which class this person belongs to: {' or '.join(study.strata)}")
             stratum = study.strata[0]
         check_limits(study, max_epsilon, max_delta)
         if study.protocol.round > 1 and study.first is None:
             raise BadParameter(
-                "this is a second round, and nothing shows what it follows from: read it with its first, "
+                "this is a second round, and its first round is missing: read it with its first, "
                 "Study.from_json(text, first=study)"
             )
         self._study = study

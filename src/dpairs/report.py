@@ -57,7 +57,7 @@ class Report:
         if name != bytes.fromhex(study.id)[:8]:
             raise WrongStudy(f"this report belongs to study {name.hex()}..., not to {study.id[:16]}...")
         if stratum >= len(study.strata):
-            raise BadValue(f"this report is of stratum {stratum}; the study has {len(study.strata)}")
+            raise BadValue(f"this report names stratum {stratum}; the study has {len(study.strata)}")
         return cls(study, study.strata[stratum], index, int.from_bytes(wire[_HEAD.size :], "big"))
 
     def to_json(self) -> dict[str, Any]:

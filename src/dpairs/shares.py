@@ -80,7 +80,7 @@ class Share:
         if name != bytes.fromhex(study.id)[:8]:
             raise WrongStudy(f"this share belongs to study {name.hex()}..., not to {study.id[:16]}...")
         if place >= len(study.strata) or server >= SERVERS:
-            raise BadValue(f"this share is of stratum {place} for server {server}, which there is none of")
+            raise BadValue(f"this share names stratum {place} for server {server}, which does not exist")
         size = cls.size(study, study.strata[place], server)
         if len(wire) != size:
             raise BadValue(f"a share for server {server} of this study has {size} bytes, not {len(wire)}")

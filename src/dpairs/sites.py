@@ -70,7 +70,7 @@ class SiteAnswer:
         """
         if study.protocol.round > 1 and study.first is None:
             raise BadParameter(
-                "this is a second round, and nothing shows what it follows from: read it with its first, "
+                "this is a second round, and its first round is missing: read it with its first, "
                 "Study.from_json(text, first=study)"
             )
         exact = exact_numbers(study, data, keep)
@@ -95,7 +95,7 @@ class SiteAnswer:
         spec = parse(wire, "the site's answer")
         if spec.get("format") != FORMAT or spec.get("version") != VERSION:
             kind = str(spec.get("format"))[:80]
-            raise BadFile(f"this is no site's answer of version {VERSION}: its format is {kind!r}")
+            raise BadFile(f"this is not a site's answer of version {VERSION}: its format is {kind!r}")
         required("the site's answer", spec, _FIELDS)
         fields("a site's answer", spec, _FIELDS)
         if spec["study"] != study.id:
@@ -104,7 +104,7 @@ class SiteAnswer:
             )
         answer = cls(study, site_name(spec["site"]), read_numbers(by_sites(study), spec))
         if bytes(answer) != (wire.encode() if isinstance(wire, str) else wire).rstrip(b"\n"):
-            raise BadFile("the site's answer is not written as one is")
+            raise BadFile("the site's answer does not have the form of an answer")
         return answer
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -189,7 +189,7 @@ class SiteTally:
         if before is not None:
             if bytes(SiteAnswer(self._study, answer.site, before)) == bytes(answer):
                 return False
-            raise AlreadyAnswered(f"site {answer.site!r} has answered already, and otherwise")
+            raise AlreadyAnswered(f"site {answer.site!r} has already given another answer")
         self._check_first(answer)
         self._answers[answer.site] = answer.numbers
         return True
@@ -256,12 +256,12 @@ class SiteTally:
 
     @classmethod
     def from_json(cls, text: str | bytes, study: Study) -> SiteTally:
-        """Read a tally of ``study``; refuse another study's, and one that is not written as a tally is."""
+        """Read a tally of ``study``; refuse one of another study or of another form."""
         spec = parse(text, "the tally of sites", files.MAX_BYTES)
         names = ("format", "version", "study", "answers")
         if spec.get("format") != TALLY or spec.get("version") != VERSION:
             raise BadFile(
-                f"this is no tally of sites of version {VERSION}: its format is {spec.get('format')!r}"
+                f"this is not a tally of sites of version {VERSION}: its format is {spec.get('format')!r}"
             )
         required("the tally of sites", spec, names)
         fields("a tally of sites", spec, names)
@@ -273,7 +273,7 @@ class SiteTally:
         for site, numbers in read_answers(tally._protocol, spec["answers"]).items():
             tally.add(SiteAnswer(study, site, numbers))
         if canonical(spec) != tally.to_json():
-            raise BadFile("the tally of sites is not written as one is")
+            raise BadFile("the tally of sites does not have the form of a tally")
         return tally
 
     def save(self, path: str | os.PathLike[str]) -> None:

@@ -250,7 +250,7 @@ class Study(Shown):
         analyst needs stays beside the study: `analysis_to_json` writes it, `with_analysis` reads it.
         """
         if tally.study != self:
-            raise WrongStudy(f"this tally is of study {tally.study.id[:16]}..., not of {self.id[:16]}...")
+            raise WrongStudy(f"this tally belongs to study {tally.study.id[:16]}..., not {self.id[:16]}...")
         counts = {stratum: tally.counts(stratum) for stratum in self.strata}
         way = self.protocol.next_round(self.id, self.coins, counts, self.epsilon)
         return Study(way.statistic, self.domains, way, self.epsilon, way.delta, self.seed, first=self)
@@ -265,7 +265,7 @@ class Study(Shown):
         changed = changed_term(self, first)
         if changed is not None:
             raise WrongStudy(
-                f"study {self.id[:16]}... is no second round of {first.id[:16]}...: its {changed} is not "
+                f"study {self.id[:16]}... is not a second round of {first.id[:16]}...: its {changed} is not "
                 "what was agreed to"
             )
         return replace(self, first=first)
@@ -289,7 +289,7 @@ class Study(Shown):
         except InvalidInput as error:
             raise BadFile(f"the analysis cannot be used: {error}") from None
         if canonical(spec) != study.analysis_to_json():
-            raise BadFile("the analysis is not written as an analysis is")
+            raise BadFile("the analysis does not have the form of an analysis")
         return study
 
     @property

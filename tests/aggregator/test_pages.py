@@ -75,7 +75,7 @@ def take_part(browser: Browser, where: str, group: str, score: float, shots: boo
     if shots:
         browser.shot("two-servers-sealed")
     browser.press("Send")
-    browser.see("#receipt", "Your report was taken")
+    browser.see("#receipt", "Your report was received")
     if shots:
         browser.shot("two-servers-receipt")
 
@@ -93,7 +93,7 @@ def test_people_operators_and_analyst_in_a_browser(tmp_path, browser, host):
             # Every other person takes a page that neither of the two servers serves.
             where = leader.base + path if number % 2 else f"{elsewhere}{path}/"
             take_part(browser, where, group, score, shots=number == 0)
-        browser.see("#honest", "protects only against a server that is curious")
+        browser.see("#honest", "only against a curious server")
         assert state(leader.line, task)["received"] == IN_BROWSER
         others = crowd(task, 60)
         assert upload(leader.line, task, others.reports((leader.line, helper.line))) == {}

@@ -83,7 +83,7 @@ def test_two_answers_of_one_site_are_refused(sites, capsys):
     more = ["site", "study.json", "a.parquet", "--name", "a", "-c", "score=risk", "--home", "other"]
     assert run([*more, "--out", "other.json", "--yes"]) == 0
     assert run(["tally", "study.json", "a1.json", "other.json", "-o", "tally.json"]) == 2
-    assert "site 'a' has answered already" in capsys.readouterr().err
+    assert "site 'a' has already given another answer" in capsys.readouterr().err
 
 
 def test_a_simulation_reads_the_column_of_sites(sites, tmp_path, capsys):

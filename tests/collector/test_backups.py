@@ -82,7 +82,7 @@ def test_a_backup_may_have_any_name(here, tmp_path, name):
 def test_an_empty_file_and_a_database_in_use_are_no_backups(here, tmp_path):
     empty, other = tmp_path / "empty.sqlite", f"sqlite:///{tmp_path / 'other.sqlite'}"
     empty.touch()
-    with pytest.raises(BadFile, match="is no backup of a collector"):
+    with pytest.raises(BadFile, match="is not a backup of a collector"):
         backup.restore(empty, other)
     with pytest.raises(BadFile, match="use dpairs backup"):
         backup.restore(here.database.removeprefix("sqlite:///"), other)

@@ -169,7 +169,7 @@ def test_nothing_is_acknowledged_that_goes_to_a_lost_file(here, tmp_path, how):
         file.unlink()
     answer = call("POST", f"{STUDIES}/{study.id}/people", {"request": f"{2:032x}"})
     assert answer.error == (503, "Unavailable")
-    assert "start the collector anew" in answer.json["message"]
+    assert "restart the collector" in answer.json["message"]
     assert call("GET", "/readyz").status == 503
 
 

@@ -116,9 +116,9 @@ def test_an_analyst_plans_begins_watches_advances_and_ends_a_study(browser, serv
     slider.send_keys("\ue014\ue014")  # the right arrow, twice
     assert "at most 7.4 times as likely" in browser.text("#epsilon-words")
     until(lambda: browser.run(table) not in (None, before), "another plan")
-    browser.choose("Which group somebody is in", "is a secret, too")
+    browser.choose("Which group somebody is in", "is also secret")
     browser.see("label", "People you expect")
-    browser.choose("Which group somebody is in", "is known (or no secret)")
+    browser.choose("Which group somebody is in", "is known (or not secret)")
     for field in browser.all(".fields input[min='2']"):
         field.clear()
         field.send_keys("400")

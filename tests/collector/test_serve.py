@@ -35,7 +35,7 @@ def refused(*arguments: str, words: str, **options) -> None:
 def test_a_used_port_is_refused(sqlite):
     with socket.create_server(("127.0.0.1", 0)) as line:
         port = str(line.getsockname()[1])
-        refused("serve", "--port", port, "--database", sqlite, words="cannot be listened on")
+        refused("serve", "--port", port, "--database", sqlite, words="cannot listen on")
 
 
 @pytest.mark.parametrize(
@@ -88,8 +88,8 @@ def test_settings_that_never_end_or_never_come_are_refused(sqlite, tmp_path):
     os.mkfifo(pipe)
     long.write_text("#" * 2**21)
     for file, words in (
-        ("/dev/zero", "no regular file"),
-        (str(pipe), "no regular file"),
+        ("/dev/zero", "not a regular file"),
+        (str(pipe), "not a regular file"),
         (str(tmp_path), "directory"),
         (str(long), "at most 1048576 are read"),
     ):

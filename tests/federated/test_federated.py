@@ -96,7 +96,7 @@ def test_a_server_that_asks_too_much_gets_nothing():
     respond({"study": second[0].to_json(), **first}, records(1), state, "a", max_epsilon=1.0)
     with pytest.raises(dpairs.AlreadyAnswered, match="another second round"):
         respond({"study": second[1].to_json(), **first}, records(1), state, "a", max_epsilon=1.0)
-    with pytest.raises(dpairs.BadParameter, match="nothing shows what it follows from"):
+    with pytest.raises(dpairs.BadParameter, match="its first round is missing"):
         respond({"study": second[1].to_json()}, records(1), {}, "a", max_epsilon=1.0)
 
 

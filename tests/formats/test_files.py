@@ -48,7 +48,7 @@ def test_what_never_ends_or_never_comes_is_refused_at_once(tmp_path):
     reader = threading.Thread(target=read, daemon=True)
     reader.start()
     reader.join(20)
-    assert said == [f"the file {place} cannot be read: it is no regular file" for place in places]
+    assert said == [f"the file {place} cannot be read: it is not a regular file" for place in places]
 
 
 def test_what_is_not_there_or_has_no_name_is_one_sentence(tmp_path):

@@ -43,7 +43,7 @@ function cellOf(task, values) {
  */
 export async function makeReport(task, configs, { stratum, values, seconds }) {
   const { strata } = task.study;
-  if (stratum === undefined && strata.length > 1) throw new BadParameter(`say which class this person is of: ${strata.join(" or ")}`);
+  if (stratum === undefined && strata.length > 1) throw new BadParameter(`say which class this person belongs to: ${strata.join(" or ")}`);
   const group = stratum === undefined ? strata[0] : choice("stratum", stratum, [...strata]);
   const { nonce, publicShare, inputShares } = prio3("one_hot", { cells: task.cells }).shard(task.context, cellOf(task, values));
   const time = number(Math.floor(seconds / task.timePrecision), 8);

@@ -33,7 +33,7 @@ from .show import errors, printable
 
 app = typer.Typer(
     name="dpairs",
-    help="Pairwise statistics (AUC, Kendall's tau, Gini, ...) of people who keep their data.",
+    help="Pairwise statistics (AUC, Kendall's tau, Gini, ...) over people who keep their data to themselves.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -71,10 +71,10 @@ def _version(wanted: bool) -> None:
 @app.callback()
 def options(
     version: bool = typer.Option(
-        False, "--version", callback=_version, is_eager=True, help="Say which version this is."
+        False, "--version", callback=_version, is_eager=True, help="Print the version."
     ),
 ) -> None:
-    """Pairwise statistics (AUC, Kendall's tau, Gini, ...) of people who keep their data."""
+    """Pairwise statistics (AUC, Kendall's tau, Gini, ...) over people who keep their data to themselves."""
 
 
 def with_flags(words: str) -> str:

@@ -17,11 +17,11 @@ DEFAULT = "sqlite:///dpairs.sqlite"
 
 
 def backup(
-    file: Annotated[Path, typer.Argument(help="Where to write; it must not be there yet.")],
+    file: Annotated[Path, typer.Argument(help="The file to write; it must not exist yet.")],
     database: Annotated[str, DATABASE] = DEFAULT,
     as_json: Annotated[bool, JSON] = False,
 ) -> None:
-    """Copy a collector into a file, also while it runs. The file holds the key of everybody's secrets."""
+    """Copy a collector into a file, even while it runs. The file holds the key of everybody's secrets."""
     _needed()
     from ..collector.backup import back_up
 
@@ -33,7 +33,7 @@ def restore(
     database: Annotated[str, DATABASE] = DEFAULT,
     as_json: Annotated[bool, JSON] = False,
 ) -> None:
-    """Fill an empty database from a backup. Secrets that people were given before are void afterwards."""
+    """Fill an empty database from a backup. All earlier secrets of participants become invalid."""
     _needed()
     from ..collector.backup import restore as bring_back
 
@@ -52,6 +52,4 @@ def _needed() -> None:
     try:
         importlib.import_module("dpairs.collector")
     except ImportError as error:
-        raise BadParameter(
-            f"a collector needs {error.name}, which is not here: install the extra 'service' of dpairs"
-        ) from None
+        raise BadParameter(f"a collector needs {error.name}: install the extra 'service' of dpairs") from None

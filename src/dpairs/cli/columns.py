@@ -142,7 +142,7 @@ def _no_number(path: Path, error: Exception) -> str:
         line = next((reader.line_num for row in reader if len(row) > place and row[place] == value), None)
     where = "" if line is None else f" in line {line}"
     name = head[place] if place < len(head) else str(place + 1)
-    return f"column {name!r} has {value!r}{where}, where a number is wanted"
+    return f"column {name!r} has {value!r}{where}, but needs a number"
 
 
 @contextmanager

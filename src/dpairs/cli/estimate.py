@@ -36,9 +36,11 @@ def estimate(
     estimator: Annotated[str | None, typer.Option(help="How counts become an answer.")] = None,
     analysis: Annotated[
         Path | None,
-        typer.Option(help="Second rounds: the analyst's file, by default the one beside the study."),
+        typer.Option(help="Second rounds: the analyst's file; by default the one next to the study."),
     ] = None,
-    explain: Annotated[bool, typer.Option(help="Tree: show how closely each level was looked at.")] = False,
+    explain: Annotated[
+        bool, typer.Option(help="Tree: show how many nodes of each level were examined.")
+    ] = False,
     plot: Annotated[
         Path | None, typer.Option(help="Tree: write a picture of the two estimated distributions.")
     ] = None,

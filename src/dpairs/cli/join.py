@@ -30,35 +30,33 @@ def join(
         typer.Option(
             "--stratum",
             "--group",
-            help="This participant's public class, by its name or its number from 1 on.",
+            help="This participant's public class, by its name or by its number, counted from 1.",
         ),
     ] = None,
-    code: Annotated[str | None, typer.Option(help="The code of an invitation.")] = None,
+    code: Annotated[str | None, typer.Option(help="Your invitation code.")] = None,
     score: Annotated[str | None, typer.Option(help="The private score.")] = None,
     label: Annotated[str | None, typer.Option(help="The private label (0 or 1).")] = None,
     x: Annotated[str | None, typer.Option("--x", help="The private x.")] = None,
     y: Annotated[str | None, typer.Option("--y", help="The private y.")] = None,
     value: Annotated[str | None, typer.Option(help="The private value.")] = None,
-    max_epsilon: Annotated[float | None, typer.Option(help="Refuse a study that loses more.")] = None,
-    max_delta: Annotated[
-        float, typer.Option(help="Refuse a study that breaks its promise with a larger chance.")
-    ] = 0.0,
+    max_epsilon: Annotated[float | None, typer.Option(help="Refuse a study with a larger epsilon.")] = None,
+    max_delta: Annotated[float, typer.Option(help="Refuse a study with a larger delta.")] = 0.0,
     limit: Annotated[
         float | None,
-        typer.Option(help="This person's epsilon over all studies, from now on; 5 until it is changed."),
+        typer.Option(help="This person's limit on epsilon over all studies, from now on; at first 5."),
     ] = None,
     limit_delta: Annotated[
         float | None,
-        typer.Option(help="This person's delta over all studies, from now on; 0 until it is changed."),
+        typer.Option(help="This person's limit on delta over all studies, from now on; at first 0."),
     ] = None,
-    yes: Annotated[bool, typer.Option("--yes", help="Agree without being asked: for scripts.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Agree without a question, for scripts.")] = False,
     confirm: Annotated[
         bool,
         typer.Option("--confirm", help="Ask before each pair whether the partner's fingerprint is right."),
     ] = False,
     fingerprint: Annotated[
         list[str] | None,
-        typer.Option(help="Begin only with a partner whose key has this fingerprint; may be given again."),
+        typer.Option(help="Begin only with a partner whose key has this fingerprint; repeat for several."),
     ] = None,
     wait: Annotated[float, typer.Option(help="Seconds to wait for a partner.", min=0)] = 0.0,
     patience: Annotated[
@@ -74,16 +72,14 @@ def join(
 ) -> None:
     """Take part in a study: enrol, randomize on this device, send one report, or compute with a partner.
 
-    What the study may lose is worked out here, from the study that the link names, and shown before anything
-    is answered. Run it again with the same folder to go on: after a crash, in the next round, or for a pair.
-    A value that is not given as an option is asked for without being shown.
+    This command derives the privacy loss from the study that the link names, and shows it before anything is
+    answered. Run it again with the same folder to continue: after a crash, in the next round, or for a pair.
+    If you leave a value out, the command asks for it without showing it.
     """
     try:
         importlib.import_module("dpairs.client")
     except ImportError as error:
-        raise BadParameter(
-            f"taking part needs {error.name}, which is not here: install the extra 'client' of dpairs"
-        ) from None
+        raise BadParameter(f"taking part needs {error.name}: install the extra 'client' of dpairs") from None
     from ..client import Device, Link, Transport, get_offer
     from ..client import join as take_part
     from ..client.link import is_task_link
@@ -138,9 +134,9 @@ def agree(offered: Offer) -> None:
 def ask_person() -> None:
     """Go on only if somebody is here who says so."""
     if not sys.stdin.isatty():
-        raise BadParameter("nobody is here to agree to this: a script says --yes")
+        raise BadParameter("nobody is here to agree to this: in a script, give --yes")
     if not typer.confirm("Take part?", err=True):
-        raise BadParameter("nothing was answered, because this person did not agree")
+        raise BadParameter("nothing was sent, because you did not agree")
 
 
 def claim_rows(study: Study) -> list[tuple[str, str]]:
@@ -167,7 +163,7 @@ def _confirmation(confirm: bool, wanted: list[str] | None) -> Callable[[int, str
             return None
         if not sys.stdin.isatty():
             return False
-        return typer.confirm("Does your partner's device show this as its own?", err=True)
+        return typer.confirm("Does your partner's device show this fingerprint as its own?", err=True)
 
     return ask
 
@@ -207,7 +203,7 @@ def _print(found: Joined, offered: Offer) -> None:
     print_table(("your part", "in this study"), rows)
     if found.pairs:
         output.print(
-            "Your partner's device shows the same two the other way round, unless somebody sits between you.",
+            "Your partner's device shows the same two the other way round, unless somebody is between you.",
             style="dim",
         )
 

@@ -21,19 +21,19 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print it as JSON.")]
 @app.command()
 def create(
     file: File,
-    limit: Annotated[float, typer.Option(help="The most that all studies together may lose.")],
+    limit: Annotated[float, typer.Option(help="The largest epsilon of all studies together.")],
     delta: Annotated[
         float,
         typer.Option(
-            help="The chance that may go wrong: half for studies' deltas, half for a privacy filter."
+            help="The delta of all studies together: half for studies' deltas, half for a privacy filter."
         ),
     ] = 0.0,
 ) -> None:
-    """Begin a ledger; a file that is there already is left alone."""
+    """Create a ledger; an existing file is left alone."""
     book = Ledger(limit=limit, delta=delta)
     with files.locked(file, "the ledger"):
         if file.exists():
-            raise BadFile(f"there is a file {file} already; a ledger is never begun anew over it")
+            raise BadFile(f"the file {file} already exists; a ledger never overwrites it")
         book.save(file)
     output.print(f"ledger with a limit of {book.limit:g} written to {file}", highlight=False)
 
@@ -62,11 +62,11 @@ def show(file: File, as_json: AsJson = False) -> None:
 def limit(
     file: File,
     number: Annotated[float, typer.Argument(metavar="LIMIT", help="The new limit.")],
-    delta: Annotated[float | None, typer.Option(help="The new delta; as before if none is given.")] = None,
+    delta: Annotated[float | None, typer.Option(help="The new delta; unchanged if not given.")] = None,
 ) -> None:
     """Change the limit; below what is spent, it refuses every further study.
 
-    Whoever raises it allows all that was answered, and all that will be, to reveal so much more together.
+    A higher limit allows all answers together, past and future, to reveal that much more.
     """
     with files.locked(file, "the ledger"):
         old = Ledger.load(file)
@@ -77,7 +77,7 @@ def limit(
 
 @app.command()
 def spend(file: File, study: Annotated[Path, typer.Argument(metavar="STUDY", help="A study file.")]) -> None:
-    """Write a study down that is answered elsewhere, as in a browser or in pairs."""
+    """Record a study that was answered elsewhere, such as in a browser or in pairs."""
     book = Ledger.record(file, Study.load(study))
     output.print(f"{book.total:.4g} of {book.limit:.4g} is spent now", highlight=False)
 

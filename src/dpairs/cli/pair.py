@@ -43,9 +43,9 @@ def pair(
     ],
     number: Annotated[int, typer.Option(help="The pair's number; `dpairs study pairs` lists them.")],
     people: Annotated[list[int], typer.Option(help=PEOPLE_HELP)],
-    out: Annotated[Path, typer.Option("--out", "-o", help="The message for the collector, to write.")],
-    listen: Annotated[str | None, typer.Option(help="Garble, and wait for the partner at HOST:PORT.")] = None,
-    connect: Annotated[str | None, typer.Option(help="Evaluate, and meet the partner at HOST:PORT.")] = None,
+    out: Annotated[Path, typer.Option("--out", "-o", help="The file for the message to the collector.")],
+    listen: Annotated[str | None, typer.Option(help="Garble: wait for the partner at HOST:PORT.")] = None,
+    connect: Annotated[str | None, typer.Option(help="Evaluate: call the partner at HOST:PORT.")] = None,
     score: Annotated[str | None, typer.Option(help="The private score.")] = None,
     x: Annotated[str | None, typer.Option("--x", help="The private x.")] = None,
     y: Annotated[str | None, typer.Option("--y", help="The private y.")] = None,
@@ -55,8 +55,9 @@ def pair(
     """Compute one report together with a partner: neither sees the other's value, neither knows the noise.
 
     One of the two listens and garbles, the other connects and evaluates. With public classes the negative
-    listens and the positive connects. A value that is not given is asked for without being shown. The
-    connection is not encrypted: use it on one machine or through a tunnel.
+    listens and the positive connects. If you leave a value out, the
+    command asks for it without showing it. The connection is not encrypted: use it on one machine or through
+    a tunnel.
     """
     if not 0 < timeout <= MAX_TIMEOUT:
         raise BadParameter(f"--timeout must be above 0 and at most {MAX_TIMEOUT:g} seconds, not {timeout:g}")
@@ -134,9 +135,9 @@ def decode(
     out: Annotated[Path, typer.Option("--out", "-o", help="The report file to write, for `dpairs tally`.")],
     as_json: Annotated[bool, typer.Option("--json", help="Print what became of the pairs as JSON.")] = False,
 ) -> None:
-    """Read the reports of pairs: the collector's part, which neither partner can do.
+    """Read the reports of pairs: only the collector can do this, neither partner can.
 
-    A pair of which only one message came is a drop-out; it is left out and counted.
+    A pair with only one message has dropped out; it is left out and counted.
     """
     _extra()
     from ..garbled.session import Collector

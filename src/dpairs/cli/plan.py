@@ -35,52 +35,52 @@ def plan(
     statistic: Annotated[str, typer.Argument(help=f"One of {', '.join(STATISTICS)}.")],
     domain: Annotated[list[str] | None, typer.Option("--domain", "-d", help=DOMAIN_HELP)] = None,
     epsilon: Annotated[
-        float | None, typer.Option("--epsilon", "-e", help="The privacy loss allowed.")
+        float | None, typer.Option("--epsilon", "-e", help="The largest privacy loss allowed.")
     ] = None,
     people: Annotated[int | None, typer.Option("--people", "-n", help="How many people there are.")] = None,
     positives: Annotated[int | None, typer.Option(help="People of the positive class, for AUC.")] = None,
     negatives: Annotated[int | None, typer.Option(help="People of the negative class, for AUC.")] = None,
-    target_error: Annotated[float | None, typer.Option(help="The standard error that is wanted.")] = None,
-    rounds: Annotated[int, typer.Option(help="1 leaves protocols of two rounds out.")] = 2,
+    target_error: Annotated[float | None, typer.Option(help="The standard error you want.")] = None,
+    rounds: Annotated[int, typer.Option(help="1 leaves out protocols with two rounds.")] = 2,
     peers: Annotated[bool, typer.Option(help="People may compute in pairs.")] = False,
     trust: Annotated[
         str | None, typer.Option(help="Whom people may trust: nobody, partner, two_servers or all.")
     ] = None,
-    protocol: Annotated[str | None, typer.Option(help="Plan this protocol only.")] = None,
+    protocol: Annotated[str | None, typer.Option(help="Plan only this protocol.")] = None,
     optimized: Annotated[
-        bool, typer.Option(help="Also search mechanisms for the statistic: seconds, the first time.")
+        bool, typer.Option(help="Also search for a mechanism; takes seconds the first time.")
     ] = False,
     ties: Annotated[str | None, typer.Option(help="AUC: half (default) or zero.")] = None,
     labels: Annotated[str | None, typer.Option(help="AUC: public (default) or private.")] = None,
     variant: Annotated[str | None, typer.Option(help="Kendall's tau: a (default) or b.")] = None,
     guess: Annotated[
-        float | None, typer.Option(help="AUC: the value that is guessed, for two normals.")
+        float | None, typer.Option(help="AUC: your guess of it, for two normal classes.")
     ] = None,
-    like: Annotated[Path | None, typer.Option(help="A CSV or Parquet file of people like these.")] = None,
+    like: Annotated[
+        Path | None, typer.Option(help="A CSV or Parquet file with data of similar people.")
+    ] = None,
     column: Annotated[
         list[str] | None,
-        typer.Option(
-            "--column", "-c", help="--like: NAME=COLUMN, where a column has another name in the file."
-        ),
+        typer.Option("--column", "-c", help="--like: NAME=COLUMN, if a column has another name in the file."),
     ] = None,
     positive: Annotated[
-        str | None, typer.Option(help="--like: the label of the positive class, where labels are words.")
+        str | None, typer.Option(help="--like: the label of the positive class, if labels are words.")
     ] = None,
     even: Annotated[
-        bool, typer.Option(help="Plan for people anywhere alike, not for the worst of several shapes.")
+        bool, typer.Option(help="Plan for evenly spread values, not for the worst of several shapes.")
     ] = False,
     shuffled: Annotated[
-        float | None, typer.Option(help="Also say what a shuffler would add, at this delta.")
+        float | None, typer.Option(help="Also show what a trusted shuffler would add, at this delta.")
     ] = None,
-    check: Annotated[int | None, typer.Option(help="Simulate so many runs and compare.")] = None,
+    check: Annotated[int | None, typer.Option(help="Simulate this many runs and compare.")] = None,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Write the recommended study.")] = None,
     plot: Annotated[Path | None, typer.Option(help="Write error curves of all options.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the plan as JSON.")] = False,
 ) -> None:
-    """Compare all protocols for a study before anybody is asked.
+    """Compare all protocols for a study before you ask anybody.
 
-    Give two of --epsilon, --people (or --positives and --negatives) and --target-error: the third is solved
-    for. Without --domain, values are numbers from 0 to 1.
+    Give two of --epsilon, --people (or --positives and --negatives) and --target-error; the planner solves
+    for the third. Without --domain, values are numbers from 0 to 1.
     """
     domains: tuple[Domain, ...] = tuple(map(parse_domain, domain or ["interval:0,1"]))
     own = {"ties": ties, "labels": labels, "variant": variant}
@@ -168,9 +168,9 @@ def _print(found: Plan, central: dict[str, float], delta: float | None, checked:
         output.print(note, highlight=False, style="dim")
     if central and delta is not None:
         output.print(
-            f"shuffled: the epsilon towards an analyst who sees only shuffled reports, at delta {delta:g}, "
-            "if the shuffler is trusted; towards everybody else epsilon holds. Reports hide only among those "
-            "with the same public coins: where these set a person apart there is no gain.",
+            f"shuffled: the epsilon against an analyst who sees only shuffled reports, at delta {delta:g}, "
+            "if the shuffler is trusted; against everybody else the study's epsilon holds. A report hides "
+            "only among those with the same public coins: a person whom these single out gains nothing.",
             style="dim",
             highlight=False,
         )
@@ -184,7 +184,7 @@ def _print_trust(found: Plan) -> None:
         "epsilon": lambda option: f"epsilon {option.study.epsilon:.3g}",
     }[found.solved]
     kinds = [f"{trust}: {what(option)} ({option.protocol})" for trust, option in found.by_trust.items()]
-    output.print("By whom people trust: " + "; ".join(kinds) + ".", highlight=False)
+    output.print("If people trust " + "; ".join(kinds) + ".", highlight=False)
 
 
 def _checked(found: Plan, runs: int) -> dict[str, float]:

@@ -42,7 +42,7 @@ def plot_runs(estimates: Sequence[Estimate], truth: float | None, level: float, 
 
 
 def plot_distributions(explanation: Explanation, path: Path) -> None:
-    """Both classes' estimated cumulative distributions, with the parts that were not looked into shaded."""
+    """Both classes' estimated cumulative distributions, with the discarded parts shaded."""
     with mpl.rc_context(STYLE):
         figure = blank(7, 3.8)
         axes = figure.add_subplot()

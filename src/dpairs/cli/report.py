@@ -23,7 +23,7 @@ def report(
     study_file: Annotated[Path, typer.Argument(metavar="STUDY", help="A study file.")],
     index: Annotated[int, typer.Option(help="This participant's number in the study.")],
     stratum: Annotated[
-        str | None, typer.Option(help="This participant's public class, where there are classes.")
+        str | None, typer.Option(help="This participant's public class, if the study has classes.")
     ] = None,
     score: Annotated[str | None, typer.Option(help="The private score.")] = None,
     label: Annotated[str | None, typer.Option(help="The private label (0 or 1).")] = None,
@@ -31,15 +31,14 @@ def report(
     y: Annotated[str | None, typer.Option("--y", help="The private y.")] = None,
     value: Annotated[str | None, typer.Option(help="The private value.")] = None,
     first: Annotated[
-        Path | None, typer.Option(help="Of a second round, the study file of the first that was agreed to.")
+        Path | None,
+        typer.Option(help="For a second round: the study file of the first, as agreed to."),
     ] = None,
-    max_epsilon: Annotated[float | None, typer.Option(help="Refuse studies that lose more.")] = None,
-    max_delta: Annotated[
-        float, typer.Option(help="Refuse studies that break their promise with a larger chance.")
-    ] = 0.0,
+    max_epsilon: Annotated[float | None, typer.Option(help="Refuse studies with a larger epsilon.")] = None,
+    max_delta: Annotated[float, typer.Option(help="Refuse studies with a larger delta.")] = 0.0,
     ledger: Annotated[
         Path | None,
-        typer.Option(help="This person's ledger: refuse what exceeds its limit, and write it down."),
+        typer.Option(help="This person's ledger: refuse a study above its limit, and record the answer."),
     ] = None,
     append: Annotated[Path | None, typer.Option(help="Add the report to this file, one JSON line.")] = None,
     shares: Annotated[
@@ -49,12 +48,12 @@ def report(
 ) -> None:
     """Randomize one person's values on this device and print the report: nothing else leaves.
 
-    A value that is not given as an option is asked for without being shown, which also keeps it out of
-    the shell's history.
+    If you leave a value out, the command asks for it without showing it, which also keeps it out of the
+    shell's history.
     """
     study = Study.load(study_file, first=None if first is None else Study.load(first))
     if study.protocol.round > 1 and study.first is None:
-        raise BadParameter("this is a second round: give the first one, that was agreed to, by --first FILE")
+        raise BadParameter("this is a second round: give the first, as agreed to, with --first FILE")
     me = Participant(study, index, stratum, max_epsilon=max_epsilon, max_delta=max_delta)
     if ledger is not None:
         Ledger.load(ledger).check(study)

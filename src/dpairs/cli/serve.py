@@ -17,8 +17,8 @@ from .show import errors, output
 
 HELP = "Where to store: sqlite:///FILE or postgresql+psycopg://USER:PASSWORD@HOST/NAME."
 OUTSIDE = (
-    "warning: {address} works on this machine only; give --public-url, so that links and QR codes "
-    "work from outside"
+    "warning: {address} works on this machine only; give --public-url to make links and "
+    "QR codes work elsewhere"
 )
 
 
@@ -26,24 +26,28 @@ def serve(
     host: Annotated[str | None, typer.Option(help="The address to listen on: 127.0.0.1, ::1, ...")] = None,
     port: Annotated[int | None, typer.Option(help="The port to listen on; by default 8000.", min=0)] = None,
     database: Annotated[str | None, typer.Option(help=HELP)] = None,
-    public_url: Annotated[str | None, typer.Option(help="Where people outside reach this collector.")] = None,
+    public_url: Annotated[
+        str | None, typer.Option(help="The address at which people reach this collector.")
+    ] = None,
     standby: Annotated[
         bool, typer.Option(help="Wait while another collector serves this database; take over when it ends.")
     ] = False,
-    new_token: Annotated[bool, typer.Option(help="Make a new analyst's token; the old one ends.")] = False,
+    new_token: Annotated[
+        bool, typer.Option(help="Make a new analyst's token; the old one becomes invalid.")
+    ] = False,
     rate: Annotated[
-        float | None, typer.Option(help="Requests a second from one address; 0 means any number.", min=0)
+        float | None, typer.Option(help="Requests per second from one address; 0 means no limit.", min=0)
     ] = None,
-    burst: Annotated[int | None, typer.Option(help="Requests at once from one address.", min=1)] = None,
+    burst: Annotated[int | None, typer.Option(help="Requests in one burst from one address.", min=1)] = None,
     message_hours: Annotated[
         float | None, typer.Option(help="How long a pair's unread message is kept.")
     ] = None,
     behind: Annotated[
-        str | None, typer.Option(help="Addresses of proxies whose X-Forwarded-For is believed.")
+        str | None, typer.Option(help="Addresses of proxies whose X-Forwarded-For is trusted.")
     ] = None,
     log_level: Annotated[str | None, typer.Option(help="debug, info, warning or error.")] = None,
     config: Annotated[
-        str | None, typer.Option(help="A file in TOML with any of the settings.", envvar="DPAIRS_CONFIG")
+        str | None, typer.Option(help="A TOML file with any of the settings.", envvar="DPAIRS_CONFIG")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print address and token as JSON.")] = False,
     role: Role = None,
@@ -56,16 +60,14 @@ def serve(
 
     With --role, run one of the two servers of tasks instead: leader or helper, see `dpairs server task`.
 
-    The analyst's token is printed once, at the first start. Every setting can also be an environment variable
-    (DPAIRS_RATE, DPAIRS_BODY_LIMIT, ...), or stand in the file that --config names; options come first.
+    The first start prints the analyst's token, only once. Every setting can also be an environment variable
+    (DPAIRS_RATE, DPAIRS_BODY_LIMIT, ...), or be in the file that --config names; options take precedence.
     """
     try:
         importlib.import_module("dpairs.collector")
         import uvicorn
     except ImportError as error:
-        raise BadParameter(
-            f"a collector needs {error.name}, which is not here: install the extra 'service' of dpairs"
-        ) from None
+        raise BadParameter(f"a collector needs {error.name}: install the extra 'service' of dpairs") from None
     from dataclasses import replace
 
     from sqlalchemy import make_url
@@ -104,7 +106,7 @@ def serve(
         output.print(f"collector: {address}", highlight=False)
         if service.token is not None:
             output.print(
-                f"analyst's token, shown this once: {service.token}", highlight=False, soft_wrap=True
+                f"analyst's token, shown only once: {service.token}", highlight=False, soft_wrap=True
             )
         if is_local(settings.public_url):
             errors.print(OUTSIDE.format(address=settings.public_url), highlight=False, soft_wrap=True)
@@ -118,7 +120,7 @@ def listen(host: str, port: int) -> socket.socket:
         return socket.create_server((host, port), family=family, backlog=2048)
     except (OSError, OverflowError) as error:
         reason = getattr(error, "strerror", None) or error
-        raise BadParameter(f"{bracketed(host)}:{port} cannot be listened on: {reason}") from None
+        raise BadParameter(f"cannot listen on {bracketed(host)}:{port}: {reason}") from None
 
 
 def bracketed(host: str) -> str:

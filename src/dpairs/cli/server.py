@@ -15,7 +15,7 @@ from ..study import Study
 from ..tally import Tally
 from .show import errors, output, printable
 
-app = typer.Typer(help="The steps of two servers, on files.", no_args_is_help=True)
+app = typer.Typer(help="The steps of two servers, with files.", no_args_is_help=True)
 StudyFile = Annotated[Path, typer.Argument(metavar="STUDY", help="A study file.")]
 TallyFile = Annotated[Path, typer.Option(help="This server's tally.")]
 Number = Annotated[int, typer.Option("--server", min=0, max=1, help="Which server this is: 0 or 1.")]
@@ -25,7 +25,7 @@ Out = Annotated[Path | None, typer.Option(help="Where to write what is sent to t
 
 @app.command()
 def key(file: Annotated[Path, typer.Argument(metavar="FILE", help="Where to write it.")]) -> None:
-    """Make the key that both servers share, and no participant knows."""
+    """Make the key that both servers share and nobody else knows."""
     from ..servers.files import write_key
 
     write_key(file)
@@ -73,7 +73,9 @@ def verify(
 def multiply(
     study_file: StudyFile,
     tally: TallyFile,
-    secret: Annotated[Path, typer.Option(help="A file of this server's own random bits, made when missing.")],
+    secret: Annotated[
+        Path, typer.Option(help="A file of this server's own random bits, created if missing.")
+    ],
     offer: Annotated[Path | None, typer.Option(help="Server 0's last step: server 1's offer again.")] = None,
     inbound: Inbound = None,
     out: Out = None,
@@ -126,15 +128,15 @@ def release(
     tally: TallyFile,
     out: Annotated[Path, typer.Option(help="Where to write this server's part, for the analyst.")],
     book: Annotated[
-        Path, typer.Option(help="This server's book of releases, one for all studies, made when missing.")
+        Path, typer.Option(help="This server's book of releases, one for all studies, created if missing.")
     ],
     products: Annotated[
-        Path | None, typer.Option(help="This server's shares of products, where there are any.")
+        Path | None, typer.Option(help="This server's shares of products, if there are any.")
     ] = None,
 ) -> None:
-    """Add this server's noise and hand out its part of the release: once for a study.
+    """Add this server's noise and write its part of the release: once per study.
 
-    The book is this server's own: it refuses a second release of a study, of whichever reports.
+    Each server keeps its own book, which refuses a second release of a study, whatever the reports.
     """
     from ..servers import book as releases
     from ..servers.files import read_products, write_part

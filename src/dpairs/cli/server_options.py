@@ -10,10 +10,11 @@ import typer
 Role = Annotated[str | None, typer.Option(help="leader or helper: run one of the two servers of tasks.")]
 Accept = Annotated[
     list[Path] | None,
-    typer.Option(help="With --role: a task file that you have read and agree to; may be given again."),
+    typer.Option(help="With --role: a task file that you have read and agree to; repeat for several."),
 ]
 KeyFile = Annotated[
-    Path | None, typer.Option(help="With --role: this server's keys; made at the first start, ROLE.keys.")
+    Path | None,
+    typer.Option(help="With --role: this server's keys; by default ROLE.keys, created if missing."),
 ]
 SecretFile = Annotated[
     Path | None, typer.Option(help="With --role: the key that both operators have, of `dpairs server key`.")

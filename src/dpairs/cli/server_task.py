@@ -23,13 +23,14 @@ def task(
     leader: Named,
     helper: Named,
     key: Annotated[
-        Path, typer.Option(help="The analyst's key, made when missing: whoever has it opens the result.")
+        Path,
+        typer.Option(help="The analyst's key, created if missing; with it, anybody can open the result."),
     ],
     out: Annotated[Path, typer.Option(help="Where to write the task, for both operators.")],
-    title: Annotated[str, typer.Option(help="What people are told the study is called.")] = "A study",
-    min_batch_size: Annotated[int, typer.Option(help="Nothing is released of fewer people.", min=2)] = 100,
+    title: Annotated[str, typer.Option(help="The study's title, as people see it.")] = "A study",
+    min_batch_size: Annotated[int, typer.Option(help="Release nothing about fewer people.", min=2)] = 100,
     time_precision: Annotated[
-        int, typer.Option(help="Seconds to which a report's time is told.", min=1)
+        int, typer.Option(help="The precision of a report's time, in seconds.", min=1)
     ] = 3600,
 ) -> None:
     """Write the file that both operators read and accept: study, servers, and for whom the result is."""
@@ -60,7 +61,7 @@ def _check_extras(module: str) -> None:
         importlib.import_module(module)
     except ImportError as error:
         raise BadParameter(
-            f"this needs {error.name}, which is not here: install the extras 'client', 'service' and 'vdaf'"
+            f"this needs {error.name}: install the extras 'client', 'service' and 'vdaf'"
         ) from None
 
 
@@ -76,7 +77,7 @@ def _operator(given: str) -> Operator:
 def keys(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="The server's keys.")],
     rotate: Annotated[
-        bool, typer.Option(help="Add a new key, which is offered from the next start on.")
+        bool, typer.Option(help="Add a new key, which is used from the next start on.")
     ] = False,
 ) -> None:
     """Make the keys that reports are sealed for, or add a new one; old ones still open reports."""
@@ -85,7 +86,7 @@ def keys(
 
     if file.exists() != rotate:
         raise BadParameter(
-            f"{file} is there already: give --rotate" if file.exists() else f"{file} is not there"
+            f"{file} already exists: give --rotate" if file.exists() else f"{file} does not exist"
         )
     made = ServerKeys.load(file).rotated() if rotate else fresh_keys()
     made.save(file)
@@ -96,9 +97,9 @@ def keys(
 
 def page(
     task_file: Annotated[Path, typer.Argument(metavar="TASK", help="The task file.")],
-    out: Annotated[Path, typer.Option(help="A folder; its content is hosted at the root of an address.")],
+    out: Annotated[Path, typer.Option(help="A folder; host its content at the root of an address.")],
 ) -> None:
-    """Write the page of a task as plain files, for somebody else than the two servers to host."""
+    """Write the page of a task as plain files, for somebody other than the two servers to host."""
     _check_extras("dpairs.aggregator.routes.pages")
     from ..aggregator.routes.pages import export
     from ..dap.task import Task
@@ -119,7 +120,7 @@ def collect(
 ) -> None:
     """Ask the two servers for a task's result, and open it with the analyst's key: it is released once.
 
-    From then on nobody else can take part. Asked again, the servers hand out the same result.
+    From then on nobody else can take part. If you ask again, the servers return the same result.
     """
     _check_extras("dpairs.client.two_servers")
     from ..client.two_servers import collect_result, server_states

@@ -28,14 +28,14 @@ def simulate(
     data: Annotated[Path, typer.Argument(help="A CSV or Parquet file with the statistic's columns.")],
     column: Annotated[
         list[str] | None,
-        typer.Option("--column", "-c", help="NAME=COLUMN: where a column has another name in the file."),
+        typer.Option("--column", "-c", help="NAME=COLUMN: if a column has another name in the file."),
     ] = None,
     positive: Annotated[
-        str | None, typer.Option(help="The label of the positive class, where labels are words.")
+        str | None, typer.Option(help="The label of the positive class, if labels are words.")
     ] = None,
     runs: Annotated[int, typer.Option(help="How often to repeat the whole study.")] = 1,
     seed: Annotated[
-        int | None, typer.Option(help="Makes the simulation reproducible; run r uses seed + r.")
+        int | None, typer.Option(help="Make the simulation repeatable; run r uses seed + r.")
     ] = None,
     level: Annotated[float, typer.Option(help="Confidence level.")] = 0.95,
     estimator: Annotated[str | None, typer.Option(help="How counts become an answer.")] = None,
@@ -66,7 +66,7 @@ def simulate(
 ) -> None:
     """Run every participant and every round of a study on a file of data, and estimate.
 
-    Nobody is protected by a simulation: whoever runs it has the data.
+    A simulation protects nobody: the person who runs it has the data.
     """
     integer("runs", runs, 1, 1_000_000)
     study = Study.load(study_file)

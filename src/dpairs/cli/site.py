@@ -28,26 +28,25 @@ def site(
         Path | None, typer.Option("--out", "-o", help="Where to write the answer; without it, only show.")
     ] = None,
     first: Annotated[
-        Path | None, typer.Option(help="Of a second round, the study file of the first that was agreed to.")
+        Path | None,
+        typer.Option(help="For a second round: the study file of the first, as agreed to."),
     ] = None,
     column: Annotated[
         list[str] | None,
-        typer.Option("--column", "-c", help="NAME=COLUMN: where a column has another name in the file."),
+        typer.Option("--column", "-c", help="NAME=COLUMN: if a column has another name in the file."),
     ] = None,
     keep: Annotated[
         bool,
         typer.Option("--keep", help="Use the first records of a person with too many, instead of refusing."),
     ] = False,
-    max_epsilon: Annotated[float | None, typer.Option(help="Refuse a study that loses more.")] = None,
-    max_delta: Annotated[
-        float, typer.Option(help="Refuse a study that breaks its promise with a larger chance.")
-    ] = 0.0,
+    max_epsilon: Annotated[float | None, typer.Option(help="Refuse a study with a larger epsilon.")] = None,
+    max_delta: Annotated[float, typer.Option(help="Refuse a study with a larger delta.")] = 0.0,
     limit: Annotated[
         float | None,
-        typer.Option(help="The epsilon of this site's records over all studies, from now on; 5 until then."),
+        typer.Option(help="The limit on the records' epsilon over all studies, from now on; at first 5."),
     ] = None,
     limit_delta: Annotated[
-        float | None, typer.Option(help="Their delta over all studies, from now on; 0 until then.")
+        float | None, typer.Option(help="Their limit on delta over all studies, from now on; at first 0.")
     ] = None,
     home: Annotated[
         Path | None,
@@ -55,23 +54,23 @@ def site(
             help="This site's folder; by default where the system keeps data.", envvar="DPAIRS_HOME"
         ),
     ] = None,
-    yes: Annotated[bool, typer.Option("--yes", help="Agree without being asked: for scripts.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Agree without a question, for scripts.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print what happened as JSON.")] = False,
 ) -> None:
     """Answer a study for all records of a table: noise is added here, and only the answer leaves.
 
-    What would leave is shown first. The answer is kept in this site's folder before it is written to --out:
-    run it again, after a crash or to send it once more, and the same bytes come out.
+    The command first shows what would leave. It keeps the answer in this site's folder before it writes it to
+    --out: run it again, after a crash or to send the answer once more, and you get the same bytes.
     """
     try:
         from ..client import Device, Site
     except ImportError as error:
         raise BadParameter(
-            f"a site's folder needs {error.name}, which is not here: install the extra 'client' of dpairs"
+            f"a site's folder needs {error.name}: install the extra 'client' of dpairs"
         ) from None
     study = Study.load(study_file, first=None if first is None else Study.load(first))
     if study.protocol.round > 1 and study.first is None:
-        raise BadParameter("this is a second round: give the first one, that was agreed to, by --first FILE")
+        raise BadParameter("this is a second round: give the first, as agreed to, with --first FILE")
     names = column_names(study, column or [], site_columns(study)[1:])
     table = whole(batches(study, data, names), tuple(names))
     me = Site(

@@ -67,7 +67,7 @@ def as_number(text: str) -> int | float | None:
 @app.command()
 def create(
     statistic: Annotated[str, typer.Argument(help=f"One of {', '.join(STATISTICS)}.")],
-    epsilon: Annotated[float, typer.Option("--epsilon", "-e", help="The most privacy loss allowed.")],
+    epsilon: Annotated[float, typer.Option("--epsilon", "-e", help="The largest privacy loss allowed.")],
     domain: Annotated[list[str], typer.Option("--domain", "-d", help=DOMAIN_HELP)],
     out: Annotated[Path, typer.Option("--out", "-o", help="The study file to write.")],
     bins: Annotated[
@@ -134,13 +134,13 @@ def create(
         float | None,
         typer.Option(help="Two servers, sites: the share of epsilon for coarse counts or a pilot."),
     ] = None,
-    sites: Annotated[int | None, typer.Option(help="Sites: how many there will be, about (10).")] = None,
+    sites: Annotated[int | None, typer.Option(help="Sites: about how many there will be (10).")] = None,
     unit: Annotated[
         str | None, typer.Option(help="Sites: whose privacy is promised, a record's (default) or a person's.")
     ] = None,
     max_records_per_person: Annotated[
         int | None,
-        typer.Option(help="Sites, unit person: how many records of one person a site uses at most."),
+        typer.Option(help="Sites, unit person: the most records of one person that a site uses."),
     ] = None,
     hide_sizes: Annotated[
         bool, typer.Option("--hide-sizes", help="Sites: nobody learns how many records a site has.")
@@ -208,9 +208,9 @@ def next_round(
     out: Annotated[Path, typer.Option("--out", "-o", help="The study file of the second round, to write.")],
     as_json: Annotated[bool, typer.Option("--json", help="Print the study as JSON.")] = False,
 ) -> None:
-    """Close the first round of a projection study: make the study of the second from its tally.
+    """Close the first round of a projection study: make the second round's study from its tally.
 
-    What only the analyst needs is written beside it, to a file that ends in .analysis.json.
+    What only the analyst needs is written next to it, to a file that ends in .analysis.json.
     """
     first = Study.load(file)
     study = first.next(counted(tally_file, first))
@@ -231,7 +231,7 @@ def show(
     file: Annotated[Path, typer.Argument(help="A study file.")],
     as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False,
 ) -> None:
-    """Check a study file and say what it asks of people."""
+    """Check a study file and show what it asks of people."""
     study = Study.load(file)
     if as_json:
         print_json(describe(study))

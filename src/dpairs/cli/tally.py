@@ -62,16 +62,16 @@ def tally(
     recompute: Annotated[
         bool,
         typer.Option(
-            "--recompute", help="Parquet: check every cell against the people's coins, not a sample."
+            "--recompute", help="Parquet: check every cell against the people's coins, instead of a sample."
         ),
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print counts as JSON.")] = False,
 ) -> None:
     """Count the reports of a study by symbol.
 
-    Reports that cannot be counted are left out and counted by reason: of another study, of a
-    participant whose turn is another round, damaged, or of a participant who has answered already. Of
-    different answers of one participant the first stays, and none in tables, which have no order.
+    Reports that cannot be counted are left out and listed by reason: from another study, from a participant
+    who is asked in another round, damaged, or from a participant who has already answered. If one participant
+    gave different answers, the first counts; in tables, which have no order, none does.
     """
     tables = study_file is not None
     study = Study.load(inputs[0] if study_file is None else study_file)

@@ -65,7 +65,7 @@ def take_part(
     except NotYet:
         return Joined("waiting", index, stratum, "pairs are formed when enrolment ends: come back then")
     if not given:
-        return Joined("done", index, stratum, "this person was left without a partner, and nothing is asked")
+        return Joined("done", index, stratum, "this person has no partner, so nothing is asked of them")
     own = _own_pairs(me, study, given)
     states: dict[int, str] = {}
     sound: list[dict[str, Any]] = []
@@ -142,7 +142,7 @@ def _given(each: Any) -> dict[str, Any]:
     kinds = {"number": int, "role": str, "partner": int, "key": str, "state": str, "people": dict}
     given: dict[str, Any] = {name: part(each, name, kind) for name, kind in kinds.items()}
     if not _KEY.fullmatch(given["key"]):
-        raise WrongPartner(f"the key of pair {given['number']}'s partner is no key")
+        raise WrongPartner(f"the key of pair {given['number']}'s partner is not a key")
     return given
 
 
@@ -179,7 +179,7 @@ def _check_given(me: Membership, own: Mapping[int, OwnPair], given: Mapping[str,
     number = given["number"]
     mine = own.get(number)
     if mine is None or (mine.role, mine.partner) != (given["role"], given["partner"]):
-        raise WrongPartner(f"pair {number} is not this person's by the public coins")
+        raise WrongPartner(f"pair {number} does not belong to this person by the public coins")
     known = me.data.get("pairs", {}).get(str(number), {}).get("partner", given["key"])
     if known != given["key"]:
         raise WrongPartner(f"the key of pair {number}'s partner is not the one named before")

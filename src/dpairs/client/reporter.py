@@ -131,14 +131,14 @@ def _enrol(offered: Offer, me: Membership, stratum: str | None, code: str | None
     given = offered.line.json("POST", f"{API}/{offered.where.study}/people", wish)
     secret = part(given, "secret", str)
     if not (secret.isascii() and secret.isprintable() and 0 < len(secret) < 1000):
-        raise Unavailable("what should be a collector gives a secret that cannot be sent")
+        raise Unavailable("the collector gives a secret that cannot be sent")
     index = integer("a collector's index", part(given, "index", int), 0, MAX_INDEX)
     enrolled = {"index": index, "stratum": part(given, "stratum", str), "secret": secret}
     enrolled["collector"] = offered.where.base
     if enrolled["stratum"] not in study.statistic.strata:
-        raise Unavailable("what should be a collector enrols in a class that the study does not have")
+        raise Unavailable("the collector enrols this device in a class that the study does not have")
     if stratum is not None and enrolled["stratum"] != stratum:
-        raise Unavailable("what should be a collector enrols in another class than the one that was said")
+        raise Unavailable("the collector enrols this device in another class than it asked for")
     me.data |= enrolled
     me.save()
 

@@ -100,7 +100,7 @@ class Site:
     def _answers(self, me: Membership) -> dict[str, str]:
         kept = me.data.get("answers", {})
         if not all(isinstance(each, str) for each in kept.values()):
-            raise BadFile("the site's file holds an answer that is none")
+            raise BadFile("the site's file does not hold an answer")
         return dict(kept)
 
     def _check(self, study: Study, first: Study, kept: dict[str, str], me: Membership) -> None:
@@ -110,7 +110,7 @@ class Site:
             return
         if study.first is None:
             raise BadParameter(
-                "this is a second round, and nothing shows what it follows from: read it with its first, "
+                "this is a second round, and its first round is missing: read it with its first, "
                 "Study.from_json(text, first=study)"
             )
         if first.id not in kept:

@@ -126,7 +126,7 @@ def part(answer: Any, name: str, kind: type[T]) -> T:
     """A part of an answer in JSON, or one sentence if it is not there or of another kind."""
     value = answer.get(name) if isinstance(answer, dict) else None
     if type(value) is not kind:
-        raise errors.Unavailable(f"what should be a collector answers without {name}")
+        raise errors.Unavailable(f"the collector's answer lacks {name}")
     return value
 
 

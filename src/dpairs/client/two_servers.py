@@ -39,8 +39,8 @@ SEES = (
 )
 """What the leader and the helper can see."""
 PAGE = (
-    "A page that one of the two servers serves protects only against a server that is curious: it could "
-    "serve a page that sends more. This program, or a page that somebody else hosts, does not come from them."
+    "A page that one of the two servers hosts protects only against a curious server: it could serve a page "
+    "that sends more. This program, or a page that somebody else hosts, does not come from either of them."
 )
 
 
@@ -135,7 +135,7 @@ def send(
 
 def _stratum(task: Task, given: str | None) -> str:
     if given is None and len(task.study.strata) > 1:
-        raise BadParameter(f"say which class this person is of: {' or '.join(task.study.strata)}")
+        raise BadParameter(f"say which class this person belongs to: {' or '.join(task.study.strata)}")
     return task.study.strata[0] if given is None else choice("stratum", given, task.study.strata)
 
 

@@ -26,7 +26,7 @@ def create_app(service: Service) -> FastAPI:
     app = FastAPI(
         title="dpairs collector",
         version=__version__,
-        summary="Pairwise statistics (AUC, Kendall's tau, Gini, ...) of people who keep their data.",
+        summary="Pairwise statistics (AUC, Kendall's tau, Gini, ...) over people who keep their data.",
         lifespan=lifespan,
         docs_url=None,
         redoc_url=None,

@@ -93,7 +93,7 @@ def _columns(message: Any, types: list[np.dtype[Any]]) -> list[NDArray[Any]]:
     root = head.offset(0)
     version, own = head.field(root, 0), head.field(root, 4)
     if not version or head.read("<h", version) != V5 or own:
-        raise BadValue("a batch is of version 5 of Arrow's format, without metadata of its own on its parts")
+        raise BadValue("a batch has version 5 of Arrow's format, and no metadata on its parts")
     # RecordBatch: length, nodes (length, nulls), buffers (offset, length), compression, variadic counts.
     header = head.field(root, 2)
     batch = head.offset(header) if header else 0

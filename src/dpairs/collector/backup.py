@@ -32,7 +32,7 @@ def back_up(database: str, file: str | os.PathLike[str]) -> dict[str, int]:
     """Copy everything as it is at one moment, also while a collector runs; how many rows each table has."""
     place = Path(file)
     if place.exists():
-        raise BadFile(f"the backup {place} is there already; a backup is never written over another")
+        raise BadFile(f"the backup {place} already exists; a backup never overwrites another")
     url = address(database)
     if url.get_backend_name() == "sqlite" and not Path(url.database or "").is_file():
         raise BadFile(f"there is no database {url.database}")
@@ -112,7 +112,7 @@ def _check_backup(source: Engine, place: Path) -> None:
     with source.connect() as reading:
         known = inspect(reading).has_table("meta") and set(reading.scalars(select(schema.meta.c.name)))
     if not known or not {"key", "analyst"} <= known:
-        raise BadFile(f"{place} is no backup of a collector")
+        raise BadFile(f"{place} is not a backup of a collector")
 
 
 def _file(path: Path) -> URL:

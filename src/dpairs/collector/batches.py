@@ -58,7 +58,7 @@ def _lines(body: bytes, stratum: str) -> tuple[str, Column, Column]:
             if type(row["study"]) is not str:
                 raise BadValue(f"row {place} must name its study")
             if study is not None and row["study"] != study:
-                raise BadValue(f"row {place} is of another study than the rows before")
+                raise BadValue(f"row {place} belongs to another study than the rows before")
             study = row["study"]
             _check_row(row, place, stratum)
             place += 1
@@ -75,7 +75,7 @@ def _lines(body: bytes, stratum: str) -> tuple[str, Column, Column]:
 def _check_row(row: dict[str, Any], place: int, stratum: str) -> None:
     if row["stratum"] != stratum:
         given = repr(row["stratum"])[:100]
-        raise BadValue(f"row {place} is of {given}; this gateway reports for {stratum!r}")
+        raise BadValue(f"row {place} belongs to {given}; this gateway reports for {stratum!r}")
     if type(row["index"]) is not int or type(row["symbol"]) is not int:
         raise BadValue(f"row {place} must have whole numbers as index and symbol")
     if not (0 <= row["index"] <= MAX_INDEX and 0 <= row["symbol"] < 2**64):

@@ -131,7 +131,7 @@ class Database:
         with self.engine.connect() as connection, self._watched(connection, STUCK):
             if self.is_sqlite:
                 if _identity(self._file) != self._identity:
-                    raise Unavailable("the database's file was replaced or removed: start the collector anew")
+                    raise Unavailable("the database's file was replaced or removed: restart the collector")
                 connection.exec_driver_sql("begin immediate")
             yield connection
 
@@ -163,14 +163,14 @@ def address(where: str | URL) -> URL:
     except ArgumentError as error:
         raise BadParameter(f"the database's address cannot be used: {cause(error)}") from None
     except ValueError:
-        raise BadParameter("the database's address cannot be used: it is no address") from None
+        raise BadParameter("the database's address cannot be used: it is not an address") from None
     if url.get_backend_name() not in ("sqlite", "postgresql"):
         raise BadParameter(f"a collector stores in sqlite or postgresql, not {url.drivername}")
     try:
         url.get_dialect().import_dbapi()
     except ModuleNotFoundError as error:
         raise BadParameter(
-            f"{url.drivername} needs {error.name}, which is not here: install the extra 'postgresql' "
+            f"{url.drivername} needs {error.name}: install the extra 'postgresql' "
             f"of dpairs, which postgresql+psycopg uses"
         ) from None
     except NoSuchModuleError as error:

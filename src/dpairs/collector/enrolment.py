@@ -130,12 +130,12 @@ def _stratum(live: LiveStudy, request: EnrolRequest, invitation: Any) -> int:
     given = request.stratum
     if invitation is not None and invitation.stratum is not None:
         if given is not None and given != strata[invitation.stratum]:
-            raise BadValue(f"this code is for somebody of {strata[invitation.stratum]!r}")
+            raise BadValue(f"this code is for somebody in {strata[invitation.stratum]!r}")
         return int(invitation.stratum)
     if given is None and len(strata) == 1:
         return 0
     if given is None:
-        raise BadValue(f"say which stratum this person is of: {' or '.join(strata)}")
+        raise BadValue(f"say which class this person belongs to: {' or '.join(strata)}")
     if given not in strata:
         raise BadValue(f"stratum must be {' or '.join(strata)}, not {given!r}")
     return strata.index(given)

@@ -221,9 +221,9 @@ def checked_batch(live: LiveStudy, asked: Round, stratum: int, indices: Column, 
         raise BadValue(f"row {row} has symbol {int(symbols[bad[0]])}; symbols of this study are 0 to {last}")
     twice = np.flatnonzero(indices[1:] == indices[:-1])
     if twice.size:
-        raise BadValue(f"participant {int(indices[twice[0]])} of {name!r} is twice in this batch")
+        raise BadValue(f"participant {int(indices[twice[0]])} of {name!r} appears twice in this batch")
     others = np.flatnonzero(~study.asks_all(name, indices))
     if others.size:
         row, index = int(order[others[0]]), int(indices[others[0]])
-        raise BadValue(f"row {row} is of participant {index} of {name!r}, who is asked in another round")
+        raise BadValue(f"row {row} belongs to participant {index} of {name!r}, who is asked in another round")
     return Batch(live, asked, stratum, indices, symbols.view(np.int64))

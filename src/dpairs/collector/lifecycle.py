@@ -106,7 +106,7 @@ def begin(connection: Connection, items: Sequence[Begin]) -> list[Any]:
 def _begin(connection: Connection, item: Begin) -> Any:
     study = item.study
     if study.id in item.studies:
-        raise Conflict("this very study is here already; another one needs another public seed")
+        raise Conflict("this study is already here; a second one needs another public seed")
     if study.protocol.round != 1:
         raise BadParameter("a study begins with its first round; later ones follow from its tally here")
     if study.protocol.shared is not None:
@@ -114,9 +114,9 @@ def _begin(connection: Connection, item: Begin) -> Any:
     table = schema.studies.c
     stored = connection.scalar(select(table.state).where(table.id == study.id))
     if stored == DELETED:
-        raise Conflict("this very study is just being deleted; try again in a moment")
+        raise Conflict("this study is being deleted; try again in a moment")
     if stored is not None:
-        raise Conflict("this very study is stored here already, but cannot be read")
+        raise Conflict("this study is already stored here, but cannot be read")
     created = int(time.time())
     row: dict[str, Any] = {"id": study.id, "title": item.title, "question": item.question, "state": OPEN}
     row |= {"enrolment": item.enrolment, "expected": item.expected, "created": created}

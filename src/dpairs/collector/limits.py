@@ -111,5 +111,5 @@ class Limits:
             return problems.answer(Unavailable("the database does not answer now; try again"))
         except Exception as error:
             log.exception("an answer failed", reason=type(error).__name__)
-            return problems.answer(ServiceError("something failed here, and was written down"))
+            return problems.answer(ServiceError("something failed here, and was logged"))
         return None

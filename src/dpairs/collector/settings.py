@@ -40,13 +40,13 @@ class Settings:
     public_url: str = ""
     """Where people outside reach this collector, such as https://studies.example.org."""
     behind: str = "127.0.0.1"
-    """Addresses of proxies whose X-Forwarded-For is believed."""
+    """Addresses of proxies whose X-Forwarded-For is trusted."""
     standby: bool = False
     """Whether to wait, as long as it takes, while another collector serves the same database."""
     rate: float = 50.0
     """Requests a second from one address, over some seconds; 0 means any number."""
     burst: int = 500
-    """Requests at once from one address."""
+    """Requests in one burst from one address."""
     body_limit: int = 2**20
     """Bytes of an ordinary request."""
     batch_limit: int = 64 * 2**20
@@ -70,7 +70,7 @@ class Settings:
             if not 0 < real(name, getattr(self, name)) <= MOST:
                 raise BadParameter(f"{name} must be above 0 and at most {MOST}, not {getattr(self, name)}")
         if real("rate", self.rate) < 0:
-            raise BadParameter(f"rate must not be negative, as {self.rate} is")
+            raise BadParameter(f"rate must be at least 0, not {self.rate}")
         if not 0 <= self.port <= 65535:
             raise BadParameter(f"port must be from 0 to 65535, not {self.port}")
         choice("log_level", self.log_level, LEVELS)

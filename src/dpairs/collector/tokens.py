@@ -97,7 +97,7 @@ class Secrets:
         """The same, of a gateway."""
         holder = self.read(study, token)
         if holder.kind != "gateway":
-            raise NotYours("batches are a gateway's: a participant sends single reports")
+            raise NotYours("only a gateway sends batches: a participant sends single reports")
         return holder
 
     def _mac(self, study: Keyed, name: str) -> str:

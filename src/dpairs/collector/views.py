@@ -43,7 +43,7 @@ def public(live: LiveStudy, base: str) -> models.PublicStudy:
 def promise(claim: PrivacyClaim) -> str:
     """The privacy claim in plain words."""
     odds = np.exp(min(claim.epsilon, 50.0))
-    delta = f", but for a chance of {claim.delta:g}" if claim.delta else ""
+    delta = f", except with a chance of {claim.delta:g}" if claim.delta else ""
     trust = claim.trust[:1].upper() + claim.trust[1:]
     return (
         f"Whatever your true answer is, what leaves your device would have been at most {odds:.3g} times as "

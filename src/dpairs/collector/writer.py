@@ -188,7 +188,7 @@ class Writer:
                 if isinstance(outcome, OnCommit):
                     outcome.then()
         except Exception:
-            log.exception("what was committed could not be counted: it is read anew")
+            log.exception("what was committed could not be counted: it is read again")
             self._lose(LeaseLost("what is in memory cannot be trusted"))
         return outcomes
 

@@ -100,7 +100,7 @@ def is_positive(labels: NDArray[Any], positive: Any, column: str = LABEL) -> NDA
     classes = dict.fromkeys(items)
     if positive not in classes:
         raise BadValue(
-            f"positive={positive!r} is no label of column {column!r}, which has {_listed(classes)}"
+            f"positive={positive!r} is not a label of column {column!r}, which has {_listed(classes)}"
         )
     if len(classes) > 2:
         raise BadValue(f"column {column!r} must have two classes, and has {len(classes)}: {_listed(classes)}")

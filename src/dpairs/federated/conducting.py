@@ -99,7 +99,7 @@ def _add(tally: SiteTally | Tally, study: Study, client: Client, wire: str, inde
     try:
         report = Report.from_bytes(bytes.fromhex(wire), study)
     except ValueError as error:
-        raise BadFile(f"the reply is no report: {error}") from None
+        raise BadFile(f"the reply is not a report: {error}") from None
     if report.index != index:
-        raise BadFile(f"the reply is of participant {report.index}, not of {index}")
+        raise BadFile(f"the reply belongs to participant {report.index}, not to {index}")
     tally.add(report)

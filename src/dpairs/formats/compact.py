@@ -74,7 +74,7 @@ def expand(body: bytes, like: Sequence[Mapping[str, Any]]) -> list[dict[str, Any
     except (StopIteration, IndexError, ValueError, binascii.Error):
         raise BadFile("the tally's columns are not those of its study") from None
     if next(columns, None) is not None:
-        raise BadFile("the tally goes on after its end")
+        raise BadFile("the tally continues after its end")
     return strata
 
 
@@ -89,7 +89,7 @@ def _unzipped(body: bytes) -> bytes:
     if not unzip.eof:
         raise BadFile("the tally is cut short")
     if unzip.unused_data:
-        raise BadFile("the tally goes on after its end")
+        raise BadFile("the tally continues after its end")
     return raw
 
 

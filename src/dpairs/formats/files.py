@@ -29,7 +29,7 @@ def read(path: str | os.PathLike[str], what: str, most: int = MAX_BYTES) -> byte
         with open(place, "rb", opener=_without_waiting) as file:
             status = os.fstat(file.fileno())
             if not stat.S_ISREG(status.st_mode):
-                raise BadFile(f"{what} {place} cannot be read: it is no regular file")
+                raise BadFile(f"{what} {place} cannot be read: it is not a regular file")
             if status.st_size > most:
                 raise BadFile(f"{what} {place} is {status.st_size} bytes long; at most {most} are read")
             content = file.read(most + 1)

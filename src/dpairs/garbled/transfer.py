@@ -35,7 +35,7 @@ POINT = 32
 KEY = 32
 CHOICES = 4
 IDENTITY = bytes(POINT)
-_NO_POINT = "a transfer holds bytes that are no point of the group"
+_NO_POINT = "a transfer holds bytes that are not a point of the group"
 MASKED = 3 * KEY
 """Bytes for two bits in the sender's last message: the labels of choice 0 are its key and need none."""
 

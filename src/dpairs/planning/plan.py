@@ -297,7 +297,7 @@ def _shapes(statistic: Statistic, domains: tuple[Domain, ...], like: Any) -> tup
         like = HARD
     if isinstance(like, Shape):
         if like.statistic != statistic or like.domains != domains:
-            raise BadParameter("this shape is of another statistic or of other domains")
+            raise BadParameter("this shape belongs to another statistic or other domains")
         return (like,)
     if isinstance(like, str):
         choice("like", like, ("even", HARD))

@@ -126,7 +126,7 @@ def from_sample(statistic: Statistic, domains: tuple[Domain, ...], data: Any, na
     people = list(statistic.split(table))
     for stratum, columns in people:
         if len(columns[0]) == 0:
-            raise BadValue(f"the sample has nobody of {stratum}")
+            raise BadValue(f"the sample has nobody in {stratum}")
     first, most = (FINE_BITS, SAMPLED) if len(domains) == 1 else (FINE_BITS // 2, SAMPLED_PAIR)
     axes = [
         sample_axis(domain, [columns[place] for _, columns in people], first, most)

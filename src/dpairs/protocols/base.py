@@ -40,7 +40,7 @@ class Trust(StrEnum):
     NOBODY = "nobody"
     PARTNER = "a partner who follows the protocol"
     TWO_SERVERS = "two servers that do not work together"
-    SITES = "the site that holds one's record"
+    SITES = "the site that holds the record"
 
 
 @dataclass(frozen=True)

@@ -233,7 +233,7 @@ def open_parts(parts: Sequence[Part]) -> Release:
         raise BadMessage("a release needs the part of server 0 and that of server 1")
     first, second = sorted(parts, key=lambda each: each.server)
     if first.study != second.study or (first.batch, first.sizes) != (second.batch, second.sizes):
-        raise BadMessage("the two servers' parts are not of the same reports")
+        raise BadMessage("the two servers' parts do not cover the same reports")
     return Release(first.study, first.sizes, first.numbers.open(second.numbers, MODULUS))
 
 

@@ -59,7 +59,7 @@ class TabulatedKernel(Statistic):
         if len(self.matrix) != grid.cells:
             raise BadParameter(f"the kernel's table has {len(self.matrix)} cells and the study {grid.cells}")
         if kernel != self.kernel:
-            raise BadParameter(f"the kernel's table is of kind {self.kernel!r}, not {kernel!r}")
+            raise BadParameter(f"the kernel's table has kind {self.kernel!r}, not {kernel!r}")
 
     def exact(self, table: Table) -> float:
         """Not possible from a table."""

@@ -59,7 +59,7 @@ async def enrol_person(service: Serving, live: OfStudy, request: models.Enrol) -
     if live.of_pairs and request.key is None:
         raise BadParameter("in a study of pairs a participant enrols with a public key")
     if not live.of_pairs and request.key is not None:
-        raise BadParameter("this study has no pairs, so a public key is of no use")
+        raise BadParameter("this study has no pairs, so it needs no public key")
     key = None if request.key is None else bytes.fromhex(request.key)
     given = EnrolRequest(live, request.request, request.stratum, request.code, key)
     holder: Holder = await service.writer.do(enrol, given)
@@ -102,7 +102,7 @@ async def send_batch(request: Request, service: Serving, live: OfStudy, _: Beare
     if outside.size:
         row = int(outside[0])
         raise NotYours(
-            f"row {row} is of participant {int(indices[row])}, whom this gateway does not report for"
+            f"row {row} belongs to participant {int(indices[row])}, whom this gateway does not report for"
         )
     check = partial(intake.checked_batch, live, asked, holder.stratum, indices, symbols)
     batch = await to_thread.run_sync(check)

@@ -21,7 +21,7 @@ router = APIRouter(prefix=API, tags=["analysts"], route_class=bounded(of_analyst
 
 @router.post("/plan", responses=declared(401, 422))
 async def make_plan(service: Analyst, request: models.PlanRequest) -> models.Planned:
-    """Compare all protocols for a study before anybody is asked."""
+    """Compare all protocols for a study before you ask anybody."""
     async with service.planning:
         return await to_thread.run_sync(_plan, request)
 

@@ -150,7 +150,9 @@ def descended(tree: PilotTree, haar: HaarBasis, masses: Vector, people: float) -
         # A node is looked into only if the one above it was.
         seen[node] = min(seen[node], seen[haar.above[node]])
     mean, variance = _clipped(apart, np.sqrt(np.where(deep | (variances <= 0), 1.0, variances)), share)
-    return seen * mean - apart, seen * variance + seen * (1 - seen) * mean**2
+    # Within a leaf people count as even: what that does is no error of the pilot's noise.
+    missed = np.where(deep, 0.0, seen * mean - apart)
+    return missed, seen * variance + seen * (1 - seen) * mean**2
 
 
 def above_zero(mean: Vector, deviation: Vector) -> tuple[Vector, Vector]:

@@ -78,7 +78,7 @@ def estimate(evidence: Evidence, domain: Domain, estimator: str) -> Answer:
         silent = [oracle.counts.level for oracle in oracles if not oracle.answered]
         if silent:
             raise NotEnoughData(
-                f"nobody of the {name} class answered about level {silent[0]} of {evidence.depth}: "
+                f"nobody in the {name} class answered about level {silent[0]} of {evidence.depth}: "
                 f"more people are needed, or fewer bins"
             )
     walk = _pruned(evidence) if estimator == "pruned" else _paper(evidence, estimator)

@@ -114,7 +114,7 @@ class PilotRound(OneHot, FirstRound):
     def query(self, sizes: Mapping[str, int]) -> Query:
         """Counts of every stratum; a person is in one."""
         if set(sizes) != set(self.strata) or min(sizes.values()) < FEWEST:
-            raise NotEnoughData(f"nothing is released of fewer than {FEWEST} people of each class")
+            raise NotEnoughData(f"nothing is released about fewer than {FEWEST} people of each class")
         return Query.counts(self.grid.cells, Fraction(self.split))
 
     def sum_query(self, sizes: Mapping[str, int]) -> Query:

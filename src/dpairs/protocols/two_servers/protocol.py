@@ -165,7 +165,7 @@ class TwoServers(OneHot, FirstRound):
         """
         few = [name for name, people in sizes.items() if people < FEWEST]
         if few or set(sizes) != set(self.strata):
-            raise NotEnoughData(f"nothing is released of fewer than {FEWEST} people of each class")
+            raise NotEnoughData(f"nothing is released about fewer than {FEWEST} people of each class")
         coarse = Fraction(1) if self.release == COUNTS else Fraction(self.split)
         people = list(sizes.values())
         numbers = [

@@ -174,7 +174,7 @@ class SumRound(Shared):
     def query(self, sizes: Mapping[str, int]) -> Query:
         """The sum of one stratum; a person is in one."""
         if set(sizes) != set(self.strata) or min(sizes.values()) < FEWEST:
-            raise NotEnoughData(f"nothing is released of fewer than {FEWEST} people of each class")
+            raise NotEnoughData(f"nothing is released about fewer than {FEWEST} people of each class")
         return Query.number(LARGEST, 1 - Fraction(self.split))
 
     def totals(self, sums: Mapping[str, NDArray[np.int64]]) -> Numbers:

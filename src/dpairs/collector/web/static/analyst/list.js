@@ -36,7 +36,7 @@ function card(study) {
 
 /** What is stored but cannot be served: whoever runs the collector has to look. */
 function unreadable(study) {
-  const said = `${sentence(study.reason)} Nothing of it is served or changed; the other studies are not affected.`;
+  const said = `${sentence(study.reason)} The collector neither serves nor changes it; the other studies are not affected.`;
   return element(
     "div",
     { class: "problem unreadable", role: "alert" },
@@ -49,7 +49,7 @@ export async function showList(view) {
   document.title = "Studies";
   const [studies, broken] = await Promise.all([asAnalyst("GET", "/studies"), asAnalyst("GET", "/unreadable")]);
   const begin = element("a", { class: "button", href: "/new" }, "New study");
-  const none = element("div", { class: "card" }, element("p", {}, "There is no study yet. Plan one: you see how exact it will be before anybody is asked."));
+  const none = element("div", { class: "card" }, element("p", {}, "There is no study yet. Plan one: you see how accurate it will be before you ask anybody."));
   fill(
     view,
     element("div", { class: "heading" }, element("h1", {}, "Studies"), begin),

@@ -127,7 +127,7 @@ export function showPlan(view) {
           { class: "card", novalidate: true, onsubmit: begin, "aria-labelledby": "begin" },
           element("h2", { id: "begin" }, "Tell people what it is about"),
           field("Title", title),
-          field("What it is about", question, "Everybody who takes part reads it first."),
+          field("What it is about", question, "Participants read it first."),
           ...words.elements,
           enrolmentChoice(),
           created,

@@ -93,7 +93,7 @@ export function planResults(choose) {
       const held = document.activeElement?.id;
       fill(ways, optionsTable(plan, chosen, choose));
       if (held?.startsWith("way-")) document.getElementById(held)?.focus();
-      why.textContent = `Without any privacy the interval would be ± ${short(Z * plan.error_without_privacy)}. The figures hold for the hardest of several kinds of people; yours may be easier.`;
+      why.textContent = `Without any privacy the interval would be ± ${short(Z * plan.error_without_privacy)}. The figures are for the worst of several shapes; your people may be easier.`;
       Object.assign(at, { people: total, epsilon: request.epsilon });
     },
     showCurves(plan) {

@@ -39,7 +39,7 @@ export function showSignIn(view, then, problem) {
       field(
         "Analyst's token",
         input,
-        "The collector printed it when it was first started. It is kept in this tab only, and forgotten when you close it.",
+        "The collector printed it at its first start. Only this tab keeps it, and forgets it when you close it.",
       ),
       line,
       element("button", { type: "submit" }, "Sign in"),

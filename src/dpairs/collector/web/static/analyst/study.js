@@ -45,7 +45,7 @@ function headOf(study) {
 
 function linkWords({ state, enrolment }) {
   if (state === "closed") return "The study is closed: nobody can take part any more.";
-  if (state === "pairing") return "Nobody can enrol any more; those who have can still compute with their partners.";
+  if (state === "pairing") return "Nobody can enrol any more; those who have enrolled can still compute with their partners.";
   return enrolment === "open" ? "Anybody with this link can take part." : "Taking part needs this link and an invitation.";
 }
 
@@ -62,7 +62,7 @@ function linkCard(study) {
     element("h2", { id: "link" }, "For participants"),
     copyable("Link", linkOf(study)),
     words,
-    local ? element("p", { class: "notice", id: "local" }, "This link works on this computer only. Start the collector with --public-url to get one that works from outside.") : null,
+    local ? element("p", { class: "notice", id: "local" }, "This link works on this computer only. Start the collector with --public-url to get one that works elsewhere.") : null,
     code,
   );
   return { where, update: ({ study: now }) => (words.textContent = linkWords(now)) };
@@ -114,7 +114,7 @@ async function watch(refresh, line) {
     } catch (error) {
       if (!(error instanceof Refused)) throw error;
       if (error.status === 401 || error.status === 404) return say(line, error.message);
-      say(line, `${error.message} The page goes on trying.`);
+      say(line, `${error.message} The page keeps trying.`);
     }
   }
 }

@@ -17,13 +17,13 @@ function nextWords(next) {
   }
   return {
     button: "Begin round 2",
-    about: "When enough people of this round have answered, begin the next: its rough picture is published, and the others are asked.",
+    about: "When enough people have answered this round, begin the next: this publishes the rough picture, and the others are asked.",
     title: "End this round and begin the next?",
-    words: "Reports of this round that come later are not counted. The rough picture from this round becomes public.",
+    words: "Later reports of this round are not counted. The rough picture from this round becomes public.",
   };
 }
 
-const CLOSED = "This study is closed: no more reports are taken. You can still download its results.";
+const CLOSED = "This study is closed: it takes no more reports. You can still download its results.";
 const LAST = "People are answering. Close the study when you have what you need.";
 const PAIRING = "The pairs are computing. Close the study when enough of them are done.";
 
@@ -58,7 +58,7 @@ export function actionsCard(path, refresh) {
   }
 
   async function end() {
-    const words = "No more reports are taken after that, and it cannot be opened again. The results stay.";
+    const words = "It takes no more reports after that, and you cannot open it again. The results stay.";
     if (!(await confirmed({ title: "Close the study?", words, yes: "Close the study" }))) return;
     await attempt(line, async () => {
       await asAnalyst("POST", `${path}/close`);
@@ -132,7 +132,7 @@ export function downloadsCard(path, id) {
     "section",
     { class: "card", "aria-labelledby": "files" },
     element("h2", { id: "files" }, "Download"),
-    element("p", { class: "soft" }, "From the counts, the study and, in a second round, its analysis the estimate can be computed again: dpairs estimate reads them."),
+    element("p", { class: "soft" }, "dpairs estimate computes the estimate again from the counts, the study and, in a second round, its analysis."),
     line,
     rounds,
   );

@@ -59,7 +59,7 @@ export function estimateCard(study) {
   const unit = study.protocol === "pairwise" ? ["pair", "pairs"] : ["report", "reports"];
   const wanted = { x: { label: unit[1] }, y: { label: titleOf(study.statistic) }, lines: [["estimate", 0]], band: true };
   const history = chart(wanted);
-  const covers = element("details", {}, element("summary", {}, "What the interval covers, and what not"), notes);
+  const covers = element("details", {}, element("summary", {}, "What the interval covers, and what it does not"), notes);
   const details = element("details", {}, element("summary", {}, "The chart's numbers"), numbers);
   let [announced, shown] = [0, ""];
 

@@ -17,7 +17,7 @@ function invitationOf(study, code, group) {
 export function invitationsCard(path, study) {
   const [line, made] = [alertLine(), element("div", { "aria-live": "polite" })];
   const number = element("input", { type: "number", min: "1", max: "10000", value: "10", id: "invited", inputmode: "numeric" });
-  const group = select([["", "They say so themselves"], ...study.strata.map((name) => [name, naming(study).group(name)])]);
+  const group = select([["", "They choose it themselves"], ...study.strata.map((name) => [name, naming(study).group(name)])]);
   const grouped = study.strata.length > 1;
 
   async function make(event) {
@@ -44,7 +44,7 @@ export function invitationsCard(path, study) {
     const keep = () => save(new Blob([`${text.value}\n`], { type: "text/plain" }), "invitations.txt");
     fill(
       made,
-      field(`${many(links.length, "link", "links")}: each is for one person`, text, "They are shown this once: keep them now."),
+      field(`${many(links.length, "link", "links")}: each is for one person`, text, "They are shown only once: save them now."),
       element("button", { type: "button", class: "second", onclick: keep }, "Save as a file"),
     );
   }

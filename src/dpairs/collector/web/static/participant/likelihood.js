@@ -81,5 +81,5 @@ export function likelihoods(participant, symbol, names) {
   const columns = participant.study.columns.map(({ name }) => name);
   const between = least === most ? `a chance of ${percent(least)}` : `a chance between ${percent(least)} and ${percent(most)}`;
   const odds = least === most ? "It says nothing at all about your answer." : `It is at most ${short(most / least)} times as likely under one answer as under another.`;
-  return element("div", {}, element("p", {}, `Whatever you had answered, this very message had ${between}. ${odds}`), picture(columns, rows, names));
+  return element("div", {}, element("p", {}, `Whatever your answer, this message had ${between}. ${odds}`), picture(columns, rows, names));
 }

@@ -40,7 +40,7 @@ async function load(waiting) {
   study = Study.fromJson(JSON.stringify(about.study));
   // A link names a first round by its hash: a second must follow from that one, whatever it says of itself.
   const first = study.round === 1 ? study : Study.fromJson(JSON.stringify(await askJson("GET", `${path}/rounds/1`, { patience: true, waiting })));
-  if (first.id !== id) throw new Refused("The collector shows another study than the one that the link names, so this device does not answer it.", 409);
+  if (first.id !== id) throw new Refused("The collector shows a different study from the one in the link, so this device does not answer it.", 409);
   study = Study.fromJson(JSON.stringify(about.study), { first });
 }
 
@@ -54,7 +54,7 @@ function next(focus = true) {
   if (!record.enrolled) return show(invitation({ study, about, link, submit: enrol }), focus);
   const { stratum, index } = record.enrolled;
   if (study.asks(stratum, index)) return show(answerForm({ study, about, enrolled: record.enrolled, submit: answer }), focus);
-  return study.round < study.rounds ? wait(focus) : show(note("Your round is over", "You were asked in the first round, which has ended. Nothing was sent from this device, and nothing more is asked of you."), focus);
+  return study.round < study.rounds ? wait(focus) : show(note("Your round is over", "You were asked in the first round, which has ended. Nothing was sent from this device, and you need not do anything more."), focus);
 }
 
 function wait(focus) {
@@ -63,7 +63,7 @@ function wait(focus) {
   show(
     note(
       "You are asked in the second round",
-      "The first round is still running, and others answer in it. Come back to this page later, with this browser on this device: it remembers your place. Until then nothing is asked of you, and nothing was sent.",
+      "The first round is still running, and other people are answering. Come back to this page later, in this browser on this device: it remembers your place. Until then you need not do anything, and nothing was sent.",
       status,
       button,
     ),
@@ -176,7 +176,7 @@ async function begin() {
     if (!told(error)) throw error;
     const missing = error instanceof Refused && error.status === 404;
     const title = missing ? "There is no such study" : "This study cannot be answered here";
-    const words = missing ? "It may have been deleted, or the link is not complete." : sentence(error.message);
+    const words = missing ? "It may have been deleted, or the link may be incomplete." : sentence(error.message);
     fill(view, element("h1", {}, title), element("p", { role: "alert" }, words));
   }
 }

@@ -38,7 +38,7 @@ export function remember(study, more) {
 /** This browser cannot keep two tabs apart. */
 export class Unlocked extends Error {
   constructor() {
-    super("This browser cannot make sure that only one tab answers, so nothing was answered: please use another browser, or open the page by https.");
+    super("This browser cannot make sure that only one tab answers, so nothing was answered: please use another browser, or open the page over https.");
   }
 }
 

@@ -18,7 +18,7 @@ export function note(title, ...paragraphs) {
   return card(title, ...paragraphs.map((text) => (typeof text === "string" ? element("p", {}, text) : text)));
 }
 
-const SERVED = "that this page is what it should be: it comes from whoever runs the study; the program dpairs on your own computer needs no such trust";
+const SERVED = "that this page does what it should: it comes from the organisation that runs the study; if you do not want to trust it, use the program dpairs on your own computer";
 
 /** A promise that is not made, in a participant's words: here a public class is the group that was asked for. */
 function notPromised(study) {
@@ -46,12 +46,12 @@ export function invitation({ study, about, link, submit }) {
   const group = select([["", "Please choose"], ...study.strata.map((name) => [name, names.group(name)])]);
   const code = element("input", { autocomplete: "off", spellcheck: "false", value: link.code ?? "" });
   const coded = about.enrolment === "invited" && !link.code;
-  const rounds = study.rounds > 1 ? "The study has two rounds. You are asked once, in one of them; you learn in which when you begin." : null;
+  const rounds = study.rounds > 1 ? "The study has two rounds. You are asked once, in one of them; you will see in which when you begin." : null;
   const button = element("button", { type: "submit" }, "Take part");
   return card(
     "What happens if you take part",
     whoAsks(about),
-    element("p", {}, `You are asked: ${questionsOf(study, names)} What you answer stays on this device.`),
+    element("p", {}, `You are asked: ${questionsOf(study, names)} Your answer stays on this device.`),
     element("p", {}, study.privacy.plainWords),
     rounds ? element("p", {}, rounds) : null,
     element(
@@ -79,7 +79,7 @@ export function answerForm({ study, about, enrolled, submit }) {
   const said = study.strata.length > 1 ? `${names.groupQuestion} You said: ${names.group(enrolled.stratum)}. ` : "";
   return card(
     "Your answer",
-    element("p", { class: "soft" }, `${said}Nothing of what you answer here is sent as it is.`),
+    element("p", { class: "soft" }, `${said}Your answer is never sent as it is.`),
     element(
       "form",
       { novalidate: true, onsubmit: (event) => submit(event, { line, fields }) },
@@ -128,7 +128,7 @@ export function receipt({ about, record }) {
   const when = new Date(sent.at);
   const kept = { title: about.title, ...JSON.parse(report), sent: when.toISOString(), outcome: sent.outcome };
   const text = `${JSON.stringify(kept, null, 1)}\n`;
-  const again = sent.outcome === "again" ? " It had arrived before, and was counted once." : "";
+  const again = sent.outcome === "again" ? " It had already arrived, and was counted once." : "";
   return card(
     "Thank you: your report was counted",
     element("p", { id: "receipt" }, `Sent on ${when.toLocaleString("en-GB", { dateStyle: "long", timeStyle: "short" })}.${again}`),
@@ -140,10 +140,10 @@ export function receipt({ about, record }) {
 
 /** The promise to somebody in a pair, without the names of what it rests on. */
 function pairsPromise({ epsilon, delta }) {
-  const but = delta > 0 ? `, but for a chance of ${short(delta)}` : "";
+  const but = delta > 0 ? `, except with a chance of ${short(delta)}` : "";
   return (
     `Whatever your true answer is, what is learned from your device would have been at most ${short(Math.exp(epsilon))} times as likely with ` +
-    `any other answer${but}. That holds as long as your partner's device does what it should, and your partner and whoever runs the ` +
+    `any other answer${but}. That holds as long as your partner's device does what it should, and your partner and those who run the ` +
     "study neither work together against you nor break the encryption."
   );
 }
@@ -159,7 +159,7 @@ export function pairsNote({ about, link }) {
   const address = location.href.replace(/#.*/, "");
   return note(
     "This study needs a program on your computer",
-    "Here two devices compute together under encryption, so that neither learns anything of the other. A browser cannot do that; the program dpairs can, on your own computer:",
+    "In this study two devices compute together under encryption, and neither learns anything about the other. A browser cannot do that, but the program dpairs on your own computer can:",
     element("pre", {}, `pip install "dpairs[cli,client]"\ndpairs join ${address}${group}${code}`),
     ...(asked ? [`${names.groupQuestion} Give the number of your answer:`, element("ul", { id: "groups" }, ...groups)] : []),
     "It asks for your answer, which stays on your computer, and tells you when to run it again: first you enrol, and when everybody has a partner you compute with yours.",

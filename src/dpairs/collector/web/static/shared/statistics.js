@@ -12,8 +12,8 @@ const LABELS = {
   name: "labels",
   label: "Which group somebody is in",
   choices: [
-    ["public", "is known (or no secret)"],
-    ["private", "is a secret, too"],
+    ["public", "is known (or not secret)"],
+    ["private", "is also secret"],
   ],
 };
 const VARIANT = {
@@ -30,7 +30,7 @@ const TWO = ["positive", "negative"];
 export const STATISTICS = {
   auc: {
     title: "AUC",
-    about: "How well does a score tell two groups apart? 0.5 is not at all, 1 is perfectly.",
+    about: "How well does a score tell two groups apart? 0.5 means not at all, 1 means perfectly.",
     columns: ["score"],
     options: [LABELS, TIES],
     groups: TWO,
@@ -46,20 +46,20 @@ export const STATISTICS = {
   },
   kendall_tau: {
     title: "Kendall's tau",
-    about: "Do two answers of a person go together? From -1, opposite, to 1, always together.",
+    about: "Do a person's two answers go together? From -1 (opposite) to 1 (always together).",
     columns: ["x", "y"],
     options: [VARIANT],
     kinds: ["levels", "integers", "interval"],
   },
   gini_mean_difference: {
     title: "Gini mean difference",
-    about: "How far are two people apart, on average?",
+    about: "How far apart are two people, on average?",
     columns: ["value"],
     kinds: ["interval", "integers", "levels"],
   },
   gini_coefficient: {
     title: "Gini coefficient",
-    about: "How unequally is something spread? 0 is equally; close to 1, one person has it all.",
+    about: "How unequally is something shared? 0 means equally; close to 1, one person has it all.",
     columns: ["value"],
     kinds: ["interval", "integers", "levels"],
   },

@@ -2,14 +2,14 @@
 
 export const PROTOCOLS = {
   histogram: ["One randomized answer", "Each device sends its answer, changed at random, as one small number."],
-  tree: ["A tree of ranges", "Each device sends a randomized bit or a few about a random part of the scale."],
+  tree: ["A tree of ranges", "Each device sends one or a few randomized bits about a random part of the scale."],
   projection: [
     "In two rounds",
-    "A first group gives a rough picture; the others send something randomized about how they compare with it.",
+    "A first group gives a rough picture; the others send a randomized answer about how they compare with it.",
   ],
   pairwise: [
     "Computing in pairs",
-    "Two devices compute together under encryption; neither learns anything of the other. Needs the Python client.",
+    "Two devices compute together under encryption; neither learns anything about the other. Needs the Python client.",
   ],
 };
 

@@ -29,7 +29,7 @@ function receipt(wire) {
     "section",
     { class: "card", id: "receipt" },
     element("h2", { tabindex: "-1" }, "Thank you"),
-    element("p", {}, "Your report was taken. It is counted when both servers have verified it."),
+    element("p", {}, "Your report was received. It counts once both servers have verified it."),
     element("p", { class: "soft" }, `Its name is ${hex(wire.slice(0, 8))}…, drawn at random. This browser remembers that you took part, and sends no second report.`),
   );
 }

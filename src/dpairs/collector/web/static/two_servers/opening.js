@@ -16,10 +16,10 @@ function shown(task, result) {
     const words = `${measured(low, auc.noise)} to ${measured(high, auc.noise)}`;
     parts.push(
       element("p", { class: "lead", id: "value" }, `AUC ${measured(auc.value, auc.noise)}`),
-      element("p", { id: "interval" }, `For these people, the servers' noise leaves ${words} (95%). The interval for everybody they stand for, and what bins can do, is computed by dpairs estimate from the saved file.`),
+      element("p", { id: "interval" }, `For this sample, the servers' noise leaves ${words} (95%). dpairs estimate computes the interval for the population, and the effect of bins, from the saved file.`),
     );
   } else {
-    parts.push(element("p", {}, "The estimate and its interval are computed by dpairs estimate from the saved file."));
+    parts.push(element("p", {}, "dpairs estimate computes the estimate and its interval from the saved file."));
   }
   const button = element("button", { type: "button", class: "second", onclick: () => save(new Blob([`${result.toJson()}\n`], { type: "application/json" }), "release.json") }, "Save the release");
   return element("section", { id: "result" }, ...parts, element("div", { class: "buttons" }, button));
@@ -56,7 +56,7 @@ export function opening(task, told) {
     "details",
     { class: "card", id: "analyst" },
     element("summary", {}, "For the analyst"),
-    element("p", {}, "The result is sealed for your key. It is opened here, in this browser: neither the key nor the result is sent to anybody. Once it is asked for, nobody else can take part."),
+    element("p", {}, "The result is sealed for your key. This browser opens it: neither the key nor the result is sent to anybody. Once you ask for it, nobody else can take part."),
     element(
       "form",
       { novalidate: true, onsubmit: submit },

@@ -15,7 +15,7 @@ const LOOK = 3000;
 
 /** The honest sentence about this page. */
 export const PAGE =
-  "This page protects only against a server that is curious, if one of the two servers serves it: it could serve a page that sends more. Whoever does not want to trust that takes part with the program dpairs join, or from a page that somebody else hosts.";
+  "If one of the two servers hosts this page, it protects you only against a curious server: that server could serve a page that sends more. If you do not want to trust it, take part with the program dpairs join, or on a page that somebody else hosts.";
 
 const sum = (counts) => Object.values(counts).reduce((total, each) => total + each, 0);
 

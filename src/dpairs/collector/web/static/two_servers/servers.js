@@ -8,7 +8,7 @@ const KIND = "application/ppm-dap;message=";
 /** Why the leader did not take a report, by its number in the draft. */
 const REFUSED = {
   1: "The study takes no more reports.",
-  2: "Another report with this one's name was taken before.",
+  2: "Another report with the same name was taken before.",
   9: "This device's clock is ahead, so the report was not taken. Set the clock and send it again.",
   11: "The server has changed its key since this page was loaded, so the report was not taken.",
 };
