@@ -6,7 +6,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.ready
 NODE   := js/node_modules/.package-lock.json
-EXTRAS := all,experiments,test,check,docs,bench
+EXTRAS := all,experiments,test,check,docs,bench,release
 # One thread for each worker: two of them share two cores.
 PYTEST := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS)
 
@@ -16,10 +16,10 @@ export NO_MKDOCS_2_WARNING := 1
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup system demo test wheel examples coverage validate check javascript format bench reproduce zoo figures docs lock build clean
+.PHONY: help setup system demo test wheel examples coverage validate check javascript format bench reproduce zoo figures docs lock build release-check clean
 
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: $(STAMP) ## Make .venv and install dpairs with its tools, at pinned versions
 
@@ -99,6 +99,15 @@ lock: setup ## Write the versions that .venv holds to constraints.txt
 
 build: setup ## Build the wheel into dist/
 	$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir dist .
+
+# 8 of 10: there is no home page and no mail address to name yet.
+release-check: setup ## Build sdist and wheel into dist/ and check all that would be published
+	rm -rf dist
+	$(BIN)/python -m build --outdir dist .
+	$(BIN)/twine check --strict dist/*
+	$(BIN)/check-wheel-contents dist/*.whl
+	$(BIN)/pyroma --min 8 dist/*.tar.gz
+	$(BIN)/python tools/release_check.py
 
 clean: ## Remove what the other targets made, except .venv
 	rm -rf site dist build js/node_modules constraints.tmp .coverage .coverage.* .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

@@ -112,7 +112,7 @@ EXTRAS = sorted(set(PROOFS) - {"", "experiments"})
 """Those for users; experiments are run in a clone."""
 TOGETHER = {("cli", "client", "service"): JOIN}
 ABSENT = {
-    "": {"typer", "rich", "matplotlib", "pyarrow", "pandas", "urllib3", "cryptography", "narwhals"},
+    "": {"typer", "rich", "matplotlib", "pyarrow", "pandas", "urllib3", "cryptography"},
     "vdaf": {"numba", "rbcl"},
     "service": {"numba", "psycopg", "pyspark", "duckdb", "typer"},
     "duckdb": {"pyspark", "pandas", "typer"},

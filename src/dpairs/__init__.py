@@ -10,6 +10,10 @@ True
 >>> study = dpairs.Study.create("auc", epsilon=1, domain=(0, 1), n=50_000)
 """
 
+import typing
+from importlib.metadata import PackageNotFoundError as _NotInstalled
+from importlib.metadata import version as _version
+
 from .data.domains import Categories, Integers, Interval, Levels
 from .errors import (
     AlreadyAnswered,
@@ -69,7 +73,10 @@ from .statistics import Kernel, Statistic, exact, exact_details
 from .study import Study
 from .tally import Tally
 
-__version__ = "0.1.0"
+try:
+    __version__ = _version("dpairs")
+except _NotInstalled:  # pragma: no cover - run from a folder of sources that was never installed
+    __version__ = "0.1.0"
 
 __all__ = [
     "AlreadyAnswered",
@@ -152,6 +159,8 @@ _ELSEWHERE = {
 """Other packages' names for what is here."""
 
 
-def __getattr__(name: str) -> object:
-    known = f"; what you look for is dpairs.{_ELSEWHERE[name]}" if name in _ELSEWHERE else ""
-    raise AttributeError(f"module 'dpairs' has no attribute {name!r}{known}")
+if not typing.TYPE_CHECKING:  # else type checkers would take any name to be there
+
+    def __getattr__(name: str) -> object:
+        known = f"; what you look for is dpairs.{_ELSEWHERE[name]}" if name in _ELSEWHERE else ""
+        raise AttributeError(f"module 'dpairs' has no attribute {name!r}{known}")

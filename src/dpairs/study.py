@@ -77,17 +77,11 @@ class Study(Shown):
     @overload
     @classmethod
     def create(
-        cls, statistic: Which, *, epsilon: float, protocol: None = None, **more: Unpack[HistogramOptions]
-    ) -> Study: ...
-
-    @overload
-    @classmethod
-    def create(
         cls,
         statistic: Which,
         *,
         epsilon: float,
-        protocol: Literal["histogram"],
+        protocol: Literal["histogram"] | None = None,
         **more: Unpack[HistogramOptions],
     ) -> Study: ...
 
@@ -317,9 +311,13 @@ class Study(Shown):
         }
 
     @cached_property
+    def _digest(self) -> str:
+        return digest(self._content)
+
+    @property
     def id(self) -> str:
         """SHA-256 of the canonical form: the study's name everywhere."""
-        return digest(self._content)
+        return self._digest
 
     @property
     def first_id(self) -> str:

@@ -214,7 +214,10 @@ def test_a_study_above_the_person_s_limit_gets_no_report(here, tmp_path):
     with pytest.raises(LimitExceeded):
         join(links[1], VALUE, device=device, max_epsilon=1.0, transport=here.transport())
     done = join(links[1], VALUE, device=device, limit=4.0, transport=here.transport())
-    assert done.state == "counted"
+    assert (done.state, done.message) == ("counted", "the report is counted")
+    again = join(links[1], {"value": 1}, device=device, transport=here.transport())
+    assert again.message == "this device has answered already; the first answer stands"
+    assert again.report == done.report
     ledger = json.loads((device.home / "ledger.json").read_text())
     assert set(ledger["spent"]) == {first.id, second.id}
 

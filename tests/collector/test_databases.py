@@ -178,7 +178,9 @@ def test_two_rounds_ask_everybody_once_and_late_people_in_the_second(running):
     crowd.answer(line, second)
     assert len(crowd.reports) == 120
     assert analyst.tally(study.id) == crowd.offline(second)
-    assert analyst.estimate(study.id) == json.loads(json.dumps(crowd.offline(second).estimate().to_json()))
+    assert analyst.estimate_json(study.id) == json.loads(
+        json.dumps(crowd.offline(second).estimate().to_json())
+    )
     # Sent again, a report of the first round is known, and a new one comes too late.
     assert crowd.send(line, min(asked)) == "again"
     with pytest.raises(Closed):

@@ -31,7 +31,8 @@ def same(process: Any, study: str, offline: Tally, number: int | None = None) ->
     assert body.decode() == offline.to_json()
     if number is None:
         expected = offline.estimate()
-        found = analyst.estimate(study)
+        found = analyst.estimate_json(study)
+        assert analyst.estimate(study) == expected
         assert found["value"] == expected.value
         assert found["standard_error"] == expected.standard_error
         assert found == json.loads(json.dumps(expected.to_json()))

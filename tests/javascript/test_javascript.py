@@ -800,7 +800,7 @@ def test_its_own_tests_pass():
 def test_version_and_licence_are_those_of_the_package():
     package = json.loads((ROOT / "js" / "package.json").read_text())
     project = (ROOT / "pyproject.toml").read_text()
-    version = re.search(r'^version = "(.*)"$', project, re.MULTILINE)
+    version = re.search(r'^fallback-version = "(.*)"$', project, re.MULTILINE)
     licence = re.search(r'^license = "(.*)"$', project, re.MULTILINE)
     assert version is not None
     assert licence is not None

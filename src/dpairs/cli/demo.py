@@ -85,23 +85,24 @@ def demo(
         raise BadParameter(f"the demonstration did not start: {folder} is not a folder")
     from .demo_servers import PEOPLE, two_servers
 
-    with _ending(), tempfile.TemporaryDirectory() as temporary:
+    with (
+        _ending(),
+        tempfile.TemporaryDirectory() as temporary,
+        _collector(folder or Path(temporary), port) as (address, analyst),
+    ):
+        if not as_json:
+            output.print(f"Watch the collector's studies: [bold]{address}/[/]", highlight=False)
+            output.print(f"The analyst's token: {analyst.token}\n", highlight=False, soft_wrap=True)
         first = two_servers(*scores(PEOPLE, seed=2025), EPSILON)
         if not as_json:
             _print([first], "What the analyst learned, and neither server")
-        _with_collector(folder or Path(temporary), port, people, pairs, first, as_json)
-
-
-def _with_collector(folder: Path, port: int, people: int, pairs: int, first: Row, as_json: bool) -> None:
-    with _collector(folder, port) as (address, analyst):
         results = [_two_rounds(analyst, people), _pairs(analyst, pairs)]
         if as_json:
             print_json([first, *results])
             return
         _print(results, "What the collector learned, and nobody's value")
         if sys.stdin.isatty() and output.is_terminal:
-            output.print(f"\nThe collector's page: [bold]{address}/[/]", highlight=False)
-            output.print(f"The analyst's token: {analyst.token}", highlight=False, soft_wrap=True)
+            output.print(f"\nThe collector's page is still open: [bold]{address}/[/]", highlight=False)
             output.input("Press Enter to stop. ")
 
 
@@ -211,7 +212,7 @@ def _run(
                 break
         sent = sum(sum(each.result().values()) for each in waiting)
     analyst.close(study.id)
-    estimate = analyst.estimate(study.id)
+    estimate = analyst.estimate_json(study.id)
     return {
         "statistic": estimate["statistic"],
         "protocol": estimate["protocol"],

@@ -18,7 +18,7 @@ from ..privacy.ledger import Ledger
 from .cache import remembered
 from .show import output, print_json, print_table
 
-INTERNAL = {"all", "test", "check", "docs", "bench", "experiments"}
+INTERNAL = {"all", "test", "check", "docs", "bench", "experiments", "release"}
 """Extras for working on dpairs itself, and the one that has all others."""
 MODULES = {
     "cli": "dpairs.cli.app",

@@ -4,7 +4,7 @@
 'abcd'
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from .analyst import Analyst
 from .device import Device
@@ -32,10 +32,12 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    """A gateway reads and writes Arrow; nobody else's device has to load that, or to have it."""
-    if name == "Gateway":
-        from .gateway import Gateway
+if not TYPE_CHECKING:  # else type checkers would take any name to be there
 
-        return Gateway
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    def __getattr__(name: str) -> object:
+        """A gateway reads and writes Arrow; nobody else's device has to load that, or to have it."""
+        if name == "Gateway":
+            from .gateway import Gateway
+
+            return Gateway
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..errors import BadFile
+from ..estimate import Estimate
 from ..randomness import secret_bytes
 from ..study import Study
 from ..tally import Tally
@@ -64,8 +65,12 @@ class Analyst:
         found: dict[str, Any] = self._ask("GET", f"/studies/{study}/progress")
         return found
 
-    def estimate(self, study: str) -> dict[str, Any]:
-        """The estimate, as `Estimate.to_json` gives it."""
+    def estimate(self, study: str) -> Estimate:
+        """The estimate, computed here from the tally."""
+        return self.tally(study).estimate()
+
+    def estimate_json(self, study: str) -> dict[str, Any]:
+        """The collector's estimate, as `Estimate.to_json` gives it."""
         found: dict[str, Any] = self._ask("GET", f"/studies/{study}/estimate")
         return found
 

@@ -18,6 +18,7 @@ from .transport import Transport, part
 
 Book = Callable[[Study, str], None]
 """Writes an answer of that name into the person's ledger, or refuses."""
+STANDS = "this device has answered already; the first answer stands"
 Confirm = Callable[[int, str, str], bool | None]
 """Whether the person lets a pair begin: its number, the fingerprint of one's own key, and the partner's. None
 leaves it as it was: a pair that was turned down stays so."""
@@ -163,10 +164,11 @@ def _report(offered: Offer, me: Membership, values: Mapping[str, Any], book: Boo
     if asked is None:
         raise BadFile("the collector no longer offers the round that this device has answered")
     report = Report.from_bytes(bytes.fromhex(sent["wire"]), asked)
-    if not me.data.get("counted"):
+    again = bool(me.data.get("counted"))
+    if not again:
         book(asked, me.answer)
         path = f"{API}/{offered.where.study}/reports"
         offered.line.bytes("POST", path, bytes(report), me.data["secret"])
         me.data["counted"] = True
         me.save()
-    return Joined("counted", index, stratum, "the report is counted", report)
+    return Joined("counted", index, stratum, STANDS if again else "the report is counted", report)

@@ -26,7 +26,7 @@ from ..release import Release
 from ..study import Study
 from .device import Device, Membership
 from .link import TASK
-from .reporter import Book, Joined
+from .reporter import STANDS, Book, Joined
 from .transport import Transport
 
 KIND = "application/ppm-dap;message="
@@ -119,7 +119,8 @@ def send(
         me.save()
     wire, group = bytes.fromhex(me.data["sealed"]["wire"]), str(me.data["sealed"]["stratum"])
     report = read_report(wire)
-    if not me.data.get("counted"):
+    again = bool(me.data.get("counted"))
+    if not again:
         book(task.study, me.answer)
         path = f"/tasks/{task.name}/reports"
         refused = read_upload_errors(offered.lines[0].bytes("POST", path, wire, kind=f"{KIND}upload-req"))
@@ -128,7 +129,8 @@ def send(
         me.data["counted"] = True
         me.save()
     name = report.metadata.report_id.hex()
-    return Joined("counted", NO_INDEX, group, f"the sealed report {name[:8]}... was taken by the leader")
+    taken = f"the sealed report {name[:8]}... was taken by the leader"
+    return Joined("counted", NO_INDEX, group, STANDS if again else taken)
 
 
 def _stratum(task: Task, given: str | None) -> str:

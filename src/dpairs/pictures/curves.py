@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import NullFormatter
 
 from . import BLUE, GREEN, GREY, ORANGE, PINK, SKY, STYLE, YELLOW, blank
 
@@ -34,7 +35,8 @@ def draw_curves(left: Curves, right: Curves, title: str) -> Figure:
         for axes, curves in zip(panels, (left, right), strict=True):
             _panel(axes, curves)
         panels[0].set_ylabel("predicted standard error")
-        panels[0].legend(frameon=False)
+        lines, names = panels[0].get_legend_handles_labels()
+        figure.legend(lines, names, loc="outside lower center", ncols=len(names), frameon=False)
         figure.suptitle(title, fontsize=11)
     return figure
 
@@ -45,4 +47,8 @@ def _panel(axes: Axes, curves: Curves) -> None:
         axes.plot(curves.places, errors, f"{mark}-", ms=3.5, lw=1.4, color=colour, label=name)
     axes.plot(curves.places, curves.bare, ":", color=GREY, label="without privacy")
     axes.set(xlabel=curves.label, xscale="log", yscale="log")
+    if curves.places[-1] / curves.places[0] < 100:  # matplotlib would label every minor tick here
+        shown = curves.places[::2]
+        axes.set_xticks(shown, [f"{place:.3g}" for place in shown])
+        axes.xaxis.set_minor_formatter(NullFormatter())
     axes.set_title(curves.title, loc="left")

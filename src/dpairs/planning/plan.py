@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from ..data.domains import Domain, DomainLike
 from ..data.tables import with_columns
@@ -16,6 +16,7 @@ from ..formats.display import Shown
 from ..mechanisms.optimize import optimize
 from ..protocols import PROTOCOLS, FirstRound, Trust
 from ..protocols.histogram.search import Search
+from ..protocols.options import StatisticOptions
 from ..protocols.shape import Shape
 from ..protocols.theory import MAX_PEOPLE
 from ..statistics import Statistic, domains_of, option_names
@@ -156,7 +157,7 @@ def plan(
     positive: Any = None,
     progress: Callable[[int], None] | None = None,
     search: Search | None = None,
-    **chosen: Any,
+    **chosen: Unpack[StatisticOptions],
 ) -> Plan:
     """Compare all protocols that fit, and solve for what is missing of ``epsilon``, ``n`` and ``error``.
 

@@ -9,14 +9,19 @@ from ..data.domains import DomainLike
 from .histogram.search import Search
 
 
-class StudyOptions(TypedDict, total=False):
-    """What every study takes, and what a statistic's name may be followed by."""
+class StatisticOptions(TypedDict, total=False):
+    """What a statistic's name may be followed by."""
 
-    domain: DomainLike | None
-    seed: int | None
     ties: Literal["half", "zero"]
     labels: Literal["public", "private"]
     variant: Literal["a", "b"]
+
+
+class StudyOptions(StatisticOptions, total=False):
+    """What every study takes."""
+
+    domain: DomainLike | None
+    seed: int | None
 
 
 class HistogramOptions(StudyOptions, total=False):
