@@ -147,7 +147,7 @@ def messages(source: str) -> str:
     texts = [
         node for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)
     ]
-    return "\n".join(node.value for node in texts if id(node) not in documentation)
+    return "\n".join(str(node.value) for node in texts if id(node) not in documentation)
 
 
 def visible() -> dict[str, str]:

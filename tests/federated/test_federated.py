@@ -2,6 +2,7 @@
 
 import base64
 import json
+from typing import Any
 
 import numpy as np
 import pytest
@@ -29,14 +30,14 @@ class Clients:
     """All clients of a tool, each with the state that the tool keeps."""
 
     def __init__(self, count, data=records, change=None):
-        self.states = {client: {} for client in range(count)}
+        self.states: dict[int, dict[str, Any]] = {client: {} for client in range(count)}
         self.data, self.change, self.asked = data, change or (lambda client, reply: reply), []
 
     def __call__(self, requests):
         for client, request in requests.items():
             self.asked.append((client, request["study"]))
-            given = {"max_epsilon": 1.0}
-            reply = respond(request, self.data(client), self.states[client], site_of(client), **given)
+            state = self.states[client]
+            reply = respond(request, self.data(client), state, site_of(client), max_epsilon=1.0)
             changed = self.change(client, reply)
             if changed is not None:
                 yield client, changed
@@ -69,7 +70,8 @@ def test_clients_of_one_record_answer_by_projection():
 
 
 def test_what_a_client_answered_it_answers_again():
-    study, state = study_of(), {}
+    study = study_of()
+    state: dict[str, Any] = {}
     request = {"study": study.to_json()}
     first = respond(request, records(1), state, "a", max_epsilon=1.0)
     assert respond(request, records(2), state, "a", max_epsilon=1.0) == first
@@ -78,7 +80,8 @@ def test_what_a_client_answered_it_answers_again():
 
 
 def test_a_server_that_asks_too_much_gets_nothing():
-    study, state = study_of(), {}
+    study = study_of()
+    state: dict[str, Any] = {}
     with pytest.raises(dpairs.LimitExceeded):
         respond({"study": study.to_json()}, records(1), state, "a", max_epsilon=0.5)
     respond({"study": study.to_json()}, records(1), state, "a", max_epsilon=1.0, limit=1.5)

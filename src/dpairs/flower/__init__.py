@@ -53,7 +53,7 @@ def answer(
     try:
         request = message.content[RECORD]
         name = site_of(context.node_id)
-        given = {"max_delta": max_delta, "limit": limit, "keep": keep, "site": site}
+        given: dict[str, Any] = {"max_delta": max_delta, "limit": limit, "keep": keep, "site": site}
         reply = respond(request, data, state, name, max_epsilon=max_epsilon, **given)
     except KeyError:
         reply = {"refused": f"the message has no record {RECORD!r}"}

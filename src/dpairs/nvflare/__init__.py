@@ -57,7 +57,7 @@ def answer(
     try:
         given = dict(request) if isinstance(request, Mapping) else {}
         given["index"] = dict(given.pop("indices", {})).get(name, "")
-        more = {"max_delta": max_delta, "limit": limit, "keep": keep, "site": site}
+        more: dict[str, Any] = {"max_delta": max_delta, "limit": limit, "keep": keep, "site": site}
         reply = respond(given, data, state, name, max_epsilon=max_epsilon, **more)
     except DpairsError as error:
         reply = {"refused": str(error)}

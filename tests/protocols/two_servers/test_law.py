@@ -1,6 +1,7 @@
 """The distribution of an error: exact where a formula is known, by drawing it where none is."""
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -45,7 +46,8 @@ def test_a_mixture_reaches_as_far_as_draws_of_it():
 def test_pairs_that_bins_hide_are_made_up_for():
     """Every entry is the sign, or the sign times 1 + 1 / HIDDEN up to NEAR bins apart in either column."""
     study = Study.create("kendall_tau", protocol="two_servers", epsilon=1.0, domain=(UNIT, UNIT), bins=32)
-    (form,) = study.protocol.forms
+    protocol: Any = study.protocol
+    (form,) = protocol.forms
     cells, places = 32 * 32, np.array([0, 5, 37, 500, 777, 1023])
     x, y = np.divmod(np.arange(cells), 32)
     for place in places:
@@ -67,7 +69,9 @@ def test_pairs_that_bins_hide_are_made_up_for():
 
 
 def test_more_people_and_more_epsilon_are_counted_in_more_cells():
-    grid = Study.create("auc", protocol="two_servers", epsilon=1.0, domain=UNIT, bins=1024).protocol.grid
+    study = Study.create("auc", protocol="two_servers", epsilon=1.0, domain=UNIT, bins=1024)
+    protocol: Any = study.protocol
+    grid = protocol.grid
     cells = [coarse_cells(grid, people, 20.0) for people in (50, 1000, 10_000, 10**9)]
     assert cells == sorted(cells)
     assert (cells[0], cells[-1]) == (8, 256)
@@ -78,7 +82,9 @@ def test_more_people_and_more_epsilon_are_counted_in_more_cells():
 def test_two_rounds_are_planned_where_they_pay_and_only_there():
     """Private labels and the Gini coefficient are ratios of two forms; the AUC is one form."""
     for statistic, options in (("auc", {"labels": "private"}), ("gini_coefficient", {})):
-        asked = {"epsilon": 1.0, "n": 2000, "domain": UNIT, "protocol": "two_servers", **options}
+        asked: dict[str, Any] = {"epsilon": 1.0, "n": 2000, "domain": UNIT, "protocol": "two_servers"} | dict(
+            options
+        )
         both, once = (dpairs.plan(statistic, rounds=rounds, **asked).options[0] for rounds in (2, 1))
         assert (both.rounds, once.rounds) == (2, 1)
         assert both.error < 0.95 * once.error
