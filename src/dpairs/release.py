@@ -95,6 +95,7 @@ class Release:
             details=answer.details,
             bounds=answer.bounds,
             laws=answer.laws,
+            caveats=answer.caveats,
             attack=_Attack(protocol, self.sizes, self.numbers),
             study=self.study,
         )

@@ -57,6 +57,8 @@ class Answer:
     """What the statistic can be."""
     laws: Laws | None = None
     """How the errors are distributed, where that is known better than by standard errors."""
+    caveats: tuple[str, ...] = ()
+    """What must be said first, in sentences."""
 
 
 class Protocol(ABC):

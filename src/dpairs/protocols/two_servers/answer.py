@@ -71,10 +71,11 @@ class Measured:
             min(max(finished.value, low), high),
             deviation,
             sample.deviation,
-            _quantization(binning + hidden**2),
+            Quantization(None, math.sqrt(binning), binning) if binning else Quantization(0.0, 0.0, 0.0),
             self.statistic.details(forms, self.sizes, error),
             bounds=(low, high),
             laws=Laws(population, sample),
+            caveats=sample.caveats,
         )
 
     def _within(self, forms: Vector) -> Vector:
@@ -160,10 +161,6 @@ class _Seen:
     binning: float
     hidden: float
     """A bound of the bias, by those who stand out of coarse cells."""
-
-
-def _quantization(square: float) -> Quantization:
-    return Quantization(None, math.sqrt(square), square) if square else Quantization(0.0, 0.0, 0.0)
 
 
 def from_counts(

@@ -224,6 +224,7 @@ class SumRound(Shared):
             standard_error=whole.deviation,
             sample_standard_error=law.deviation,
             laws=Laws(whole, law),
+            caveats=law.caveats,
         )
 
     @property
