@@ -16,7 +16,7 @@ export NO_MKDOCS_2_WARNING := 1
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup system demo test wheel coverage validate check javascript format bench reproduce figures docs lock build clean
+.PHONY: help setup system demo test wheel examples coverage validate check javascript format bench reproduce zoo figures docs lock build clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -35,17 +35,20 @@ demo: setup ## Run the demonstration
 	$(BIN)/dpairs demo
 
 system: ## Install what some tests need from the system's packages (Chromium, node, PostgreSQL); SYSTEM=no refuses
-	@tools/system-packages
+	@$(if $(filter validate,$(MAKECMDGOALS)),DPAIRS_VALIDATE=1) tools/system-packages
 
 test: setup system ## Run the tests, without the long ones
-	$(PYTEST) -m "not long and not wheel"
+	$(PYTEST) -m "not long and not wheel and not examples"
 
 wheel: setup ## Build the wheel and try every install line of the documentation in a clean environment
 	$(PYTEST) -m wheel --dist loadgroup tests/test_wheel.py
 
+examples: setup ## Run the examples of federated tools from their READMEs, each in an environment of its own
+	$(PYTEST) -n 0 -m examples tests/test_examples.py
+
 coverage: setup system ## Run the tests and show which lines and branches they reach
 	@rm -f .coverage .coverage.*
-	$(PYTEST) -m "not long and not wheel" --cov --cov-report=term:skip-covered
+	$(PYTEST) -m "not long and not wheel and not examples" --cov --cov-report=term:skip-covered
 
 validate: setup system ## Run every test, with the full statistical validation
 	DPAIRS_VALIDATE=1 $(PYTEST)
@@ -79,6 +82,9 @@ bench: setup ## Run the benchmarks; NAMES for some of them
 
 reproduce: setup ## Run the paper's experiments, into reproduced/; QUICK=1 for a small form, NAMES for some of them
 	$(BIN)/python -m experiments $(if $(QUICK),--quick) $(NAMES)
+
+zoo: setup ## Measure how often intervals hold on awkward populations; QUICK=1 for a few, HALF=second
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m experiments.zoo --half $(or $(HALF),first) $(if $(QUICK),--quick)
 
 figures: setup ## Draw the pictures of the documentation from the results; NAMES for some of them
 	$(BIN)/python -m experiments --figures $(NAMES)

@@ -43,6 +43,7 @@ PAGES = (
     "sites",
     "two_servers",
     "two_servers_coverage",
+    "zoo",
 )
 TEXTS: dict[str, Callable[[], str]] = {}
 PICTURES: dict[str, Callable[[], Any]] = {}

@@ -294,11 +294,9 @@ def test_two_people_who_differ_leave_no_entropy():
         tally_of(ENTROPY, everybody=[1, 1]).estimate()
 
 
-def test_two_people_who_agree_leave_an_entropy_without_an_error():
-    estimate = tally_of(ENTROPY, everybody=[2]).estimate()
-    assert math.isfinite(estimate.value)
-    assert estimate.standard_error == math.inf
-    assert estimate.to_json()["standard_error"] is None
+def test_two_people_who_agree_leave_no_entropy():
+    with pytest.raises(NotEstimable, match="the collision probability is estimated as"):
+        tally_of(ENTROPY, everybody=[2]).estimate()
 
 
 def test_a_mean_below_zero_leaves_no_gini_coefficient():
@@ -340,15 +338,20 @@ def test_few_reports_of_two_classes_always_give_an_answer(statistic, mechanism):
 )
 def test_few_reports_give_an_answer_or_say_why_not(statistic, domain, options):
     study = Study.create(statistic, epsilon=1.0, domain=domain, mechanism="krr", seed=1, **options)
+    forms = study.statistic.form_count
+    ratio = bool(study.statistic.divisors(np.zeros(forms)))
     answered = 0
     for counts in np.ndindex(3, 3, 3, 3):
         try:
             estimate = tally_of(study, everybody=counts).estimate()
-        except (NotEnoughData, NotEstimable):
+        except NotEnoughData:
+            continue
+        except NotEstimable:
+            assert ratio
             continue
         json.dumps(estimate.to_json(), allow_nan=False)
         answered += 1
-    assert answered > 20
+    assert answered > (0 if ratio else 20)
 
 
 def test_an_unknown_estimator_is_refused():

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from statistics import NormalDist
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
@@ -15,6 +14,7 @@ from .errors import BadParameter
 from .formats.checks import choice, integer, real
 from .formats.display import Shown, number
 from .privacy import PrivacyClaim
+from .statistics.fixed_length import reach
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -55,7 +55,7 @@ class Explanation:
 
 @dataclass(frozen=True)
 class Quantization:
-    """What binning may have done to the value: not part of the interval.
+    """What binning may have done to the value; the interval allows for it through `Estimate.bias`.
 
     ``bound`` holds for any data (known when the kernel has a Lipschitz constant). ``estimate`` is for
     data like these, from the same reports: how far the kernel can lie from its binned value, averaged
@@ -136,7 +136,9 @@ class Estimate(Shown):
 
     ``standard_error`` is around the value in the *population* the people were drawn from: it holds the
     sampling of people and the privacy noise. ``sample_standard_error`` is around the exact statistic of
-    the very people who took part: the privacy noise alone.
+    the very people who took part: the privacy noise alone. ``bias`` is the most that anything which does not
+    average out over repetitions can have moved the value: cells that hide how people lie within them, and
+    what a derivative misses.
     """
 
     statistic: str
@@ -153,6 +155,11 @@ class Estimate(Shown):
     explanation: Explanation | None = field(default=None, repr=False, compare=False)
     bounds: tuple[float, float] = (-math.inf, math.inf)
     """What the statistic can be, where the interval ends at the latest."""
+    bias: float = 0.0
+    logarithmic: bool = False
+    """Whether e^-value, and not the value itself, has a normal error: so with entropies."""
+    centre: float | None = None
+    """What the interval is around, where that is not the value."""
     laws: Laws | None = field(default=None, repr=False, compare=False)
     """Where the errors are known not to be normal, how they are distributed."""
     attack: Attack | None = field(default=None, repr=False, compare=False)
@@ -232,8 +239,8 @@ class Estimate(Shown):
         ]
         if self.without_privacy is not None:
             value, error = self.without_privacy
-            reach = NormalDist().inv_cdf((1 + level) / 2) * error
-            bars.append(Bar("without privacy", value, value - reach, value + reach))
+            far = reach(error, 0.0, level)
+            bars.append(Bar("without privacy", value, value - far, value + far))
         return draw_intervals(
             bars, self.statistic.replace("_", " "), f"{self.n:,} people, {level:.0%} intervals"
         )
@@ -241,12 +248,13 @@ class Estimate(Shown):
     def confidence_interval(
         self, level: float = 0.95, target: str = "population", *, confidence_level: float | None = None
     ) -> ConfidenceInterval:
-        """An interval that covers the target with probability about ``level``.
+        """An interval that covers the target with probability at least about ``level``.
 
         ``target="population"``: the value in the population the people come from. ``target="sample"``:
-        the exact statistic of the people who took part. Either way it covers the privacy noise, and
-        it does not cover quantization (see `quantization`), answers that were not honest, nor who
-        chose to take part. ``confidence_level`` is
+        the exact statistic of the people who took part; both of values moved into the domain where they lie
+        outside. Either way it covers the privacy noise and whatever bias the data leave possible: value
+        +- cv(b/s) s for the standard error s and the bound b on the bias (see `statistics.fixed_length`).
+        It does not cover answers that were not honest, nor who chose to take part. ``confidence_level`` is
         scipy's name for ``level``.
         """
         share = real("level", level if confidence_level is None else confidence_level)
@@ -254,12 +262,16 @@ class Estimate(Shown):
             raise BadParameter(f"level must lie between 0 and 1, not {share!r}")
         whole = choice("target", target, TARGETS) == "population"
         if self.laws is None:
-            error = self.standard_error if whole else self.sample_standard_error
-            reach = NormalDist().inv_cdf((1 + share) / 2) * error
+            far = reach(self.standard_error if whole else self.sample_standard_error, self.bias, share)
         else:
-            reach = (self.laws.population if whole else self.laws.sample).reach(share)
+            far = (self.laws.population if whole else self.laws.sample).reach(share) + self.bias
+        down, up = far, far
+        if self.logarithmic:
+            # e^-value +- far e^-value, back on the scale of the value.
+            down, up = math.log1p(far), -math.log1p(-far) if far < 1 else math.inf
         low, high = self.bounds
-        return ConfidenceInterval(max(self.value - reach, low), min(self.value + reach, high))
+        around = self.value if self.centre is None else min(max(self.centre, low), high)
+        return ConfidenceInterval(max(around - down, low), min(around + up, high))
 
     def manipulation(self, people: int | None = None, *, share: float | None = None) -> Manipulation:
         """The most that so many liars, or such a share of the people of this round, can do to this answer."""
@@ -287,16 +299,11 @@ class Estimate(Shown):
 
     def _notes(self, liars: Manipulation | None) -> list[str]:
         said = [*self.caveats, "The interval covers the privacy noise and the sampling of people."]
-        estimate, bound = self.quantization.estimate, self.quantization.bound
-        if estimate is None or estimate > 0:
-            size = (
-                "by an amount that is not estimated"
-                if estimate is None
-                else f"by up to about {estimate:.3g} here"
-            )
-            known = "" if bound is None else f", and by at most {bound:.3g} for any data"
-            cause = "binning" if self.explanation is None else "parts that were not looked into"
-            said.append(f"Not covered: {cause} may shift the value, {size}{known}.")
+        if self.bias > 0:
+            cause = "what the cells hide" if self.explanation is None else "what the leaves hide"
+            said.append(f"It also covers a bias of up to {self.bias:.3g}, by {cause} of how people lie.")
+        if self.quantization.estimate is None and self.bias == 0:
+            said.append("Not covered: binning may shift the value, by an amount that is not estimated.")
         said.append("Not covered: people who answer falsely, and who chose to take part.")
         if liars is not None:
             said.append(self._liars(liars))
@@ -326,6 +333,7 @@ class Estimate(Shown):
             "value": _finite(self.value),
             "standard_error": _finite(self.standard_error),
             "sample_standard_error": _finite(self.sample_standard_error),
+            "bias": _finite(self.bias),
             "confidence_interval_95": [_finite(low), _finite(high)],
             "n": self.n,
             "strata": dict(self.strata),

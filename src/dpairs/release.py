@@ -94,6 +94,8 @@ class Release:
             quantization=answer.quantization,
             details=answer.details,
             bounds=answer.bounds,
+            bias=answer.bias,
+            logarithmic=self.study.statistic.logarithmic,
             laws=answer.laws,
             caveats=answer.caveats,
             attack=_Attack(protocol, self.sizes, self.numbers),

@@ -182,12 +182,14 @@ class Tally(Shown):
         )
         answer = protocol.estimate(self._counts, chosen)
         earlier = protocol.earlier
+        sizes = {name: people + earlier.get(name, 0) for name, people in self.sizes.items()}
+        value, bounds = answer.within(self._study.statistic, self._study.domains, sizes)
         return Estimate(
             statistic=self._study.statistic.name,
-            value=answer.value,
+            value=value,
             standard_error=answer.standard_error,
             sample_standard_error=answer.sample_standard_error,
-            strata={name: people + earlier.get(name, 0) for name, people in self.sizes.items()},
+            strata=sizes,
             privacy=self._study.privacy,
             protocol=protocol.name,
             estimator=chosen,
@@ -195,7 +197,10 @@ class Tally(Shown):
             quantization=answer.quantization,
             details=answer.details,
             explanation=answer.explanation,
-            bounds=answer.bounds,
+            bounds=bounds,
+            bias=answer.bias,
+            centre=answer.centre,
+            logarithmic=self._study.statistic.logarithmic,
             attack=_Attack(protocol, self._counts, chosen, self.n),
             study=self._study,
         )

@@ -137,3 +137,22 @@ def test_people_operators_and_analyst_in_a_browser(tmp_path, browser, host):
         browser.shot("two-servers-helper")
         told = [each for each in browser.complaints() if "favicon" not in each]
         assert [each for each in told if "401" not in each] == []
+
+
+def test_two_tabs_send_one_report(tmp_path, browser):
+    """Two reports of one person would count twice, and spend twice of what is promised."""
+    task = new_task(auc(bins=8), least=10)
+    with in_threads(task, tmp_path) as (leader, _):
+        browser.home = f"{leader.base}/two-servers/{task.id.hex()}"
+        browser.open("")
+        browser.run("localStorage.clear()")
+        browser.open("")
+        browser.choose("Are you in the group", "Yes")
+        browser.write("input[type=number]", "0.5")
+        # Meanwhile, in another tab:
+        name, other = f"dpairs:task:{task.id.hex()}", json.dumps({"report": "ab" * 64, "sent": True})
+        browser.run("localStorage.setItem(...arguments)", name, other)
+        browser.press("Split and seal my answer")
+        browser.see("#receipt", "abababab")
+        assert browser.run("return localStorage.getItem(arguments[0])", name) == other
+        assert state(leader.line, task)["received"] == 0

@@ -14,7 +14,8 @@ from dpairs.aggregator import leader as leader_module
 from dpairs.client.transport import Transport
 from dpairs.dap import sealing
 
-from .pair import ANALYST, SECRET, auc, collect, crowd, in_threads, new_task, upload
+from ..collector.servers import until
+from .pair import ANALYST, SECRET, auc, collect, crowd, in_threads, new_task, state, upload
 
 PLANTED = b"a value that must not be here"
 
@@ -121,6 +122,24 @@ def test_servers_keep_and_send_no_value_no_share_of_the_other_and_no_sum(
     assert all(set(bucket.shares) == {0} for held in kept for bucket in held.values())
     assert PLANTED not in disks[0] + disks[1]
     assert release.n == 40
+
+
+def test_nothing_of_reports_and_sums_is_left_on_the_disk_after_the_release(tmp_path):
+    """Both disks together, with both keys, would open every answer: not even in a database's log."""
+    task = new_task(auc(bins=32), least=20)
+    with in_threads(task, tmp_path) as (leader, helper):
+        reports = crowd(task, 40).reports((leader.line, helper.line))
+        upload(leader.line, task, reports)
+        until(lambda: sum(state(leader.line, task)["verified"].values()) == 40, "verified reports")
+        held = [server.service.stores[task.name].sums() for server in (leader, helper)]
+        disks = [everything(number, tmp_path) for number in (0, 1)]
+        # Negative control: before the release they are there.
+        assert all(bucket.shares in disks[number] for number in (0, 1) for bucket in held[number].values())
+        collect(leader.line, task)
+        for number in (0, 1):
+            disk = b"".join(path.read_bytes() for path in tmp_path.glob(f"{number}.sqlite*"))
+            assert not any(bucket.shares in disk for bucket in held[number].values())
+            assert not any(report.leader.payload in disk for report in reports)
 
 
 def test_a_planted_value_is_found(tmp_path):

@@ -411,10 +411,10 @@ def test_wrong_domains(folder, capsys, domain, words):
 @pytest.mark.parametrize(
     ("score", "label", "words"),
     [
-        ([0.1, "nan", 0.3], [0, 1, 1], ["score", "row 1", "nan", "[0, 1]"]),
-        ([0.1, "inf", 0.3], [0, 1, 1], ["score", "row 1", "inf"]),
-        ([0.1, 0.2, 1.5], [0, 1, 1], ["score", "row 2", "1.5"]),
-        ([0.1, 0.2, ""], [0, 1, 1], ["score", "row 2", "nan"]),
+        ([0.1, "nan", 0.3], [0, 1, 1], ["score", "line 3", "no number", "[0, 1]"]),
+        ([0.1, "inf", 0.3], [0, 1, 1], ["score", "line 3", "inf"]),
+        ([0.1, 0.2, 1.5], [0, 1, 1], ["score", "line 4", "1.5"]),
+        ([0.1, 0.2, ""], [0, 1, 1], ["score", "line 4", "no number"]),
         ([0.1, "high", 0.3], [0, 1, 1], ["high"]),
         ([0.1, 0.2, 0.3], [0, 1, 2], ["label", "2", "two classes"]),
         ([0.1, 0.2, 0.3], [0, 1, -1], ["label", "mixes"]),
@@ -627,7 +627,7 @@ def test_plan_checks_itself_and_draws(folder, capsys):
     ("more", "words"),
     [
         (["-n", "1000", "--target-error", "0.00001"], ["without any privacy", "people"]),
-        (["-n", "1000", "-e", "1", "--protocol", "projection", "--rounds", "1"], ["rounds=2"]),
+        (["-n", "1000", "-e", "1", "--protocol", "projection", "--rounds", "1"], ["--rounds 2"]),
         (["-n", "1000", "-e", "1", "--protocol", "pairwise", "--labels", "private"], ["pairs", "histogram"]),
         (["-n", "1", "-e", "1"], ["n must"]),
         (["-n", "1000", "-e", "-1"], ["epsilon"]),

@@ -21,6 +21,8 @@ from dpairs.dap.result import open_release, result_share
 from dpairs.dap.sealing import seal_result
 from dpairs.dap.task import Analyst, Operator, Task, analyst_token
 from dpairs.dap.verification import Verifier
+from dpairs.errors import InvalidInput
+from dpairs.formats.canonical import canonical, digest
 from dpairs.protocols.two_servers.goldilocks import MODULUS
 from dpairs.protocols.two_servers.protocol import TwoServers
 from dpairs.randomness import SeededRandomness, secret_bytes
@@ -140,3 +142,35 @@ def test_a_browser_refuses_other_tasks_keys_and_altered_results():
     assert "altered" in spoken(task, secret=ANALYST.hex(), result=answer)["message"]
     outside = [{"stratum": "positive", "values": {"score": 1.5}}]
     assert spoken(task, people=outside, configs=configs, seconds=now)["error"] == "BadValue"
+
+
+def test_a_browser_refuses_what_python_refuses():
+    """One server under two names gets both shares: no page may offer that, whoever hosts it."""
+    task = made(STUDIES["auc"][0])
+    content = json.loads(task.to_json())
+    del content["id"]
+    leader, helper = content["leader"], content["helper"]
+    bad: list[dict[str, Any]] = [
+        {"helper": {**helper, "url": leader["url"]}},
+        {"helper": {**helper, "name": leader["name"]}},
+        {"helper": {**helper, "url": "http://b.example"}},
+        {"helper": {**helper, "url": "https://a.example@b.example"}},
+        {"helper": {**helper, "url": "https://b.example/"}},
+        {"helper": {**helper, "url": "http://localhost@b.example"}},
+        {"helper": {**helper, "name": "B\u202eA"}},
+        {"title": ""},
+        {"title": "two\nlines"},
+        {"title": "x" * 201},
+        {"min_batch_size": 3},
+    ]
+    for changes in ({}, *bad):
+        changed = {**content, **changes}
+        name = digest(changed)
+        words = canonical({**changed, "id": name})
+        said = spoken(task, task=words, id=name, people=[], configs=[], seconds=0)
+        if changes:
+            assert "error" in said, changes
+            with pytest.raises(InvalidInput):
+                Task.from_json(words)
+        else:
+            assert said["name"] == task.name

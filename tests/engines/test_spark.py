@@ -1,5 +1,6 @@
 """Spark gives DuckDB's tally and counts, also when a part of the work fails and is done again."""
 
+import re
 import shutil
 from functools import partial
 
@@ -29,7 +30,8 @@ if shutil.which("java") is None:
     pytest.skip("Spark needs Java, which is not installed.", allow_module_level=True)
 
 from dpairs.engines import on_spark, tally_with_duckdb
-from dpairs.errors import BadFile, BadParameter
+from dpairs.engines.cluster import explain
+from dpairs.errors import BadFile, BadParameter, BadValue
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore::ResourceWarning", "ignore::DeprecationWarning", "ignore:PySpark"
@@ -127,6 +129,70 @@ def test_wrong_cells_are_found_where_the_files_are(tmp_path, spark):
     with pytest.raises(BadFile, match=r"bad\.parquet hold cells .* 1 of 9 "):
         on_spark.tally_with_spark(TREE, [f"{tmp_path}/*.parquet"], spark)
     assert on_spark.tally_with_spark(TREE, [f"{tmp_path}/*.parquet"], spark, keep_going=True).tally.n == 0
+
+
+@pytest.mark.parametrize("cells", [False, True])
+def test_a_data_frame_is_counted_like_files(tmp_path, spark, cells):
+    tally, reasons = messy(tmp_path, 20_000, cells)
+    del reasons["of another study"]
+    frame = spark.read.parquet(*(f"file://{path}" for path in tmp_path.glob("day*/*.parquet")))
+    frame = frame.withColumnRenamed("index", "a `person`").withColumnRenamed("stratum", "class")
+    options = {"columns": {"index": "a `person`", "stratum": "class"}, "cells": cells}
+    found = on_spark.tally_with_spark(TREE, frame, keep_going=True, recompute=cells, **options)
+    assert (found.tally, found.reasons) == (tally, reasons)
+    with pytest.raises(BadValue, match="nothing was counted: 20 index out of range, 27 of an unknown"):
+        on_spark.tally_with_spark(TREE, frame, **options)
+
+
+@pytest.mark.parametrize(
+    ("columns", "words"),
+    [
+        ("'positive' AS stratum, id AS index", "no column 'symbol'"),
+        ("'positive' AS stratum, id AS index, 'one' AS symbol", "column 'symbol' holds string"),
+        ("'positive' AS stratum, id AS index, CAST(NULL AS INT) AS symbol", "2 symbol out of range"),
+        ("'positive' AS stratum, id AS index, id - 1 AS symbol", "1 symbol out of range"),
+        ("'positive' AS stratum, id AS index, id * CAST(1e30 AS DECIMAL(38,0)) AS symbol", "1 symbol out of"),
+        ("'positive' AS stratum, id + 0.5 AS index, id AS symbol", "column 'index' holds"),
+        ("'stranger' AS stratum, id AS index, id AS symbol", "2 of an unknown stratum"),
+    ],
+)
+def test_a_wrong_data_frame_is_refused_in_one_sentence(spark, columns, words):
+    with pytest.raises(BadValue, match=words) as refused:
+        on_spark.tally_with_spark(TREE, spark.sql(f"SELECT {columns} FROM range(2)"))
+    assert "\n" not in str(refused.value)
+
+
+def test_wrong_cells_of_a_data_frame_are_found(spark):
+    cells = cells_of(TREE, [0] * 9, range(9), [0] * 9)
+    cells[np.argmax(cells)] ^= 4
+    rows = [("positive", index, int(cell)) for index, cell in enumerate(cells)]
+    frame = spark.createDataFrame(rows, "stratum string, index bigint, symbol bigint")
+    with pytest.raises(BadValue, match=r"the table holds cells .* 1 of 9 "):
+        on_spark.tally_with_spark(TREE, frame, cells=True)
+
+
+@pytest.mark.parametrize(
+    ("said", "words"),
+    [
+        (
+            '(TID 3) (10.0.0.7 executor 1): java.io.IOException: Cannot run program "/x/python"',
+            "10.0.0.7 has no Python",
+        ),
+        (
+            "(TID 3) (10.0.0.7 executor 1): ModuleNotFoundError: No module named 'numpy'",
+            "10.0.0.7 has no numpy",
+        ),
+        (
+            "[PYTHON_VERSION_MISMATCH] different version: 3.9 than that in driver: 3.11",
+            "runs Python 3.9, and",
+        ),
+        ("Error while reading file file:///r/a.parquet. File does not exist", "/r/a.parquet are not visible"),
+        ('UnsupportedFileSystemException: No FileSystem for scheme "s3a"', "no jar for these addresses .s3a"),
+        ("java.lang.OutOfMemoryError: heap", "could not count the reports: heap"),
+    ],
+)
+def test_sparks_errors_become_one_sentence(said, words):
+    assert re.search(words, explain(RuntimeError(f"An error occurred.\n{said}\n\tat a.b(c.java)")))
 
 
 @pytest.mark.parametrize("home", [None, "/nowhere"])

@@ -57,7 +57,8 @@ def histogram_auc() -> Reports:
 @file
 def histogram_kendall_tau_b() -> Reports:
     name, moods = "projection_histogram_kendall_tau_b", ["bad", "so-so", "fair", "über"]
-    study = projection("kendall_tau", (Levels([0, 0.5, 2]), Levels(moods)), 3.0, 42, variant="b")
+    domains = Levels([0, 0.5, 2]), Levels(moods)
+    study = projection("kendall_tau", domains, 3.0, 42, variant="b", pilot_fraction=6 / 64)
     x, y = picks(name + " x", [0, 0.5, 2]), picks(name + " y", moods)
     return both_rounds(name, study, everybody(x=twice(x), y=twice(y)))
 
@@ -97,7 +98,7 @@ def tree_window() -> Reports:
 def tree_integers_64_bits() -> Reports:
     low, high = -(2**63), 2**63 - 1
     name = "projection_tree_integers_64_bits"
-    study = projection("auc", Integers(low, high), 3.0, 47, pilot_fraction=0.5)
+    study = projection("auc", Integers(low, high), 3.0, 47, bins=2**32, pilot_fraction=0.5)
     return both_rounds(name, study, in_classes(twice(integers(name, low, high, -1, 0))))
 
 
@@ -132,6 +133,25 @@ def tree_kernel() -> Reports:
     name = "projection_tree_kernel"
     study = projection(within, None, 2.0, 50, bins=8, pilot_fraction=0.5)
     return both_rounds(name, study, everybody(value=twice(numbers(name, 0.0, 1.0))))
+
+
+@file
+def tree_dealt_levels() -> Reports:
+    """A deep tree that deals out some of its levels, the coarse ones several times."""
+    name = "projection_tree_dealt_levels"
+    study = projection("gini_mean_difference", Interval(0, 1e5), 1.0, 54, pilot_fraction=0.5)
+    values = [1e5 * number for number in numbers(name, 0.0, 1.0, 0.0, 0.5)]
+    return both_rounds(name, study, everybody(value=twice(values)))
+
+
+@file
+def tree_plane() -> Reports:
+    """The same over two columns, at an epsilon of several bits."""
+    name = "projection_tree_plane"
+    study = projection("kendall_tau", (Interval(-2, 6), Integers(0, 99)), 3.0, 55, pilot_fraction=0.5)
+    x = [8 * number - 2 for number in numbers(name + " x", 0.0, 1.0, 0.25)]
+    y = picks(name + " y", [0, 40, 40, 40, 63, 64, 99])
+    return both_rounds(name, study, everybody(x=twice(x), y=twice(y)))
 
 
 def second_round(epsilon: float, seed: int) -> Reports:

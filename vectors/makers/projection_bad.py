@@ -26,7 +26,7 @@ from .vector import file, forged, tape_of
 
 @file
 def bad_first_study() -> Reports:
-    study = projection("auc", Interval(0, 1), 1.0, 53, bins=8)
+    study = projection("auc", Interval(0, 1), 1.0, 53, bins=8, pilot_fraction=9 / 64)
     vector, text, content = Reports(study), study.to_json(), json.loads(study.to_json())
     pilot = content["protocol"]["pilot"]
 

@@ -61,6 +61,13 @@ class Reports(Vector):
         self.good("next", study=self.study.to_json(), study_id=self.study.id)
 
 
+def even_level(study: Study, tree: TreeAnswers, place: int, index: int) -> Any:
+    """The level of a person: of those that are dealt out, or of all."""
+    dealt = tree.dealt if isinstance(tree, PilotTree) else ()
+    levels = np.array(dealt or range(1, tree.depth + 1))
+    return levels[even_levels(study.coins, place, index, 1, levels.size) - 1]
+
+
 def public_coins(study: Study, stratum: str, index: int) -> dict[str, Any]:
     """Of a tree study: the level and the row that each bit of a report is about."""
     tree: Any = study.protocol
@@ -77,7 +84,7 @@ def public_coins(study: Study, stratum: str, index: int) -> dict[str, Any]:
     else:
         words = study.coins.words(Purpose.ROW, place, index, 1)
         found = (
-            even_levels(study.coins, place, index, 1, tree.depth)
+            even_level(study, tree, place, index)
             if tree.splitting == "users"
             else independent_levels(words, tree.depth)
         )

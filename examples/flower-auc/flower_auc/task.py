@@ -8,7 +8,7 @@ RECORDS, FEATURES = 40_000, 12
 
 
 def records(site: int, sites: int, part: str = "train"):
-    """One site's features and labels; the first features differ a little from site to site."""
+    """One site's features and labels; every site's instrument reads some features differently."""
     X, y = make_classification(
         RECORDS, FEATURES, n_informative=6, weights=[0.7], class_sep=0.7, flip_y=0.1, random_state=23
     )

@@ -12,19 +12,31 @@ import { concat } from "../vdaf/xof.js";
 import { ascii, number, opaque } from "./presentation.js";
 
 const FIELDS = ["format", "version", "id", "title", "study", "leader", "helper", "analyst", "min_batch_size", "time_precision"];
-const ADDRESS = /^(https:\/\/|http:\/\/(127\.0\.0\.1|localhost|\[::1\])(?=[:/]|$))[^?#\s]*[^/?#\s]$/;
+const ADDRESS = /^(https:\/\/([A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\])|http:\/\/(127\.0\.0\.1|localhost|\[::1\]))(:[0-9]{1,5})?(\/[A-Za-z0-9._~/-]*)?$/;
+/** Characters of a name, a title or an address. */
+const LONGEST = 200;
+/** People of each class at least. */
+const FEWEST = 2;
 /** Our own public extension of a report: the person's public class. */
 const CLASS = 0xff01;
 const ONE_HOT = 0xffff0001;
 const PROOFS = 3;
 const LEADER_SELECTED = 2;
 
+/** A text in one line, which shows all that it has. */
+function line(what, given) {
+  const words = text(what, given);
+  const size = [...words].length;
+  if (!size || size > LONGEST || /[\p{C}\p{Z}]/u.test(words.replaceAll(" ", ""))) throw new BadFile(`${what} has 1 to ${LONGEST} characters in one line`);
+  return words;
+}
+
 function operator(what, spec) {
   if (!(spec instanceof Map) || canonical([...spec.keys()].sort()) !== '["name","url"]') {
     throw new BadFile(`the ${what} of a task has a 'name' and a 'url'`);
   }
-  const [name, url] = [text("a name", spec.get("name")), text("an address", spec.get("url"))];
-  if (!ADDRESS.test(url)) throw new BadFile(`a server's address looks like https://HOST, not ${repr(url)}`);
+  const [name, url] = [line("the name of an operator", spec.get("name")), line("the address of a server", spec.get("url"))];
+  if (!ADDRESS.test(url) || url.endsWith("/")) throw new BadFile(`a server's address looks like https://HOST, not ${repr(url)}`);
   return Object.freeze({ name, url });
 }
 
@@ -45,12 +57,15 @@ export class Task {
   /** @param {string} id @param {Map<string, any>} spec */
   constructor(id, spec) {
     this.id = id;
-    this.title = text("the title", spec.get("title"));
+    this.title = line("the title of a task", spec.get("title"));
     this.study = Study.fromJson(canonical(spec.get("study")));
     if (this.study.protocol.name !== "two_servers") throw new BadFile("a task is of a study of two servers");
     this.leader = operator("leader", spec.get("leader"));
     this.helper = operator("helper", spec.get("helper"));
-    this.minBatchSize = small("min_batch_size", spec.get("min_batch_size"), 2, 2 ** 32);
+    if (this.leader.url === this.helper.url || this.leader.name === this.helper.name) {
+      throw new BadFile("leader and helper are two servers, with a name and an address each");
+    }
+    this.minBatchSize = small("min_batch_size", spec.get("min_batch_size"), FEWEST * this.study.strata.length, 2 ** 32);
     this.timePrecision = small("time_precision", spec.get("time_precision"), 1, 2 ** 31);
     const { cells } = /** @type {any} */ (this.study.protocol).grid;
     this.cells = cells;

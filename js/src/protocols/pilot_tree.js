@@ -9,7 +9,7 @@ import { placeInFirst } from "./rounds.js";
 import { MAX_DEPTH, Signs } from "./tree.js";
 
 /** Up to so many bits a tree may have on several columns. */
-const GRID_BITS = 10;
+const PLANE_BITS = 32;
 
 function checkBits(domain, bits) {
   const most = domain instanceof Interval ? 52 : bitsOf(domain.size);
@@ -23,11 +23,23 @@ function checkBits(domain, bits) {
   }
 }
 
+/** The levels that every block of as many people is dealt. @param {unknown} levels @param {number} depth */
+function readLevels(levels, depth) {
+  if (!Array.isArray(levels) || levels.length === 0) {
+    throw new BadFile("protocol 'pilot-tree' deals out a list of levels");
+  }
+  const dealt = levels.map((each) => small("a level", each, 1, MAX_DEPTH));
+  if (dealt.length > MAX_DEPTH || Math.max(...dealt) > depth) {
+    throw new BadParameter(`a pilot tree of ${depth} levels deals out up to ${MAX_DEPTH} of these, not ${dealt}`);
+  }
+  return dealt;
+}
+
 /** A tree over all private columns, asked of the people of the first round. */
 export class PilotTree {
   constructor(statistic, domains, spec, share) {
     this.name = "pilot-tree";
-    fields("pilot 'pilot-tree'", spec, ["name", "bits", "floors"]);
+    fields("pilot 'pilot-tree'", spec, ["name", "bits", "floors", "levels"]);
     required("pilot 'pilot-tree'", spec, ["bits", "floors"]);
     if (!Array.isArray(spec.get("bits"))) throw new BadFile("protocol 'pilot-tree' needs a list of bits");
     this.bits = spec.get("bits").map((each) => small("bits", each, 1, MAX_DEPTH));
@@ -40,11 +52,12 @@ export class PilotTree {
       throw new BadParameter("a pilot tree needs a number of bits for each private column");
     }
     if (this.bits.length > 1) {
-      integer("the bits of a pilot tree over several columns", BigInt(depth), 2, GRID_BITS);
+      integer("the bits of a pilot tree over several columns", BigInt(depth), 2, PLANE_BITS);
     }
     this.domains.forEach((domain, place) => checkBits(domain, this.bits[place]));
-    const floors = spec.get("floors");
-    this.signs = new Signs({ name: this.name, depth, splitting: "users", rows: "others", floors, delta: 0 });
+    this.dealt = spec.has("levels") ? readLevels(spec.get("levels"), depth) : null;
+    const [floors, dealt] = [spec.get("floors"), this.dealt];
+    this.signs = new Signs({ name: this.name, depth, splitting: "users", rows: "others", floors, delta: 0, dealt });
     this.symbols = this.signs.symbols;
     this.epsilon = this.signs.epsilon;
   }
@@ -72,6 +85,7 @@ export class PilotTree {
 
   toSpec() {
     const floors = this.signs.responses.map((response) => String(response.floor));
-    return { name: this.name, bits: this.bits, floors };
+    const spec = { name: this.name, bits: this.bits, floors };
+    return this.dealt ? { ...spec, levels: this.dealt } : spec;
   }
 }

@@ -34,8 +34,10 @@ function parity(number) {
 
 /** What a tree's answers are, whatever its leaves are. */
 export class Signs {
-  constructor({ depth, splitting, rows, floors, delta, name }) {
+  /** @param {{ depth: number, splitting: any, rows: any, floors: any, delta: any, name: string, dealt?: number[] | null }} given */
+  constructor({ depth, splitting, rows, floors, delta, name, dealt = null }) {
     this.depth = depth;
+    this.dealt = dealt;
     this.splitting = choice("splitting", splitting, SPLITTINGS);
     this.rows = choice("rows", rows, ["others", "all"]);
     this.responses = readResponses(name, floors);

@@ -43,13 +43,15 @@ function independentRows(words, level) {
  * The level and the rows of one person.
  *
  * @param {{ coins: import("../coins.js").Coins, stratum: number, index: bigint }} person
- * @param {{ depth: number, splitting: string, rows: string, parities: number }} tree
+ * @param {{ depth: number, splitting: string, rows: string, parities: number, dealt?: number[] | null }} tree
+ *   `dealt` are the levels that every block of as many people is dealt; without it, every level once
  * @returns {{ level: number, rows: bigint[] }}
  */
-export function assigned(person, { depth, splitting, rows, parities }) {
+export function assigned(person, { depth, splitting, rows, parities, dealt = null }) {
   const { coins, stratum, index } = person;
   const words = coins.words(PURPOSE.ROW, stratum, index, 1);
-  const level = splitting === "users" ? evenLevel(person, depth) : Number(below(words[1], BigInt(depth))) + 1;
+  let level = Number(below(words[1], BigInt(depth))) + 1;
+  if (splitting === "users") level = dealt ? dealt[evenLevel(person, dealt.length) - 1] : evenLevel(person, depth);
   const bits = Math.min(level, parities);
   if (bits === 1) return { level, rows: [row(words[0], level, rows)] };
   const blocks = blocksFor(parities - 1);

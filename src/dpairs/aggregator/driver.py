@@ -65,24 +65,7 @@ class Driver:
         if not self._busy:
             return
         try:
-            row = await to_thread.run_sync(self._leader.store.row)
-            least = JOB if patient and row.state != CLOSING else 1
-            self._arrived, self._busy = 0, patient
-            while await to_thread.run_sync(self._leader.new_job, least, JOB):
-                pass
-            for name in await to_thread.run_sync(self._leader.open_jobs):
-                self._busy = True
-                if name not in self._running and len(self._running) < 2 * self._workers.count:
-                    self._begin(name)
-            if row.state in (CLOSING, CLOSED) and row.failed is None and not self._running:
-                self._busy = True
-                await self._result(row.state)
-        except Refused as error:
-            log.warning("no result", reason=str(error), kind=error.kind)
-            await to_thread.run_sync(self._leader.fail, error)
-        except InvalidInput as error:
-            log.error("the helper's answer cannot be used", reason=str(error))
-            await to_thread.run_sync(self._leader.fail, Refused(str(error)))
+            await self._work(patient)
         except DpairsError as error:
             log.warning("put off", reason=str(error))
             self._busy = True
@@ -91,6 +74,27 @@ class Driver:
             log.exception("failed")
             self._busy = True
             await asyncio.sleep(RETRY)
+
+    async def _work(self, patient: bool) -> None:
+        row = await to_thread.run_sync(self._leader.store.row)
+        least = JOB if patient and row.state != CLOSING else 1
+        self._arrived, self._busy = 0, patient
+        while await to_thread.run_sync(self._leader.new_job, least, JOB):
+            pass
+        for name in await to_thread.run_sync(self._leader.open_jobs):
+            self._busy = True
+            if name not in self._running and len(self._running) < 2 * self._workers.count:
+                self._begin(name)
+        if row.state in (CLOSING, CLOSED) and row.failed is None and not self._running:
+            self._busy = True
+            try:
+                await self._result(row.state)
+            except Refused as error:
+                log.warning("no result", reason=str(error), kind=error.kind)
+                await to_thread.run_sync(self._leader.fail, error)
+            except InvalidInput as error:
+                log.error("the helper's answer cannot be used", reason=str(error))
+                await to_thread.run_sync(self._leader.fail, Refused(str(error)))
 
     def _begin(self, name: bytes) -> None:
         task = asyncio.create_task(self._job(name))

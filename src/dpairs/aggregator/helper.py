@@ -173,15 +173,17 @@ class Helper:
                 raise Refused("there is no offer that this reply could answer", "stepMismatch")
             if row.heard is not None and not hmac.compare_digest(bytes(row.heard), heard):
                 raise Refused("another reply was answered before", "stepMismatch")
-            # Before anything is said: two answers of one secret would give it away.
-            store.set(connection, heard=heard)
+            # Before anything is said: two answers of one secret would give it away, and with it the sums.
+            # A database that is set back has forgotten the first one, so it stands beside the keys too.
             secret, held = bytes(row.secret), store.sums(connection)
+            self._releases.once(hashlib.sha256(b"dpairs exchange" + secret).digest(), heard)
+            store.set(connection, heard=heard)
         try:
             shares, corrections = HelperProducts(store.task, held, secret).correct(reply)
         except BadMessage:
             # The next offer is of another secret, about which a failure told nothing.
             with store.change() as (connection, row):
-                if row.state == CLOSED and row.products is None:
+                if row.state == CLOSED and row.products is None and bytes(row.secret) == secret:
                     store.set(connection, secret=secret_bytes(), heard=None)
             raise
         with store.change() as (connection, row):
@@ -226,6 +228,7 @@ class Helper:
             sealed = bytes(seal_result(task, HELPER, request.collection, share, secret_bytes()))
             store.set(connection, request=body)
             store.erase(connection, sealed)
+        store.forget()
         self._releases.add(task.id)
         return Answered(name, sealed)
 

@@ -185,9 +185,11 @@ class Leader:
 
     def fail(self, error: Refused) -> None:
         """Say why there is no result; too few people may still come."""
+        # The helper may have chosen these words: a database does not take every string.
+        words = "".join(each if each.isprintable() else "?" for each in f"{error.kind}: {error}"[:300])
         with self.store.change() as (connection, row):
             if row.state in (CLOSING, CLOSED):
-                self.store.set(connection, failed=f"{error.kind}: {error}"[:300])
+                self.store.set(connection, failed=words)
                 if error.kind == "invalidBatchSize" and row.state == CLOSING:
                     self.store.set(connection, state=OPEN)
 
@@ -265,3 +267,4 @@ class Leader:
             last = max(bucket.last for bucket in held.values())
             answer = CollectionJobResp(sum(sizes(held).values()), first, last - first + 1, own, sealed)
             store.erase(connection, bytes(answer))
+        store.forget()

@@ -81,6 +81,7 @@ class Aggregator:
                 Store(self.database, task, server).accept()
             for task, number in accepted(self.database):
                 self._add(task, number)
+            self.database.forget()  # of a release after which this server was ended
         except BaseException:
             self.database.close()
             raise

@@ -154,6 +154,13 @@ class Store:
         connection.execute(delete(jobs).where(jobs.c.task == self.task.id))
         connection.execute(update(reports).where(reports.c.task == self.task.id).values(content=None))
 
+    def forget(self) -> None:
+        """After `erase` is committed: nor is it left in the database's log."""
+        try:
+            self.database.forget()
+        except SQLAlchemyError as error:
+            raise Unavailable(f"the database does not answer now: {cause(error)}") from None
+
     def state(self) -> TaskState:
         with self.look() as connection:
             row = connection.execute(select(tasks).where(tasks.c.id == self.task.id)).one()

@@ -21,7 +21,7 @@ ENGINES = ("duckdb", "spark")
 
 
 @dataclass(frozen=True)
-class Form:
+class TableForm:
     """How tables that do not say it themselves are to be read."""
 
     columns: dict[str, str]
@@ -63,7 +63,7 @@ def pairs(texts: list[str]) -> dict[str, str]:
     return found
 
 
-def tally_columns(study: Study, names: list[str], form: Form | None, engine: Engine) -> FileTally:
+def tally_columns(study: Study, names: list[str], form: TableForm | None, engine: Engine) -> FileTally:
     """What an engine finds; ``form`` is for tables that do not say what they hold."""
     databases = [name for name in names if name.startswith(DATABASES)]
     if databases and (len(names) > 1 or form is not None):
@@ -76,7 +76,12 @@ def tally_columns(study: Study, names: list[str], form: Form | None, engine: Eng
 
 
 def _with_duckdb(
-    study: Study, names: list[str], database: bool, form: Form | None, engine: Engine, options: dict[str, Any]
+    study: Study,
+    names: list[str],
+    database: bool,
+    form: TableForm | None,
+    engine: Engine,
+    options: dict[str, Any],
 ) -> FileTally:
     from ..engines import open_files, tally_with_duckdb
 
@@ -96,7 +101,12 @@ def _with_duckdb(
 
 
 def _with_spark(
-    study: Study, names: list[str], database: bool, form: Form | None, engine: Engine, options: dict[str, Any]
+    study: Study,
+    names: list[str],
+    database: bool,
+    form: TableForm | None,
+    engine: Engine,
+    options: dict[str, Any],
 ) -> FileTally:
     from ..engines import open_files
     from ..engines.cluster import session

@@ -155,7 +155,7 @@ def counted_in_lines(path: Path) -> Iterator[None]:
         if not path.name.lower().endswith((".csv", ".csv.gz")) or "(chunk" in words:
             raise
         words = re.sub(r"\bat row (\d+)", lambda row: f"in line {int(row[1]) + 2}", words)
-        raise BadValue(re.sub(r": nan$", ": an empty cell", words)) from None
+        raise BadValue(re.sub(r": nan$", ": no number", words)) from None
 
 
 def _sentence(error: Exception) -> str:

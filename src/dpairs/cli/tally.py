@@ -14,7 +14,7 @@ from ..errors import BadFile, BadParameter, InvalidInput, NotAsked, WrongStudy
 from ..report import Report
 from ..study import Study
 from ..tally import Tally
-from .columnar import Engine, Form, is_columnar, pairs, tally_columns
+from .columnar import Engine, TableForm, is_columnar, pairs, tally_columns
 from .show import errors, output, print_json, print_table
 from .site import collect
 
@@ -96,7 +96,7 @@ def tally(
     if columnar and (merge or len(columnar) < len(files)):
         raise BadParameter("Parquet files hold reports: they are counted apart from other files")
     if columnar:
-        form = Form(pairs(column or []), cells) if tables else None
+        form = TableForm(pairs(column or []), cells) if tables else None
         found = tally_columns(study, files, form, Engine(engine, master, keep_going, recompute))
         total, reasons, refused = found.tally, found.reasons, found.refused
         for sentence in refused:

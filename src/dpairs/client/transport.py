@@ -159,7 +159,7 @@ def _problem(base: str, status: int, answer: bytes) -> errors.DpairsError:
             if isinstance(problem, errors.Refused):
                 problem.kind = str(said["type"]).rpartition(":")[2][:40]
             return problem
-    except (ValueError, TypeError, KeyError, AttributeError):
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         pass
     return errors.Unavailable(f"{base} answers with status {status}, and not as a collector does")
 

@@ -143,6 +143,12 @@ class Database:
         with self._watchdog.watch(connection.connection.driver_connection, seconds):
             yield
 
+    def forget(self) -> None:
+        """Empty SQLite's log, where pages stand as they were before they were overwritten."""
+        if self.is_sqlite:
+            with self.engine.connect() as connection:
+                connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
+
     def close(self) -> None:
         self._watchdog.close()
         self.engine.dispose()
@@ -209,9 +215,10 @@ def _identity(file: str) -> tuple[int, int]:
 
 
 def _durable(connection: Any, _: Any) -> None:
-    """A commit has reached the disk when it returns, and readers do not wait for the writer."""
+    """A commit has reached the disk when it returns, readers do not wait, what is deleted is overwritten."""
     cursor = connection.cursor()
-    settings = ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", "busy_timeout=30000")
+    settings = ["journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", "busy_timeout=30000"]
+    settings.append("secure_delete=ON")
     for setting in (*settings, f"wal_autocheckpoint={LOG_PAGES}"):
         cursor.execute(f"PRAGMA {setting}")
     cursor.close()

@@ -111,7 +111,9 @@ class LeaderProducts:
     def __init__(self, task: Task, buckets: Mapping[str, Bucket], secret: bytes, offer: bytes) -> None:
         context = _context(task, buckets)
         vectors = task.protocol.multiplicands(LEADER, _shares(buckets))
-        self._receiver = MultiplyReceiver(context, vectors, offer, _stream(secret, context))
+        # Another offer meets other bits, also if a database that was set back has forgotten the first one.
+        stream = _stream(secret, context + hashlib.sha256(offer).digest())
+        self._receiver = MultiplyReceiver(context, vectors, offer, stream)
         self.reply = self._receiver.reply
 
     def __repr__(self) -> str:

@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import sys
+import warnings
 import zipfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -33,6 +34,7 @@ def session(master: str | None = None, settings: dict[str, str] | None = None) -
     _check_java()
     # What goes wrong comes back as an error, and is told in one sentence.
     quiet = {"spark.ui.enabled": "false", "spark.log.level": "OFF", "spark.app.name": "dpairs"}
+    warnings.filterwarnings("ignore", message="PySpark does not yet fully support pandas")
     quiet["spark.ui.showConsoleProgress"] = str(sys.stderr.isatty()).lower()
     # The Python that runs here: clusters whose machines are alike have it, and `check` says if not.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
@@ -122,7 +124,7 @@ def _without(host: str, modules: str, python: str = "") -> str:
 
 def explain(error: Exception) -> str:
     """One sentence of what Spark says in a hundred lines."""
-    text = _said(error)
+    text = str(error)
     lost = re.search(r"\(TID \d+\) \((\S+) executor \S+\)", text)
     host = lost[1] if lost else "of the cluster"
     if absent := re.search(r'Cannot run program "([^"]+)"', text):
@@ -143,14 +145,8 @@ def explain(error: Exception) -> str:
     return f"Spark could not count the reports: {_first_line(error)}"
 
 
-def _said(error: Exception) -> str:
-    """All that is said of an error: py4j's text is a frame around Java's."""
-    return str(error)
-
-
 def _first_line(error: Exception) -> str:
-    java = getattr(error, "java_exception", None)
-    text = str(java.getMessage() if java is not None else error).strip()
-    causes = re.findall(r"^(?:Caused by|\S*(?:Exception|Error)): (.+)$", _said(error), re.MULTILINE)
-    line = text.splitlines()[0] if text and "stage failure" not in text else (causes or [text])[-1]
-    return line[:300].rstrip(".")
+    """The innermost cause: what stands before it is a frame around a frame."""
+    text = str(error).strip()
+    causes = re.findall(r"^(?:Caused by: )?[\w.$]+(?:Exception|Error): (.+)$", text, re.MULTILINE)
+    return (causes or text.splitlines() or [type(error).__name__])[-1 if causes else 0][:300].rstrip(".")

@@ -26,8 +26,8 @@ from ..errors import BadFile, BadParameter
 
 SCHEMES = {"s3": "s3", "s3a": "s3", "gs": "gs", "gcs": "gs", "abfs": "abfs", "abfss": "abfss", "hdfs": "hdfs"}
 """Addresses that are understood, and how Arrow calls them."""
-PATIENCE = {"gs": "retry_limit_seconds=30"}
-"""Arrow would try for a quarter of an hour to reach Google's store."""
+DEFAULTS = {"gs": "retry_limit_seconds=30", "s3": "allow_delayed_open=true"}
+"""Arrow would try a quarter of an hour to reach Google's store, and write a small file in three steps."""
 ENDINGS = (".parquet", ".pq")
 _ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/+")
 _OPTIONS = re.compile(r"\?([a-z_]+=[^/]*)$")
@@ -79,7 +79,7 @@ def place(name: str | os.PathLike[str]) -> Place:
 
 @lru_cache(maxsize=64)
 def _filesystem(scheme: str, server: str, options: str) -> tuple[Any, str]:
-    given = "&".join(each for each in (options, PATIENCE.get(scheme, "")) if each)
+    given = "&".join(each for each in (options, DEFAULTS.get(scheme, "")) if each)
     address = f"{scheme}://{server}/" if scheme == "hdfs" else f"{scheme}://{server}"
     try:
         filesystem, root = fs.FileSystem.from_uri(address + (f"?{given}" if given else ""))

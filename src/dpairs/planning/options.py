@@ -37,10 +37,17 @@ class Option:
     sizes: dict[str, int]
     shape: Shape
     """Of the shapes looked at, the one at which this option does worst."""
+    least: float
+    """The smallest error among these shapes, where binning does nothing."""
 
     @property
     def error(self) -> float:
         return self.prediction.total
+
+    @property
+    def range(self) -> tuple[float, float]:
+        """Between which errors the study's will lie: one number where it is known what people look like."""
+        return self.least, self.error
 
     def begin(self) -> Study:
         """The study to run: with a public seed of its own, since one plan may begin several studies.
@@ -80,6 +87,7 @@ class Option:
             "protocol": self.protocol,
             "parameters": self.parameters,
             **self.prediction.to_json(),
+            "range": list(self.range),
             "people": self.sizes,
             "epsilon": self.study.epsilon,
             "bits": self.bits,
@@ -156,10 +164,10 @@ class Question:
     ) -> Option:
         """One way to do it; of several shapes the worst counts."""
         study, first = self._begun(protocol, parameters, epsilon)
-        worst, shape = max(
-            ((first.predict(shape, sizes), shape) for shape in self.shapes), key=lambda pair: pair[0].total
-        )
-        return Option(protocol, dict(parameters), worst, study, dict(sizes), shape)
+        predictions = [(first.predict(shape, sizes), shape) for shape in self.shapes]
+        worst, shape = max(predictions, key=lambda pair: pair[0].total)
+        least = min(each.noise for each, _ in predictions) if len(predictions) > 1 else worst.total
+        return Option(protocol, dict(parameters), worst, study, dict(sizes), shape, least)
 
     def same(self, option: Option, epsilon: float, sizes: Mapping[str, int]) -> float:
         """The error of an option's parameters, at its shape, with other people or another epsilon."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from statistics import NormalDist
 from typing import Any
@@ -21,13 +22,14 @@ from ..protocols.tree.haar import CUT_BITS
 from ..randomness import SeededRandomness, SystemRandomness
 from ..statistics import Statistic
 from ..statistics.labels import NEGATIVE, POSITIVE
+from .cells import sample_axis
 
 FINE_BITS = 6
 FINE, FINE_PAIR = 2**FINE_BITS, 16
 """Cells of one column of numbers, and of each of two."""
 MOST = 1024
-SHARED, MOST_SHARED = 0.05, 4
-"""The share of people from which on a value of theirs is looked at closely, and how many such values."""
+SAMPLED, SAMPLED_PAIR = 192, 24
+"""Cells of a sample's shape: of one column, and of each of two."""
 Vector = NDArray[np.float64]
 
 
@@ -121,27 +123,21 @@ def from_masses(
 def from_sample(statistic: Statistic, domains: tuple[Domain, ...], data: Any, name: str = "sample") -> Shape:
     """From values of some people, of whom it is known already."""
     table = whole(data, statistic.columns)
-    grid = fine_grid(statistic, domains, _shared(statistic, domains, table))
-    masses = {}
-    for stratum, columns in statistic.split(table):
-        cells = grid.place(columns, statistic.private_columns, SystemRandomness())
-        if cells.size == 0:
+    people = list(statistic.split(table))
+    for stratum, columns in people:
+        if len(columns[0]) == 0:
             raise BadValue(f"the sample has nobody of {stratum}")
+    first, most = (FINE_BITS, SAMPLED) if len(domains) == 1 else (FINE_BITS // 2, SAMPLED_PAIR)
+    axes = [
+        sample_axis(domain, [columns[place] for _, columns in people], first, most)
+        for place, domain in enumerate(domains)
+    ]
+    grid = statistic.grid(tuple(axes))
+    masses = {}
+    for stratum, columns in people:
+        cells = grid.place(columns, statistic.private_columns, SystemRandomness())
         masses[stratum] = np.bincount(cells, minlength=grid.cells) / cells.size
     return Shape(statistic, domains, grid, masses, name)
-
-
-def _shared(statistic: Statistic, domains: tuple[Domain, ...], table: Any) -> list[float]:
-    """Single numbers that many people of a stratum have."""
-    if len(statistic.strata) == 1 or not isinstance(domains[0], Interval):
-        return []
-    largest: dict[float, float] = {}
-    for _, columns in statistic.split(table):
-        values, counts = np.unique(domains[0].check(columns[0], "the sample"), return_counts=True)
-        for value, share in zip(values, counts / max(counts.sum(), 1), strict=True):
-            if share >= SHARED:
-                largest[float(value)] = max(largest.get(float(value), 0.0), float(share))
-    return sorted(largest, key=lambda value: -largest[value])[:MOST_SHARED]
 
 
 def normals(statistic: Statistic, domains: tuple[Domain, ...], auc: float) -> Shape:
@@ -186,9 +182,9 @@ def hard(statistic: Statistic, domains: tuple[Domain, ...]) -> tuple[Shape, ...]
         low, high, _ = closer.axes[0].geometry
         point = np.where(low == middle, 1.0, 0.0) + (high - low) / (domains[0].high - domains[0].low)
         masses = dict.fromkeys(statistic.strata, point / point.sum())
-        shapes.append(Shape(statistic, domains, closer, masses, "point"))
+        shapes.append(Shape(statistic, domains, closer, masses, "point", assumed=True))
         del kinds["point"]
     for name, make in kinds.items():
         masses = {stratum: make(place) for place, stratum in enumerate(statistic.strata)}
-        shapes.append(from_masses(statistic, domains, masses, name))
+        shapes.append(replace(from_masses(statistic, domains, masses, name), assumed=True))
     return tuple(shapes)

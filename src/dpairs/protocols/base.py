@@ -54,11 +54,23 @@ class Answer:
     details: Mapping[str, float] = field(default_factory=dict)
     explanation: Explanation | None = None
     bounds: tuple[float, float] = (-math.inf, math.inf)
-    """What the statistic can be."""
+    """What the statistic can be, where the protocol knows more than the statistic itself."""
+    bias: float = 0.0
+    """The most that cells and remainders can have moved the value."""
+    centre: float | None = None
+    """Where the interval is centred, where that is not the value."""
     laws: Laws | None = None
     """How the errors are distributed, where that is known better than by standard errors."""
     caveats: tuple[str, ...] = ()
     """What must be said first, in sentences."""
+
+    def within(
+        self, statistic: Statistic, domains: tuple[Domain, ...], sizes: Mapping[str, int]
+    ) -> tuple[float, tuple[float, float]]:
+        """The value moved into the statistic's range, and that range."""
+        ends = statistic.bounds(domains, sizes)
+        low, high = max(ends[0], self.bounds[0]), min(ends[1], self.bounds[1])
+        return min(max(self.value, low), high), (low, high)
 
 
 class Protocol(ABC):

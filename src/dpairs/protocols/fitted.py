@@ -19,15 +19,11 @@ FAR_APART, ALL_TOGETHER = 0.1, 1.5
 SMOOTH, SMOOTH_PLANE = 6.0, 37.0
 """How much more than imagined the remainder varies when the pilot is poor: times its size over the range."""
 
-# What a pilot costs (`projection.first_round`): the second-order remainder is about roughness c^2 / (N f).
+# What a histogram pilot costs (`projection.first_round`): its remainder is about roughness c^2 / (N f).
 HISTOGRAM_ROUGHNESS = 0.25
 """For each cell."""
-TREE_ROUGHNESS, TREE_ROUGHNESS_PLANE = 1.0, 1.5
-"""For each bit of the leaves: of one column, and of two."""
 
 # Predictions of a plan. Fitted on the shapes of `planning.shapes.hard`.
-UNEVEN_BIN = 0.25
-"""Where nobody looked, people lie anyhow within a bin: this share of the most that does."""
 CLASSES, CLASSES_POWER = 0.07, 0.6
 """The remainder of three classes: 0.07 x^0.6 of the function's range for x = c^2 L / n."""
 PRUNED = 1.05

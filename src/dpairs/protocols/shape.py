@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from ..data.domains import Domain
 from ..data.grids import Axis, Grid
 from ..statistics import Statistic
+from ..statistics.fixed_length import reach
 from ..statistics.linear import Linear, Linearizer, nominal
 from ..statistics.vertices import cell_means
 from .tree.haar import HaarBasis
@@ -23,24 +24,40 @@ Matrix = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Prediction:
-    """The parts of a standard error: independent of each other, so their squares add up."""
+    """The parts of an error: independent of each other, so their squares add up.
+
+    ``quantization`` is what cells do to the value of these people; ``bias`` is what the interval will allow
+    for, because the same reports could come from others.
+    """
 
     privacy: float
     sampling: float
     second_order: float
     quantization: float
+    bias: float = 0.0
+
+    @property
+    def noise(self) -> float:
+        """What averages out over repetitions."""
+        return math.sqrt(self.privacy**2 + self.sampling**2 + self.second_order**2)
+
+    @property
+    def half_width(self) -> float:
+        """Of the 95% interval, about."""
+        return reach(self.noise, max(self.bias, self.quantization), 0.95)
 
     @property
     def total(self) -> float:
         return math.sqrt(self.privacy**2 + self.sampling**2 + self.second_order**2 + self.quantization**2)
 
-    def to_json(self) -> dict[str, float]:
+    def to_json(self) -> dict[str, float | None]:
         return {
             "standard_error": self.total,
             "privacy": self.privacy,
             "sampling": self.sampling,
             "second_order": self.second_order,
             "quantization": self.quantization,
+            "bias": self.bias if math.isfinite(self.bias) else None,
         }
 
 
@@ -114,13 +131,16 @@ class Shape:
         return abs(float(finished.gradient[0]))
 
 
-def parts(shape: Shape, privacy: float, sampling: float, second: float, off: float = 0.0) -> Prediction:
-    """From variances in the derivative's unit, and a difference in the statistic's."""
+def parts(
+    shape: Shape, privacy: float, sampling: float, second: float, off: float = 0.0, bias: float = 0.0
+) -> Prediction:
+    """From variances in the derivative's unit, and differences in the statistic's."""
     return Prediction(
         shape.scale * math.sqrt(max(privacy, 0.0)),
         shape.scale * math.sqrt(max(sampling, 0.0)),
         shape.scale * math.sqrt(max(second, 0.0)),
         abs(off),
+        bias,
     )
 
 

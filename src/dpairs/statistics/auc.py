@@ -170,3 +170,9 @@ class AUC(Statistic):
             )
         value = won / there_are
         return Finished(value, np.array([1.0, -value]) / there_are)
+
+    def divisors(self, forms: NDArray[np.float64]) -> dict[str, tuple[float, int]]:
+        """The share of pairs with one person of each class, when labels are private."""
+        if self.labels == "public":
+            return {}
+        return {"the share of pairs with one person of each class": (float(forms[1]), 1)}

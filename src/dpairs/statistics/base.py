@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from ..data.domains import Categories, Domain, Levels
 from ..data.grids import Axis, Grid
 from ..data.tables import Table
-from ..errors import BadParameter, NotEnoughData
+from ..errors import BadParameter, NotEnoughData, NotEstimable
 from ..formats.checks import fields as allowed
 from ..garbled.encoding import FixedPoint
 from ..garbled.kernels import PairKernel
@@ -30,6 +30,8 @@ from .separable import Separable
 
 EVERYBODY = "everybody"
 """The name of the only stratum of statistics without public classes."""
+ONE_SIDED = 1.6448536269514722
+"""The normal quantile of 95%."""
 KERNELS = ("average", "midpoint")
 ErrorOf: TypeAlias = "Callable[[NDArray[np.float64]], float]"
 
@@ -77,6 +79,8 @@ class Statistic(ABC):
     """Whether the value depends on how many people there are, and not only on how they are spread."""
     from_table: ClassVar[bool] = False
     """Whether the kernel is known to others only by its table on a study's cells."""
+    logarithmic: ClassVar[bool] = False
+    """Whether the value is minus the logarithm of a form, whose error is the normal one."""
     has_exact: ClassVar[bool] = True
     """Whether the exact value can be computed from data: not from a kernel's table or name alone."""
 
@@ -216,6 +220,29 @@ class Statistic(ABC):
         the same where there is only one.
         """
 
+    def hidden(self, grid: Grid, kernel: str, masses: tuple[NDArray[np.float64], ...]) -> NDArray[np.float64]:
+        """For each form, how far it can lie from its binned value for people with these shares of the cells.
+
+        For any kernel: every pair of cells at its worst (see `hidden`).
+        """
+        first, second = masses[0], masses[-1]
+        found = []
+        for form, middle in zip(self.forms(grid, kernel), self.forms(grid, "midpoint"), strict=True):
+            farthest = form.uncertainty + np.abs(form.matrix - middle.matrix)
+            found.append(float(first @ farthest @ second))
+        return np.array(found)
+
+    def hidden_ratio(
+        self,
+        grid: Grid,
+        kernel: str,
+        masses: tuple[NDArray[np.float64], ...],
+        finished: Finished,
+        forms: NDArray[np.float64],
+    ) -> float | None:
+        """The same of the value, where several forms cannot all be off at once; None elsewhere."""
+        return None
+
     def separable(self, grid: Grid) -> tuple[Separable, ...] | None:
         """The forms with the "average" kernel as comparisons of whole numbers; None where they are none."""
         return None
@@ -231,6 +258,30 @@ class Statistic(ABC):
     def finish(self, forms: NDArray[np.float64], sizes: Mapping[str, int]) -> Finished:
         """The statistic from the forms' values and the strata's sizes: the form itself by default."""
         return Finished(float(forms[0]), np.ones(1))
+
+    def divisors(self, forms: NDArray[np.float64]) -> dict[str, tuple[float, int]]:
+        """What the finished value divides by: its estimate and the form that it comes from, by name."""
+        return {}
+
+    def divisor_slack(self, forms: NDArray[np.float64], error: ErrorOf) -> float:
+        """By how much a ratio's error is larger than along its gradient, where what it divides by is noisy.
+
+        N/D differs from its estimate R by (N' - R D') / D' at the true N' and D'. The delta method divides by
+        the estimate of D; the true one may be smaller, by 1.64 standard errors at the 5% level. Where it may
+        be 0, a ratio has no bounded interval (Fieller, "Some problems in interval estimation", 1954) and is
+        refused.
+        """
+        slack = 1.0
+        for name, (divisor, place) in self.divisors(forms).items():
+            spread = error(np.eye(len(forms))[place])
+            if not divisor > ONE_SIDED * spread:
+                raise NotEstimable(
+                    f"{name} is estimated as {divisor:.3g} with a standard error of {spread:.3g}, which "
+                    f"cannot be told from 0: too few people for this epsilon, or {self.name} is not defined"
+                )
+            if len(forms) > 1:
+                slack *= divisor / (divisor - ONE_SIDED * spread)
+        return slack
 
     def details(
         self, forms: NDArray[np.float64], sizes: Mapping[str, int], error: ErrorOf
@@ -252,6 +303,10 @@ class Statistic(ABC):
     def range(self, domains: tuple[Domain, ...]) -> tuple[float, float]:
         """The least and the greatest value the kernel takes."""
         return (0.0, 1.0)
+
+    def bounds(self, domains: tuple[Domain, ...], sizes: Mapping[str, int]) -> tuple[float, float]:
+        """The least and the greatest value that the statistic can have, of so many people."""
+        return self.range(domains)
 
     def lipschitz(self, domains: tuple[Domain, ...]) -> float | None:
         """The kernel's Lipschitz constant in each argument; None for a kernel with jumps."""

@@ -10,6 +10,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from ..data.domains import Domain, Interval
 from ..data.grids import Grid
 from ..data.tables import Table
 from ..errors import NotEstimable
@@ -28,6 +29,7 @@ class CollisionEntropy(Statistic):
     name: ClassVar[str] = "collision_entropy"
     columns: ClassVar[tuple[str, ...]] = ("value",)
     needs: ClassVar[str] = "discrete"
+    logarithmic: ClassVar[bool] = True
 
     def pair_kernel(self, codes: tuple[FixedPoint, ...]) -> PairKernel:
         return Equal(codes[0].largest)
@@ -68,6 +70,16 @@ class CollisionEntropy(Statistic):
                 f"more people or a larger epsilon are needed"
             )
         return Finished(-math.log(chance), np.array([-1 / chance]))
+
+    def divisors(self, forms: NDArray[np.float64]) -> dict[str, tuple[float, int]]:
+        """The collision probability, whose logarithm is taken."""
+        return {"the collision probability": (float(forms[0]), 0)}
+
+    def bounds(self, domains: tuple[Domain, ...], sizes: Mapping[str, int]) -> tuple[float, float]:
+        """0 to that of an even spread over all values; infinite where no two people need to agree."""
+        (domain,), people = domains, sum(sizes.values())
+        values = math.inf if isinstance(domain, Interval) else domain.size
+        return (0.0, math.log(values * (people - 1) / (people - values)) if people > values else math.inf)
 
     def details(
         self, forms: NDArray[np.float64], sizes: Mapping[str, int], error: ErrorOf

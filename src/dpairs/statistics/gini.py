@@ -17,6 +17,7 @@ from ..garbled.encoding import FixedPoint
 from ..garbled.kernels import Distance, PairKernel
 from .base import EVERYBODY, ErrorOf, Finished, Form, Statistic, ends, extent, need_two
 from .binned import distance, mean
+from .hidden import below_less_above, distance_hidden, mean_hidden, widths, within_distance
 from .vertices import Vertices
 
 
@@ -51,6 +52,11 @@ class GiniMeanDifference(Statistic):
         """The distance between two people's values."""
         return (distance(grid.axes[0], kernel),)
 
+    def hidden(self, grid: Grid, kernel: str, masses: tuple[NDArray[np.float64], ...]) -> NDArray[np.float64]:
+        if kernel != "average":
+            return super().hidden(grid, kernel, masses)
+        return np.array([distance_hidden(grid.axes[0], masses[0])])
+
     def against(self, grid: Grid) -> dict[str, tuple[NDArray[np.float64], ...]]:
         """The distance from a person's value."""
         return {EVERYBODY: (Vertices(grid.axes[0]).distance(),)}
@@ -58,6 +64,11 @@ class GiniMeanDifference(Statistic):
     def range(self, domains: tuple[Domain, ...]) -> tuple[float, float]:
         """0 to the domain's extent."""
         return (0.0, extent(domains[0]))
+
+    def bounds(self, domains: tuple[Domain, ...], sizes: Mapping[str, int]) -> tuple[float, float]:
+        """Greatest with half of the people at each end."""
+        people = max(sum(sizes.values()), 2)
+        return (0.0, extent(domains[0]) / 2 * people / (people - 1))
 
     def lipschitz(self, domains: tuple[Domain, ...]) -> float | None:
         return 1.0
@@ -95,6 +106,35 @@ class GiniCoefficient(GiniMeanDifference):
         """The distance, and the mean."""
         return (distance(grid.axes[0], kernel), mean(grid.axes[0]))
 
+    def hidden(self, grid: Grid, kernel: str, masses: tuple[NDArray[np.float64], ...]) -> NDArray[np.float64]:
+        return np.append(super().hidden(grid, kernel, masses)[:1], mean_hidden(grid.axes[0], masses[0]))
+
+    def hidden_ratio(
+        self,
+        grid: Grid,
+        kernel: str,
+        masses: tuple[NDArray[np.float64], ...],
+        finished: Finished,
+        forms: NDArray[np.float64],
+    ) -> float | None:
+        """Of D / 2m at its estimate G: |D' - 2 G m'| / 2m', in which a shift of a cell's mean partly cancels.
+
+        That is the linear change along the gradient times m / m', for the least mean m' that is possible.
+        """
+        if kernel != "average":
+            return None
+        axis, shares = grid.axes[0], masses[0]
+        along, average = finished.gradient, float(forms[1])
+        least = average - mean_hidden(axis, shares)
+        if least <= 0:
+            raise NotEstimable(
+                f"the cells leave it possible that everybody has 0, of which {self.name} is not defined: the "
+                f"domain is too wide for so few bins"
+            )
+        shifts = np.abs(2 * along[0] * below_less_above(shares) + along[1])
+        linear = float(shares * widths(axis) / 2 @ shifts) + abs(along[0]) * within_distance(axis, shares)
+        return float(linear * average / least)
+
     def against(self, grid: Grid) -> dict[str, tuple[NDArray[np.float64], ...]]:
         """The distance from a person's value, and the mean."""
         vertices = Vertices(grid.axes[0])
@@ -111,6 +151,9 @@ class GiniCoefficient(GiniMeanDifference):
         scale = (n - 1) / (2 * n * average)
         return Finished(difference * scale, np.array([scale, -difference * scale / average]))
 
+    def divisors(self, forms: NDArray[np.float64]) -> dict[str, tuple[float, int]]:
+        return {"the mean": (float(forms[1]), 1)}
+
     def details(
         self, forms: NDArray[np.float64], sizes: Mapping[str, int], error: ErrorOf
     ) -> dict[str, float]:
@@ -123,6 +166,9 @@ class GiniCoefficient(GiniMeanDifference):
         return {"gini_mean_difference": mean_difference(values), "mean": float(values.mean(dtype=np.float64))}
 
     def range(self, domains: tuple[Domain, ...]) -> tuple[float, float]:
+        return (0.0, 1.0)
+
+    def bounds(self, domains: tuple[Domain, ...], sizes: Mapping[str, int]) -> tuple[float, float]:
         return (0.0, 1.0)
 
     def lipschitz(self, domains: tuple[Domain, ...]) -> float | None:

@@ -169,6 +169,15 @@ class KendallTau(Statistic):
         gradient = [1 / math.sqrt(untied_x * untied_y), value / (2 * untied_x), value / (2 * untied_y)]
         return Finished(value, np.array(gradient))
 
+    def divisors(self, forms: NDArray[np.float64]) -> dict[str, tuple[float, int]]:
+        """The shares of untied pairs."""
+        if self.variant == "a":
+            return {}
+        return {
+            f"the share of pairs untied in {name!r}": (1 - float(forms[place]), place)
+            for place, name in ((1, "x"), (2, "y"))
+        }
+
     def details(
         self, forms: NDArray[np.float64], sizes: Mapping[str, int], error: ErrorOf
     ) -> dict[str, float]:

@@ -78,6 +78,11 @@ class MannWhitney(AUC):
         """0 to any number of pairs."""
         return (0.0, math.inf)
 
+    def bounds(self, domains: tuple[Domain, ...], sizes: Mapping[str, int]) -> tuple[float, float]:
+        """0 to the number of pairs: most of them when private classes are of one size."""
+        people = sum(sizes.values())
+        return (0.0, self._pairs(sizes) if self.labels == "public" else people**2 / 4)
+
 
 def two_sided(z: float) -> float:
     """P(|Z| >= |z|) for a standard normal Z.

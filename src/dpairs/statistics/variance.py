@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -15,6 +16,7 @@ from ..garbled.encoding import FixedPoint
 from ..garbled.kernels import PairKernel, SquaredDistance
 from .base import EVERYBODY, Form, Statistic, extent, need_two
 from .binned import half_square
+from .hidden import half_square_hidden
 from .vertices import Vertices
 
 
@@ -37,6 +39,11 @@ class Variance(Statistic):
     def forms(self, grid: Grid, kernel: str) -> tuple[Form, ...]:
         return (half_square(grid.axes[0], kernel),)
 
+    def hidden(self, grid: Grid, kernel: str, masses: tuple[NDArray[np.float64], ...]) -> NDArray[np.float64]:
+        if kernel != "average":
+            return super().hidden(grid, kernel, masses)
+        return np.array([half_square_hidden(grid.axes[0], masses[0])])
+
     def against(self, grid: Grid) -> dict[str, tuple[NDArray[np.float64], ...]]:
         """Half the squared distance from a person's value."""
         return {EVERYBODY: (Vertices(grid.axes[0]).half_square(),)}
@@ -44,6 +51,11 @@ class Variance(Statistic):
     def range(self, domains: tuple[Domain, ...]) -> tuple[float, float]:
         """0 to half the squared extent."""
         return (0.0, extent(domains[0]) ** 2 / 2)
+
+    def bounds(self, domains: tuple[Domain, ...], sizes: Mapping[str, int]) -> tuple[float, float]:
+        """Greatest with half of the people at each end."""
+        people = max(sum(sizes.values()), 2)
+        return (0.0, extent(domains[0]) ** 2 / 4 * people / (people - 1))
 
     def lipschitz(self, domains: tuple[Domain, ...]) -> float | None:
         """The domain's extent: the slope of (x - y)^2 / 2 at its ends."""

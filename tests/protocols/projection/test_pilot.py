@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from dpairs import Categories, Integers, Interval, Levels, Study, Tally
+from dpairs.protocols.projection import pilot_cells
 from dpairs.protocols.projection import remainder as remainders
 from dpairs.protocols.projection.first_round import Projection
 from dpairs.protocols.projection.pilot import REPLICATES, Pilot, PublicNoise, on_simplex
-from dpairs.protocols.projection.pilot_descent import MAX_CUTS
 from dpairs.protocols.projection.second_round import SecondRound
 from dpairs.protocols.tree.leaves import Leaves, bits_of, leaf_codes
 from dpairs.randomness import SeededRandomness
@@ -202,14 +202,15 @@ def test_pilots_are_distributions_on_common_cells(name, epsilon, shape):
     assert 0 <= made.uneven <= 1
 
 
-def test_many_cuts_keep_the_whole_distribution():
+def test_many_cuts_keep_the_whole_distribution(monkeypatch):
     """Where there are more cuts than are kept, the first edge must be, even when many people are there."""
     rng = np.random.default_rng(1)
     people = 200_000
     score = np.where(rng.random(people) < 0.3, 0, np.clip(rng.normal(0.5, 0.15, people), 0, 1))
     study = auc(10.0, Interval(0, 1))
+    monkeypatch.setattr(pilot_cells, "MAX_CUTS", 100)
     made = pilot_of(study, simulate_round(study, labelled(score), 1))
-    assert made.grid.cells == MAX_CUTS
+    assert made.grid.cells == 100
     for masses in (made.masses, *made.imagined):
         for each in masses.values():
             assert each.sum() == pytest.approx(1, abs=1e-9)
@@ -259,8 +260,8 @@ def test_cells_of_two_columns_are_where_people_are():
     x, y = np.full(20_000, 0.66), np.full(20_000, 7)
     made = pilot_of(study, simulate_round(study, {"x": x, "y": y}, 1))
     shape = [axis.bins for axis in made.grid.axes]
-    assert shape == [16, 11]
-    assert made.masses["everybody"].reshape(shape)[10, 7] > 0.9
+    assert shape == [5, 11]  # halved around the crowd alone: 1/2, 3/4, 5/8 and 11/16
+    assert made.masses["everybody"].reshape(shape)[2, 7] > 0.9
 
 
 def test_nothing_is_uneven_on_single_values_and_something_within_parts():

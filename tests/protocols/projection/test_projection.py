@@ -296,7 +296,8 @@ def test_people_who_are_not_spread_evenly_within_bins(name):
     case = GATHERED[name]
     table = case.draw(np.random.default_rng(1), PEOPLE)
     found = simulate(case.study(), table, seed=2)
-    assert abs(found.value - case.exact(table)) < SIGMAS * found.sample_standard_error + moved(found)
+    allowed = SIGMAS * found.sample_standard_error + moved(found) + found.bias
+    assert abs(found.value - case.exact(table)) < allowed
 
 
 # ---------------------------------------------------------------- privacy, exactly
@@ -956,7 +957,7 @@ def test_forged_first_rounds_are_refused_by_name(path, value, words):
         ("auc", UNIT, {"rounding": "random"}, "rounding"),
         ("auc", Categories(["a", "b"]), {}, "ordered"),
         ("collision_entropy", UNIT, {}, "equal values"),
-        ("kendall_tau", (UNIT, UNIT), {"bins": 64}, r"at most 2\^10"),
+        ("kendall_tau", (UNIT, UNIT), {"bins": 2**17}, r"at most 2\^32"),
         ("kendall_tau", (Levels(range(64)),) * 2, {}, r"at most 2\^10"),
         ("kendall_tau", UNIT, {}, "2 domain"),
         ("gini_coefficient", Interval(-1, 1), {}, "at least 0"),

@@ -8,7 +8,6 @@ from dpairs import BadMessage, BadParameter, OutOfOrder, TrailingBytes
 from dpairs.protocols.two_servers import goldilocks
 from dpairs.protocols.two_servers.goldilocks import MODULUS
 from dpairs.protocols.two_servers.multiply import (
-    KEY,
     MultiplyReceiver,
     MultiplySender,
     multiply_size,
@@ -93,40 +92,6 @@ def test_bad_messages_are_refused():
 def uniform(elements):
     """The p-value of the hypothesis that field elements are uniform."""
     return float(stats.kstest(np.array(elements, dtype=np.float64) / MODULUS, "uniform").pvalue)
-
-
-def receiver_view(u, v, seed):
-    """The corrections: all that the server with u sees of v."""
-    *_, corrections = run([u], [v], seed)
-    return np.frombuffer(corrections[KEY:], dtype="<u8").astype(np.float64).tolist()
-
-
-def test_what_the_receiver_sees_is_simulated_without_the_other_vector():
-    """Its share is uniform, and corrections of transfers with bit 1 are fixed by it; all else is uniform.
-
-    A simulator draws the corrections at random: no test tells the two apart, whatever v is. The control hands
-    out corrections without the mask of the other block, as H(Q) would be if delta were known.
-    """
-    u = [0b1011] * 32
-    for v in ([0] * 32, [MODULUS - 1] * 32, vectors(7, 32)[0]):
-        assert uniform(receiver_view(u, v, 11)) > FAILURE
-    shifted = goldilocks.doublings(np.array([1] * 32, dtype=np.uint64), 64).reshape(-1).astype(float)
-    assert uniform(shifted) < FAILURE
-
-
-def test_what_the_sender_sees_is_simulated_without_the_other_vector():
-    """The reply is pseudorandom whatever the bits are; a reply of choices in the clear is found at once."""
-    v = vectors(8, 32)
-
-    def ones(reply, columns):
-        bits = np.unpackbits(np.frombuffer(reply[-columns:], dtype=np.uint8))
-        return stats.binomtest(int(bits.sum()), bits.size, 0.5).pvalue
-
-    columns = 128 * 32 * 8
-    for u in ([[0] * 32], [[MODULUS - 1] * 32]):
-        _, _, _, reply, _ = run(u, v, 21)
-        assert ones(reply, columns) > FAILURE
-    assert ones(bytes(columns), columns) < FAILURE
 
 
 def test_shares_of_a_product_are_uniform():

@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 from ...mechanisms import OPTIMIZED
 from ...statistics.linear import nominal
 from ..base import Setting
-from ..fitted import UNEVEN_BIN
 from ..shape import Prediction, Shape, onto
+from .binning import hidden_bias
 
 if TYPE_CHECKING:
     from .protocol import Histogram
 
-BINS, BINS_PAIR = (4, 8, 16, 32, 64), (3, 4, 6, 8, 12)
+BINS, BINS_PAIR = (4, 8, 16, 32, 64, 128, 256), (3, 4, 6, 8, 12, 16)
 BINS_SEARCHED, BINS_PAIR_SEARCHED = (16, 32), (6,)
 """The same where a mechanism is searched, which takes seconds for each."""
 Vector = NDArray[np.float64]
@@ -59,15 +59,16 @@ def predict(protocol: Histogram, shape: Shape, sizes: Mapping[str, int]) -> Pred
         reports, kernel, [(each, each @ channel) for each in shares], people
     )
     off = finished.value - truth
+    bias = hidden_bias(protocol, tuple(shares), values, finished, many)
     if shape.assumed:
-        # Where nobody looked, people may lie anyhow within a bin: a quarter of the most that does.
-        uncertainties = [float(first @ form.uncertainty @ second) for form in forms]
-        off = max(abs(off), UNEVEN_BIN * float(np.abs(finished.gradient) @ uncertainties))
+        # Where nobody looked, people may lie anyhow within a bin.
+        off = max(abs(off), bias)
     return Prediction(
         math.sqrt(max(linear - sampling, 0.0)),
         math.sqrt(max(sampling, 0.0)),
         math.sqrt(max(remainder, 0.0)),
         abs(off),
+        bias,
     )
 
 

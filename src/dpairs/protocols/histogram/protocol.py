@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar, Self
 
@@ -38,9 +38,11 @@ from ..counts import DenseCounts
 from ..manipulation import at_corners, of_forms, span
 from ..shape import Prediction, Shape, onto
 from ..theory import MAX_PEOPLE
+from .binning import binning_bias
 from .bins import axes_of, bins_of
 from .predict import candidates, predict
 from .search import Search, kernels_of, prior_of
+from .simplex import moved
 
 
 @dataclass(frozen=True)
@@ -56,7 +58,7 @@ class Histogram(Alone, FirstRound):
     name: ClassVar[str] = "histogram"
     uses_coins: ClassVar[bool] = False
     options: ClassVar[tuple[str, ...]] = ("bins", "mechanism", "kernel", "rounding", "n", "prior", "search")
-    estimators: ClassVar[tuple[str, ...]] = ("paper",)
+    estimators: ClassVar[tuple[str, ...]] = ("paper", "simplex")
 
     def __post_init__(self) -> None:
         """Check that the parts fit together."""
@@ -165,28 +167,43 @@ class Histogram(Alone, FirstRound):
         return DenseCounts(self.symbols)
 
     def estimate(self, counts: Mapping[str, DenseCounts], estimator: str) -> Answer:
-        """The paper's unbiased estimator, its standard errors, and what quantization may have done."""
+        """The paper's unbiased estimator, its standard errors, and what quantization may have done.
+
+        ``simplex`` moves its value towards that of the nearest distribution, within the noise's interval.
+        """
         sizes = {stratum: count.people for stratum, count in counts.items()}
         _need_people(sizes)
         vectors = [count.array.astype(np.float64) for count in counts.values()]
         values = np.array([average.mean(vectors) for average, *_ in self._averages])
         finished = self.statistic.finish(values, sizes)
         errors = self._variances_along(finished.gradient, vectors)
-        details = self.statistic.details(
-            values, sizes, lambda gradient: math.sqrt(self._variances_along(gradient, vectors).population)
-        )
+
+        def error(gradient: NDArray[np.float64]) -> float:
+            return math.sqrt(self._variances_along(gradient, vectors).population)
+
+        slack = self.statistic.divisor_slack(values, error)
+        details = self.statistic.details(values, sizes, error)
+        noise = slack * math.sqrt(errors.sample)
+        value = finished.value if estimator == "paper" else moved(self, vectors, finished.value, noise, sizes)
         return Answer(
-            finished.value,
-            math.sqrt(errors.population),
-            math.sqrt(errors.sample),
+            value,
+            slack * math.sqrt(errors.population),
+            noise,
             self._quantization(vectors, finished.gradient),
             details,
+            bias=binning_bias(self, vectors, values, finished, sizes),
+            centre=finished.value,
         )
 
     def manipulation(self, counts: Mapping[str, DenseCounts], estimator: str, people: int) -> Manipulation:
         """A bound: the form's linear part exactly, its quadratic part and ratios from above."""
         sizes = {stratum: count.people for stratum, count in counts.items()}
-        return self.reach([count.array.astype(np.float64) for count in counts.values()], sizes, people)
+        found = self.reach([count.array.astype(np.float64) for count in counts.values()], sizes, people)
+        if estimator == "paper":
+            return found
+        # The nearest distribution moves the value within its noise, with the lies and without.
+        more = 4 * self.estimate(counts, "paper").sample_standard_error
+        return replace(found, down=found.down + more, up=found.up + more)
 
     def reach(
         self, vectors: list[NDArray[np.float64]], sizes: Mapping[str, int], people: int

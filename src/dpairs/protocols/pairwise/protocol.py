@@ -218,6 +218,7 @@ class Pairwise(InPairs, FirstRound):
             scale * math.sqrt(sample),
             self._quantization(),
             details,
+            bias=scale * (self._quantization().bound or 0.0),
         )
 
     def participants(self, reports: int) -> int:

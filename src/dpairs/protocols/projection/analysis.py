@@ -40,6 +40,7 @@ _FIELDS = (
     "means",
     "variances",
     "remainder",
+    "bias",
     "kernel_uncertainty",
 )
 
@@ -106,6 +107,7 @@ class Analysis:
             "means": self.means,
             "variances": self.variances,
             "remainder": [self.remainder.mean, self.remainder.variance],
+            "bias": self.remainder.bias,
             "kernel_uncertainty": self.kernel_uncertainty,
         }
 
@@ -116,7 +118,8 @@ class Analysis:
         if not isinstance(spec, Mapping):
             raise BadFile(f"{what} must be a JSON object, not {type(spec).__name__}")
         fields(what, spec, _FIELDS)
-        required(what, spec, _FIELDS)
+        # Files from before intervals allowed for a bias have none.
+        required(what, spec, [name for name in _FIELDS if name != "bias"])
         by = {
             name: by_stratum(statistic, name, spec[name])
             for name in ("people", "ranges", "means", "variances")
@@ -143,7 +146,7 @@ class Analysis:
             ranges,
             {name: _number("mean", each) for name, each in by["means"].items()},
             {name: _variance("variance", each) for name, each in by["variances"].items()},
-            Remainder(*remainder),
+            Remainder(*remainder, _variance("bias", spec.get("bias", 0.0))),
             _variance("kernel uncertainty", spec["kernel_uncertainty"]),
         ).checked(statistic)
 
@@ -226,6 +229,7 @@ class Analysis:
             scale * math.sqrt(sample),
             Quantization(None if off else 0.0, off, off * off),
             details,
+            bias=scale * self.remainder.bias + off,
         )
 
 

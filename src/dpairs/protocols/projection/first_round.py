@@ -11,8 +11,8 @@ rounds, that interaction removes that dependence.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -23,6 +23,7 @@ from ...data.grids import Grid
 from ...errors import BadFile, BadParameter, NotEnoughData, NotEstimable
 from ...estimate import Manipulation
 from ...formats.checks import choice, fields, integer, real, required
+from ...mechanisms import scalar_response
 from ...mechanisms.bit import BitResponse
 from ...mechanisms.optimize import optimize
 from ...privacy import PrivacyClaim, local_claim
@@ -31,7 +32,7 @@ from ...randomness.coins import Coins
 from ...statistics import Statistic
 from ..base import Alone, Answer, FirstRound, Setting
 from ..counts import Counts
-from ..fitted import HISTOGRAM_ROUGHNESS, TREE_ROUGHNESS, TREE_ROUGHNESS_PLANE
+from ..fitted import HISTOGRAM_ROUGHNESS
 from ..histogram.search import Search
 from ..rounds import BLOCK, asked_first, places_in_first
 from ..shape import Prediction, Shape
@@ -39,8 +40,8 @@ from ..theory import MAX_PEOPLE
 from ..tree.leaves import Leaves, bits_of
 from .pilot import PublicNoise
 from .pilot_histogram import PilotHistogram
-from .pilot_tree import GRID_BITS, PilotTree
-from .predict import candidates, predict
+from .pilot_tree import GRID_BITS, PLANE_BITS, PilotTree, dealt_levels
+from .predict import WINDOWS, candidates, predict
 from .reading import Earlier
 from .second_round import SecondRound
 
@@ -119,8 +120,8 @@ class Projection(Alone, FirstRound):
                 prior=prior,
                 search=search,
             )
-            roughness = HISTOGRAM_ROUGHNESS * asked.grid.cells
-            share = _share(pilot_fraction, expected, epsilon, roughness)
+            rough = HISTOGRAM_ROUGHNESS * asked.grid.cells / math.tanh(min(epsilon, 60.0) / 2) ** 2
+            share = _share(pilot_fraction, expected, epsilon, lambda people: rough / people)
             return cls(asked.statistic, domains, share, asked)
         if mechanism is not None or prior is not None:
             raise BadParameter(
@@ -130,9 +131,15 @@ class Projection(Alone, FirstRound):
         if statistic.from_table:
             leaves = Leaves(statistic.cell_domains(domains), bits)
             statistic = statistic.tabulate(Grid(tuple(map(leaves.axis, range(len(bits))))), "average")
-        roughness = sum(bits) * (TREE_ROUGHNESS if len(domains) == 1 else TREE_ROUGHNESS_PLANE)
-        share = _share(pilot_fraction, expected, epsilon, roughness)
-        return cls(statistic, domains, share, PilotTree.over(statistic, domains, epsilon, bits, share))
+        # Whoever says how many bins there are gets every level of them.
+        dealt = dealt_levels(sum(bits), epsilon) if bins is None and sum(bits) > GRID_BITS else ()
+        tree = PilotTree.over(statistic, domains, epsilon, bits, 1, dealt)
+        far, plane = statistic.needs == "numeric", len(domains) > 1
+        factor, power = 0.5 if far else 1.0, 0.75 if far or plane else 1.0
+        share = _share(
+            pilot_fraction, expected, epsilon, lambda people: factor * tree.node_variance(people) ** power
+        )
+        return cls(statistic, domains, share, replace(tree, share=share))
 
     @classmethod
     def from_json(
@@ -257,12 +264,14 @@ def _bits(statistic: Statistic, domains: tuple[Domain, ...], bins: Any) -> tuple
         raise BadParameter(f"bins must be one number for each of {len(domains)} domain(s), not {len(asked)}")
     usual = _usual_bits(statistic, len(domains))
     found = [
-        _column_bits(domain, usual, deep=len(statistic.strata) > 1, bins=count)
+        _column_bits(domain, usual, usual if statistic.from_table else MAX_USUAL // len(domains), count)
         for domain, count in zip(statistic.cell_domains(domains), [*asked, None], strict=False)
     ]
-    if len(found) > 1 and sum(found) > GRID_BITS:
+    whole = statistic.from_table or not any(isinstance(each, (Interval, Integers)) for each in domains)
+    most = GRID_BITS if whole else PLANE_BITS
+    if len(found) > 1 and sum(found) > most:
         raise BadParameter(
-            f"a pilot on several columns has at most 2^{GRID_BITS} cells, not 2^{sum(found)}: give fewer bins"
+            f"a pilot on several columns has at most 2^{most} cells, not 2^{sum(found)}: give fewer bins"
         )
     return tuple(found)
 
@@ -271,30 +280,30 @@ def _usual_bits(statistic: Statistic, domains: int) -> int:
     if statistic.from_table:
         return 8 // domains
     if domains > 1:
-        return GRID_BITS // 2
-    if statistic.needs == "discrete":
-        return MAX_USUAL
-    return 16 if len(statistic.strata) > 1 else 8 if statistic.needs == "ordered" else 6
+        return 10
+    return MAX_USUAL if statistic.needs == "discrete" else 16
 
 
-def _column_bits(domain: Domain, usual: int, deep: bool, bins: Any) -> int:
+def _column_bits(domain: Domain, usual: int, whole: int, bins: Any) -> int:
     if not isinstance(domain, (Interval, Integers)):
         return bits_of(domain.size)
     most = 52 if isinstance(domain, Interval) else bits_of(domain.size)
     if bins is None:
-        return min(most, MAX_USUAL if deep and isinstance(domain, Integers) else usual)
+        return min(most, whole if isinstance(domain, Integers) else usual)
     count = integer("bins", bins, 2, 2**most)
     if count & (count - 1):
         raise BadParameter(f"bins of a pilot tree must be a power of 2, not {bins}")
     return count.bit_length() - 1
 
 
-def _share(fraction: float | None, n: int, epsilon: float, roughness: float) -> int:
+def _share(fraction: float | None, n: int, epsilon: float, remainder: Callable[[float], float]) -> int:
     """The people of every 64 that the first round asks: as asked, or of least predicted error.
 
-    With c = (e^eps + 1) / (e^eps - 1) and N people, the second round's standard error is about c / 2 over
-    sqrt(N (1 - f)) of the function's range, and the second-order remainder about c^2 over N f, times a
-    roughness that was measured for each kind of pilot.
+    Both parts in units of the function's range: the second round's variance if people's numbers fall evenly
+    into it, and the second-order ``remainder`` after so many people of the first. After a tree that is about
+    the variance v of a node's share, because contributions of single nodes are of that size and of either
+    sign; in the plane, where some 1 / sqrt(v) cells are told apart, as many times more as their square root,
+    and half of that for distances, whose tails the pilot must see: their function has twice their range.
     """
     if fraction is not None:
         wanted = real("pilot_fraction", fraction)
@@ -303,10 +312,12 @@ def _share(fraction: float | None, n: int, epsilon: float, roughness: float) -> 
                 f"pilot_fraction must lie between 1/{BLOCK} and {BLOCK - 1}/{BLOCK}, not {fraction!r}"
             )
         return round(wanted * BLOCK)
-    factor = 1 / math.tanh(min(epsilon, 60.0) / 2)
+    even = np.linspace(0, 1, 65)
+    response = scalar_response(epsilon, even, np.full(65, 1 / 65), WINDOWS)
+    variance = float(response.variances(even).mean()) + 1 / 12
 
     def error(share: int) -> float:
         part = share / BLOCK
-        return factor**2 / 4 / (n * (1 - part)) + (roughness * factor**2 / (n * part)) ** 2
+        return variance / (n * (1 - part)) + remainder(n * part) ** 2
 
     return min(range(LEAST_SHARE, LARGEST_SHARE + 1), key=error)

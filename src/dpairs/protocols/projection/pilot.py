@@ -8,17 +8,30 @@ so everybody who has the tally gets the same second round from it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...data.grids import Grid
 from ...randomness.coins import WORDS_IN_BLOCK, Coins, Purpose
+from .winsorize import moved
 
 REPLICATES = 32
 Vector = NDArray[np.float64]
 Masses = dict[str, Vector]
+
+
+@dataclass(frozen=True)
+class Narrowed:
+    """The bins ``first .. last - 1`` that values are moved into; what may lie beyond: shares and values."""
+
+    first: int
+    last: int
+    sure: tuple[int, int]
+    """The bins that the pilot's own people are moved into."""
+    beyond: tuple[tuple[float, float], ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,8 +43,20 @@ class Pilot:
     imagined: list[Masses]
     uneven: float = 0.0
     """The share of pairs of people who lie in one part that was not looked into."""
-    single: NDArray[np.bool_] | None = None
-    """Which cells of one column are leaves of a deep tree, and so taken for a single value."""
+    given: Grid | None = None
+    """The same cells as devices have them, without the atoms that the pilot found; None: the same."""
+    inside: float = 0.0
+    """What pairs within one part may add to the first form, from none of it to all."""
+    narrowed: Sequence[Narrowed] = ()
+    """Ends that values could be moved between, where few people far away would decide the value."""
+
+    def within(self, ends: Narrowed) -> Pilot:
+        """The pilot of people who were moved between these ends."""
+
+        def inside(masses: Masses) -> Masses:
+            return {name: moved(each, *ends.sure) for name, each in masses.items()}
+
+        return replace(self, masses=inside(self.masses), imagined=list(map(inside, self.imagined)))
 
 
 @dataclass

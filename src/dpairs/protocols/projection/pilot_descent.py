@@ -13,13 +13,14 @@ from ..tree.hierarchy import Level, Solution, children, least_squares
 from ..tree.leaves import Leaves
 from ..tree.oracle import Oracle
 from .pilot import PublicNoise
+from .pilot_cells import Parts, column_ends
+from .winsorize import Tail
 
 Vector = NDArray[np.float64]
 WHOLE_LEVELS = 10
 """Levels explored whole; below, only where people are."""
 LEAST = 1.0
 """A node is looked into when its share is above so many standard errors of its halves' estimates."""
-MAX_CUTS = 512
 TINY = 1e-24
 
 
@@ -46,34 +47,52 @@ class Descent:
         shares = [masses for level, _, masses in self._ended() if leaves or level < depth]
         return float(sum((masses**2).sum() for masses in shares))
 
+    def local_concordance(self) -> float:
+        """About what pairs within one part of the plane add to tau: as concordant as in the boxes around.
+
+        A box that was halved in both columns has four quarters. Of its pairs in opposite quarters, those of
+        the rising diagonal are concordant and those of the falling one are not; in the innermost such boxes
+        the ratio of their difference to their sum stands for the pairs that were not told apart.
+        """
+        concordant = discordant = 0.0
+        turns, depth = self.leaves.turns, len(self.levels) - 1
+        for number in range(depth - 1):
+            if turns[number] == turns[number + 1]:
+                continue
+            level, below = self.levels[number], self.levels[number + 1]
+            deeper = np.zeros(below.nodes.size, dtype=bool)
+            if number + 2 <= depth:
+                inner = self.into[number + 2][: self.levels[number + 2].nodes.size]
+                deeper[below.expanded] = inner.reshape(-1, 2).any(axis=1)
+            halves = np.flatnonzero(level.expanded)
+            both = (self.into[number + 1] & below.expanded).reshape(-1, 2).all(axis=1)
+            both &= self.into[number][halves] & ~deeper.reshape(-1, 2).any(axis=1)
+            if not both.any():
+                continue
+            place = np.cumsum(below.expanded) - 1
+            quarters = self.masses[number + 2].reshape(-1, 2)
+            left = quarters[place[2 * np.flatnonzero(both)]]
+            right = quarters[place[2 * np.flatnonzero(both) + 1]]
+            concordant += float(left[:, 0] @ right[:, 1])
+            discordant += float(left[:, 1] @ right[:, 0])
+        if concordant + discordant == 0:
+            return 0.0
+        return self.together(leaves=True) * (concordant - discordant) / (concordant + discordant)
+
     @cached_property
-    def _parts(self) -> tuple[Vector, Vector, Vector]:
-        """Start, width and share of the parts that were not looked into (one column)."""
-        depth, found = sum(self.leaves.bits), []
+    def parts(self) -> Parts:
+        """The boxes that were not looked into."""
+        starts, widths, shares = [], [], []
+        ends = column_ends(self.leaves)
         for number, nodes, masses in self._ended():
-            width = 2.0 ** (depth - number)
-            starts = nodes.astype(np.float64) * width
-            found.append(np.stack([starts, np.full(starts.size, width), masses]))
-        parts = np.concatenate(found, axis=1)
-        parts = parts[:, parts[0] < self.leaves.end]
-        starts, widths, masses = parts[:, np.argsort(parts[0])]
-        return starts, widths, masses
-
-    @property
-    def starts(self) -> Vector:
-        """The first leaf of every part."""
-        return self._parts[0]
-
-    @property
-    def widths(self) -> Vector:
-        """How many leaves every part has."""
-        return self._parts[1]
-
-    def between(self, edges: Vector) -> Vector:
-        """The shares between edges, with every part evenly filled."""
-        starts, _, masses = self._parts
-        reached = np.concatenate(([0.0], np.cumsum(masses)))
-        return np.diff(np.interp(edges, np.append(starts, self.leaves.end), reached))
+            boxes = self.leaves.boxes(number, nodes)
+            spare = [2.0 ** (bits - fixed) for bits, (fixed, _) in zip(self.leaves.bits, boxes, strict=True)]
+            low = np.array([value * wide for wide, (_, value) in zip(spare, boxes, strict=True)])
+            there = (low < np.array(ends)[:, None]).all(axis=0)
+            starts.append(low[:, there])
+            widths.append(np.broadcast_to(np.array(spare)[:, None], low.shape)[:, there])
+            shares.append(masses[there])
+        return Parts(*(np.concatenate(each, axis=-1) for each in (starts, widths, shares)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,10 +107,14 @@ class Explored:
     leaves: Leaves
 
     def descend(self) -> Descent:
-        return descend(self.solution, self.leaves)
+        return self.read(self.solution)
 
-    def imagine(self, truth: Descent, noise: PublicNoise) -> Descent:
-        """The distribution that would be found if ``truth`` were true, with other noise."""
+    def read(self, solution: Solution) -> Descent:
+        """The distribution that these estimates are made."""
+        return descend(solution, self.leaves)
+
+    def imagine(self, truth: Descent, noise: PublicNoise) -> Solution:
+        """The shares that would be estimated if ``truth`` were true, with other noise."""
         measured = [np.empty(0)]
         for number in range(1, len(truth.masses)):
             masses, variance = truth.masses[number], self.noise[number]
@@ -103,13 +126,33 @@ class Explored:
                     # The counts of a whole level add up to the people there are: their errors to nothing.
                     error -= error.sum() * spread / spread.sum()
             measured.append(masses + error)
-        return descend(least_squares(self.levels, measured, self.noise, 1.0), self.leaves)
+        return least_squares(self.levels, measured, self.noise, 1.0)
+
+    def tail(self, imagined: Sequence[Solution]) -> Tail:
+        """The shares of the nodes without children, in order (one column), here and in imagined rounds."""
+        starts, stops = [], []
+        for number, level in enumerate(self.levels):
+            width = 2.0 ** (sum(self.leaves.bits) - number)
+            low = level.nodes[~level.expanded].astype(np.float64) * width
+            starts.append(low)
+            stops.append(np.minimum(low + width, self.leaves.end))
+        order = np.argsort(np.concatenate(starts))
+
+        def shares(solution: Solution) -> Vector:
+            pairs = zip(solution.estimates, solution.levels, strict=True)
+            return np.concatenate([each[~level.expanded] for each, level in pairs])[order]
+
+        repeated = np.array([shares(each) for each in imagined])
+        first, last = (np.concatenate(each)[order] for each in (starts, stops))
+        return Tail(first, last, shares(self.solution), repeated)
 
 
 def explore(oracles: Sequence[Oracle], leaves: Leaves) -> Explored:
     """Solve on all nodes of the upper levels, and below on the children of nodes worth looking into."""
     depth, people = len(oracles), oracles[0].people
-    top = min(depth, WHOLE_LEVELS)
+    # A level that nobody answered about says nothing as long as nothing below it does.
+    answered = [level for level, oracle in enumerate(oracles, start=1) if oracle.answered]
+    top = max((level for level in answered if level <= WHOLE_LEVELS), default=min(answered, default=1))
     levels = [
         Level(np.arange(2**level, dtype=np.uint64), np.full(2**level, level < top))
         for level in range(top + 1)
@@ -120,20 +163,22 @@ def explore(oracles: Sequence[Oracle], leaves: Leaves) -> Explored:
     noise = [0.0] + [max(oracle.noise / people**2, TINY) for oracle in oracles]
     while True:
         solution = least_squares(levels, measured, noise[: len(levels)], 1.0)
-        if len(levels) > depth:
+        # The next level that somebody answered about.
+        after = next((level for level in range(len(levels), depth + 1) if np.isfinite(noise[level])), None)
+        if after is None:
             break
         found = descend(solution, leaves)
-        masses, deeper = found.masses[-1], noise[len(levels)]
-        alive = _alive(found)
-        into = alive & (masses > LEAST * np.sqrt(deeper))
+        into = _alive(found) & (found.masses[-1] > LEAST * np.sqrt(noise[after]))
         if not into.any():
             break
-        levels[-1] = Level(levels[-1].nodes, into)
-        below = children(levels[-1].nodes[into])
-        measured.append(oracles[len(levels) - 1](below) / people)
-        levels.append(Level(below, np.zeros(below.size, dtype=bool)))
+        while len(levels) <= after:
+            levels[-1] = Level(levels[-1].nodes, into)
+            below = children(levels[-1].nodes[into])
+            measured.append(oracles[len(levels) - 1](below) / people)
+            levels.append(Level(below, np.zeros(below.size, dtype=bool)))
+            into = np.ones(below.size, dtype=bool)
     # One sign's noise is there whoever answers; a report of several signs leaves the choice of people bare.
-    chance = [0.0] + [(each.scale - 1) / people if each.parities > 1 else 0.0 for each in oracles]
+    chance = [0.0] + [max(each.scale - 1, 0.0) / people if each.parities > 1 else 0.0 for each in oracles]
     return Explored(levels, noise[: len(levels)], chance, solution, leaves)
 
 

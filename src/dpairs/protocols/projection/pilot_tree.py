@@ -28,16 +28,26 @@ from ...statistics import Statistic
 from ..rounds import place_in_first
 from ..shape import Shape
 from ..tree.answers import MAX_DEPTH, TreeAnswers, responses_from_json
+from ..tree.coins import even_levels
 from ..tree.counts import TreeCounts
 from ..tree.estimate import Evidence
 from ..tree.leaves import Leaves, bits_of
 from ..tree.parities import best_parities
-from .pilot import REPLICATES, Masses, Pilot, PublicNoise
-from .pilot_descent import MAX_CUTS, Descent, explore
+from ..tree.predict import level_noise
+from .pilot import REPLICATES, Masses, Narrowed, Pilot, PublicNoise
+from .pilot_cells import column_edges, column_ends, cut_axis, named_atoms
+from .pilot_descent import Descent, explore
 from .predict import tree_remainder
+from .winsorize import Ends, possible_ends
 
 DEEP_BITS = 14
 """From so many bits on, a leaf that many people share is taken for one value."""
+COARSE = 8
+"""Levels that decide how well a pilot fits."""
+SEVERAL = 2.0
+"""From this epsilon on a report of several bits tells nodes apart at every level."""
+PLANE_BITS = 32
+"""Bits of a tree over several columns, together."""
 GRID_BITS = 10
 """Up to so many bits all leaves are cells; deeper trees, of one column, are cut where people are."""
 
@@ -48,6 +58,8 @@ class PilotTree(TreeAnswers):
 
     bits: tuple[int, ...] = ()
     share: int = 1
+    dealt: tuple[int, ...] = ()
+    """The levels that every block of as many people is dealt; empty: every level once."""
     name: ClassVar[str] = "pilot-tree"
 
     def check_shape(self) -> None:
@@ -55,7 +67,11 @@ class PilotTree(TreeAnswers):
         if len(self.bits) != len(self.columns) or sum(self.bits) != self.depth:
             raise BadParameter("a pilot tree needs a number of bits for each private column")
         if len(self.bits) > 1:
-            integer("the bits of a pilot tree over several columns", self.depth, 2, GRID_BITS)
+            integer("the bits of a pilot tree over several columns", self.depth, 2, PLANE_BITS)
+        if self.dealt and (len(self.dealt) > MAX_DEPTH or max(self.dealt) > self.depth):
+            raise BadParameter(
+                f"a pilot tree of {self.depth} levels deals out up to {MAX_DEPTH} of these, not {self.dealt}"
+            )
         for domain, bits in zip(self.columns, self.bits, strict=True):
             most = 52 if isinstance(domain, Interval) else bits_of(domain.size)
             least = 1 if isinstance(domain, (Interval, Integers)) else most
@@ -73,32 +89,39 @@ class PilotTree(TreeAnswers):
         epsilon: float,
         bits: tuple[int, ...],
         share: int,
+        dealt: tuple[int, ...] = (),
     ) -> PilotTree:
         """The tree with as many parities in a report as are best for ``epsilon``."""
         depth = sum(bits)
         one = KaryResponse.for_epsilon(2, epsilon)
         more = range(1, best_parities(epsilon, depth) if epsilon > 1 else 1)
         responses = (one, *(KaryResponse.for_epsilon(2 << step, epsilon) for step in more))
-        return cls(statistic, domains, depth, "users", "others", responses, 0.0, bits, share)
+        return cls(statistic, domains, depth, "users", "others", responses, 0.0, bits, share, dealt)
 
     @classmethod
     def read(
         cls, statistic: Statistic, domains: tuple[Domain, ...], spec: Mapping[str, Any], share: int
     ) -> PilotTree:
-        fields(f"pilot {cls.name!r}", spec, ("name", "bits", "floors"))
+        fields(f"pilot {cls.name!r}", spec, ("name", "bits", "floors", "levels"))
         required(f"pilot {cls.name!r}", spec, ("bits", "floors"))
         responses = responses_from_json(cls.name, spec["floors"])
         if not isinstance(spec["bits"], list):
             raise BadFile(f"protocol {cls.name!r} needs a list of bits")
         bits = tuple(integer("bits", each, 1, MAX_DEPTH) for each in spec["bits"])
-        return cls(statistic, domains, sum(bits), "users", "others", responses, 0.0, bits, share)
+        dealt: tuple[int, ...] = ()
+        if "levels" in spec:
+            if not isinstance(spec["levels"], list) or not spec["levels"]:
+                raise BadFile(f"protocol {cls.name!r} deals out a list of levels")
+            dealt = tuple(integer("a level", each, 1, MAX_DEPTH) for each in spec["levels"])
+        return cls(statistic, domains, sum(bits), "users", "others", responses, 0.0, bits, share, dealt)
 
     def to_json(self) -> dict[str, Any]:
-        return {
+        spec = {
             "name": self.name,
             "bits": list(self.bits),
             "floors": [str(response.floor) for response in self.responses],
         }
+        return {**spec, "levels": list(self.dealt)} if self.dealt else spec
 
     @property
     def columns(self) -> tuple[Domain, ...]:
@@ -113,11 +136,25 @@ class PilotTree(TreeAnswers):
         """The leaf of each person."""
         return self.nodes.codes(columns, self.statistic.private_columns)
 
+    @property
+    def groups(self) -> int:
+        return len(self.dealt) or self.depth
+
+    def _dealt(self, coins: Coins, stratum: int, first: int, count: int) -> NDArray[np.int64]:
+        if not self.dealt:
+            return super()._dealt(coins, stratum, first, count)
+        return np.array(self.dealt)[even_levels(coins, stratum, first, count, len(self.dealt)) - 1]
+
     def _assigned(
         self, coins: Coins, stratum: int, first: int, count: int
     ) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
         # Levels are dealt out evenly among those who are asked, so they need numbers without gaps.
         return super()._assigned(coins, stratum, place_in_first(coins, stratum, first, self.share), count)
+
+    def node_variance(self, people: float) -> float:
+        """About the variance of a node's share, after so many people: its noise and the choice of people."""
+        noise = level_noise(self, people)
+        return float(noise.weighed[-1]) + noise.chance / 4
 
     def crowd(self, people: int) -> int:
         """Level and row are public, and set people apart."""
@@ -151,31 +188,73 @@ class PilotTree(TreeAnswers):
             for (stratum, each), oracles in zip(counts.items(), evidence.oracles, strict=True)
         }
         descents = {stratum: each.descend() for stratum, each in explored.items()}
-        imagined = [
+        repeated = [
             {stratum: explored[stratum].imagine(descents[stratum], noise) for stratum in explored}
             for _ in range(REPLICATES)
         ]
-        if self.depth <= GRID_BITS:
+        imagined = [
+            {stratum: explored[stratum].read(solution) for stratum, solution in each.items()}
+            for each in repeated
+        ]
+        if self.statistic.from_table:
             return Pilot(
                 self.cells,
                 self._on_leaves(descents),
                 [self._on_leaves(each) for each in imagined],
                 self._uneven(descents),
             )
-        listed = not isinstance(self.columns[0], (Interval, Integers))
-        edges = np.arange(self.nodes.end + 1) if listed else common_edges(descents, self.nodes)
-        grid = Grid((self.nodes.axis(0, edges[:-1]),))
+        parts = {stratum: each.parts for stratum, each in descents.items()}
+        edges, ends = column_edges(parts, self.nodes), column_ends(self.nodes)
+        narrowed: list[Ends] = []
+        if self._far:
+            ((stratum, here),) = explored.items()
+            narrowed = possible_ends(parts[stratum], here.tail([each[stratum] for each in repeated]), ends[0])
+            cuts = [cut for each in narrowed for cut in (each.low, each.high, *each.sure)]
+            edges = [np.unique(np.concatenate([edges[0], cuts]))]
 
         def on_edges(found: Mapping[str, Descent]) -> Masses:
-            return {stratum: each.between(edges) for stratum, each in found.items()}
+            return {stratum: each.parts.on(edges, ends) for stratum, each in found.items()}
 
+        masses = on_edges(descents)
+        given, seen = [], []
+        for place, column in enumerate(edges):
+            others = tuple(other for other in range(len(edges)) if other != place)
+            shape = [each.size - 1 for each in edges]
+            marginals = [each.reshape(shape).sum(axis=others) for each in masses.values()]
+            axes = cut_axis(self.columns[place], self.bits[place], column, named_atoms(column, marginals))
+            given.append(axes[0])
+            seen.append(axes[1])
         return Pilot(
-            grid,
-            on_edges(descents),
+            Grid(tuple(seen)),
+            masses,
             list(map(on_edges, imagined)),
             self._uneven(descents),
-            single=np.diff(edges) == 1,
+            given=Grid(tuple(given)),
+            inside=self._inside(descents),
+            narrowed=[self._narrowed(each, edges[0]) for each in narrowed],
         )
+
+    def _inside(self, found: Mapping[str, Descent]) -> float:
+        """Of a kernel that compares two columns, what pairs within one part may add."""
+        numbers = all(isinstance(each, (Interval, Integers)) for each in self.columns)
+        if len(self.columns) != 2 or not numbers or self.statistic.needs != "ordered":
+            return 0.0
+        (descent,) = found.values()
+        return descent.local_concordance()
+
+    @property
+    def _far(self) -> bool:
+        """Whether a few people far away could decide the value: of distances on numbers."""
+        numbers = len(self.columns) == 1 and isinstance(self.columns[0], (Interval, Integers))
+        return numbers and len(self.statistic.strata) == 1 and self.statistic.needs == "numeric"
+
+    def _narrowed(self, ends: Ends, cuts: NDArray[np.float64]) -> Narrowed:
+        """The same as bins and values."""
+        low, high, _ = self.nodes.axis(0, cuts[:-1]).geometry
+        values = np.append(low, high[-1])
+        beyond = tuple((share, float(np.interp(place, cuts, values))) for share, place in ends.beyond)
+        first, last, start, stop = np.searchsorted(cuts, [ends.low, ends.high, *ends.sure]).tolist()
+        return Narrowed(first, last, (start, stop), beyond)
 
     def _uneven(self, found: Mapping[str, Descent]) -> float:
         """On listed values people lie evenly or not at all; numbers within a part may lie anyhow.
@@ -184,7 +263,15 @@ class PilotTree(TreeAnswers):
         """
         if not any(self._binned(place) for place in range(len(self.bits))):
             return 0.0
-        return max(each.together(leaves=self.depth < DEEP_BITS) for each in found.values())
+        return max(each.together(leaves=self._coarse) for each in found.values())
+
+    @property
+    def _coarse(self) -> bool:
+        """Whether people in one leaf may have different values: whole numbers, or any in wide leaves."""
+        return any(
+            self._binned(place) and (isinstance(domain, Integers) or self.bits[place] < DEEP_BITS)
+            for place, domain in enumerate(self.columns)
+        )
 
     def _binned(self, place: int) -> bool:
         """Whether a column's leaves hold more than one value."""
@@ -203,13 +290,21 @@ class PilotTree(TreeAnswers):
         return self.nodes.interleave(parts).view(np.int64)
 
 
-def common_edges(descents: Mapping[str, Descent], leaves: Leaves) -> NDArray[np.float64]:
-    """Where some stratum's tree was cut: the coarsest cuts, if there are too many."""
-    ends = np.concatenate([each.starts for each in descents.values()])
-    widths = np.concatenate([each.widths for each in descents.values()])
-    order = np.lexsort((-widths, ends))
-    ends, first = np.unique(ends[order], return_index=True)
-    # The first part's start is the domain's, however narrow that part is.
-    wide = np.where(ends == 0, np.inf, widths[order][first])
-    kept = np.sort(np.argsort(-wide, kind="stable")[:MAX_CUTS])
-    return np.concatenate([ends[kept], [leaves.end]])
+def dealt_levels(depth: int, epsilon: float) -> tuple[int, ...]:
+    """Every second level from the leaves up; at a small epsilon the coarse ones several times.
+
+    A level that nobody is asked about costs nothing: its nodes are sums of those below. Levels of few nodes
+    decide how well the pilot fits at all, and where noise is large deep ones see nothing but values that very
+    many people share.
+
+    >>> dealt_levels(16, 4.0)
+    (2, 4, 6, 8, 10, 12, 14, 16)
+    >>> dealt_levels(16, 1.0)
+    (2, 2, 2, 4, 4, 4, 6, 6, 6, 8, 8, 8, 10, 10, 12, 14, 16)
+    """
+    often = (3, 2, 1) if epsilon < SEVERAL else (1, 1, 1)
+    return tuple(
+        level
+        for level in range(2 - depth % 2, depth + 1, 2)
+        for _ in range(often[(level > COARSE) + (level > GRID_BITS)])
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from ...randomness import WORDS
 from ..base import Setting
 from ..fitted import CLASSES, CLASSES_POWER
 from ..rounds import BLOCK
-from ..shape import Prediction, Shape, parts
+from ..shape import Prediction, Shape, onto, parts
 from ..tree.haar import HaarBasis, apart_of, remainder_square
 from ..tree.predict import level_noise
 from .pilot_descent import LEAST
@@ -79,9 +80,10 @@ def tree_remainder(tree: PilotTree, shape: Shape, pilots: Mapping[str, float], e
 
 def histogram_remainder(pilot: Histogram, shape: Shape, pilots: Mapping[str, float]) -> float:
     """The same after a histogram's."""
+    seen = replace(shape, grid=pilot.grid, masses=onto(shape, pilot.grid))
     return _cells_remainder(
-        shape,
-        {name: _cells(pilot.mechanism, shape.masses[name]) / people for name, people in pilots.items()},
+        seen,
+        {name: _cells(pilot.mechanism, seen.masses[name]) / people for name, people in pilots.items()},
     )
 
 

@@ -14,6 +14,7 @@ import numpy as np
 from ...errors import NotEstimable
 from ...formats.canonical import agreed
 from ...statistics import Linear, Statistic
+from ...statistics.binned import several
 from ...statistics.linear import Linearizer, nominal
 from ...statistics.vertices import cell_means
 from ..fitted import ALL_TOGETHER, FAR_APART, SMOOTH, SMOOTH_PLANE, UNEVEN, UNEVEN_LINE
@@ -26,15 +27,29 @@ class Remainder:
 
     mean: float
     variance: float
+    bias: float = 0.0
+    """The most that what nobody could see may have moved the value."""
 
 
 def remainder_of(
-    statistic: Statistic, linearizer: Linearizer, linear: Linear, pilot: Pilot, half_range: float
+    statistic: Statistic,
+    linearizer: Linearizer,
+    linear: Linear,
+    pilot: Pilot,
+    half_range: float,
+    gradient: float = 0.0,
+    beyond: float = 0.0,
 ) -> Remainder:
-    """From imagined rounds, with allowances."""
+    """From imagined rounds, with allowances.
+
+    ``gradient`` is that of the first form, where bins may be uneven; ``beyond`` the most that nobody saw.
+    """
     missed = imagined_remainders(statistic, linearizer, linear, pilot)
     variance = allowed_variance(statistic, pilot, float(np.var(missed, ddof=1)), half_range)
-    return Remainder(agreed(float(np.mean(missed))), agreed(variance))
+    if gradient and statistic.needs == "ordered" and len(statistic.domain_columns) == 2:
+        variance += (gradient * slab_deviation(pilot)) ** 2
+    # Of what people far away would add there is between nothing and all: half of it may be wrong.
+    return Remainder(agreed(float(np.mean(missed)) + beyond / 2), agreed(variance), agreed(abs(beyond) / 2))
 
 
 def imagined_remainders(
@@ -77,3 +92,26 @@ def allowed_variance(statistic: Statistic, pilot: Pilot, variance: float, half_r
         further = UNEVEN_LINE * pilot.uneven if line else ALL_TOGETHER * max(pilot.uneven - apart, 0.0)
         variance += (pilot.uneven * (UNEVEN + further) * half_range) ** 2
     return variance
+
+
+def slab_deviation(pilot: Pilot) -> float:
+    """What errors e of the pilot do together with people who lie unevenly within bins of the plane.
+
+    The derivative is linear between a bin's edges. If all people of a bin i of one column have one value, at
+    the share (1 + t) / 2 of its width, it is off by t C_ij at the cells (i, j), where C_ij is the share of
+    the bin's people who are below j in the other column less that above; and the remainder has 2 sum_ij e_ij
+    t_i C_ij in it, likewise for the other column. The values lie anywhere: t is even on [-1, 1], of variance
+    1/3. The errors are those of imagined rounds.
+    """
+    (stratum,) = pilot.masses
+    shape = [axis.bins for axis in pilot.grid.axes]
+    masses = pilot.masses[stratum].reshape(shape)
+    errors = np.array([each[stratum].reshape(shape) for each in pilot.imagined]) - masses
+    total = 0.0
+    for place, axis in enumerate(pilot.grid.axes):
+        along = 1 - place
+        below = np.cumsum(masses, axis=along) - masses
+        contrast = 2 * below + masses - masses.sum(axis=along, keepdims=True)
+        off = (errors * contrast).sum(axis=1 + along)
+        total += float((off**2 @ several(axis)).mean())
+    return 2 * math.sqrt(total / 3)

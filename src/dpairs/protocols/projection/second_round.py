@@ -26,15 +26,17 @@ from ...randomness.coins import Coins
 from ...statistics import Statistic
 from ...statistics.influence import Influence
 from ...statistics.linear import nominal
-from ...statistics.vertices import Vertices, cell_means
 from ..base import Alone, Answer
 from ..counts import DenseCounts
 from ..rounds import BLOCK, asked_first
 from .analysis import Analysis
 from .manipulation import second_round_manipulation
+from .narrowing import narrowed
 from .pilot import Pilot
+from .pilot_cells import at_vertices
 from .reading import Earlier, by_stratum, read_earlier, read_grid, write_edges
 from .remainder import remainder_of
+from .winsorize import left_out, levelled
 
 _FIELDS = ("round", "first", "mechanism", "edges", "functions")
 
@@ -70,14 +72,24 @@ class SecondRound(Alone):
         alone: tuple[float, float] | None,
     ) -> SecondRound:
         """Linearize the statistic at the pilot, and imagine how far that may be off."""
+        later = min(people.values()) * (BLOCK / earlier.share - 1)
+        pilot, linear, ends = narrowed(statistic, pilot, epsilon, later)
         linearizer = statistic.linearizer(pilot.grid)
-        linear = linearizer.at(pilot.masses, nominal(statistic))
-        influences = {
-            name: Influence.of(pilot.grid, _level(pilot, values)) for name, values in linear.functions.items()
-        }
+        given = pilot.grid if pilot.given is None else pilot.given
+        gradient = 1.0
+        if statistic.form_count > 1:
+            gradient = float(statistic.finish(linear.forms, nominal(statistic)).gradient[0])
+        unseen = gradient * pilot.inside
+        beyond, influences = 0.0, {}
+        for name, values in linear.functions.items():
+            if ends is not None:
+                axis = pilot.grid.axes[0]
+                beyond += left_out(axis, values, (ends.first, ends.last), ends.beyond)
+                values = levelled(axis, values, ends.first, ends.last)
+            influences[name] = Influence.of(given, at_vertices(pilot.grid, given, values))
         extents = {name: high - low for name, (_, (low, high)) in influences.items()}
         half_range = max(extents.values()) / (4 if len(extents) == 1 else 2)
-        remainder = remainder_of(statistic, linearizer, linear, pilot, half_range)
+        remainder = remainder_of(statistic, linearizer, linear, pilot, half_range, gradient, beyond + unseen)
         analysis = Analysis.of(statistic, pilot, linear, influences, remainder, people, alone)
         # Strata count by what they add to the variance: the square of their range over their people.
         scales = {name: extent**2 / people[name] for name, extent in extents.items()}
@@ -187,16 +199,3 @@ class SecondRound(Alone):
         theorem = f"exact ratio of the {self.mechanism.name} probabilities, integers out of 2^64"
         columns = self.statistic.private_columns
         return local_claim(self.epsilon, epsilon_asked, 0.0, columns, theorem, self.rounds)
-
-
-def _level(pilot: Pilot, values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """A function that does not rise within a leaf of a deep tree.
-
-    Where many people share a leaf they share one value, anywhere in it. A function that rose there would tell
-    them apart from the pilot, who lies evenly, by an amount of first order; one that does not ties with it.
-    """
-    if pilot.single is None:
-        return values
-    vertices = Vertices(pilot.grid.axes[0])
-    means = cell_means(pilot.grid, values)
-    return np.where(pilot.single[vertices.bins], means[vertices.bins], values)

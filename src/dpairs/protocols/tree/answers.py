@@ -174,12 +174,21 @@ class TreeAnswers(ABC):
         levels, rows = self._assigned(coins, stratum, first_index, leaf.size)
         return tree_cells.encoded(levels, rows[:, 0], self._answered(leaf, levels, rows, bits))
 
+    @property
+    def groups(self) -> int:
+        """Into how many groups people are split, each with a level of its own."""
+        return self.depth
+
+    def _dealt(self, coins: Coins, stratum: int, first: int, count: int) -> NDArray[np.int64]:
+        """The level of each of ``count`` consecutive people when levels are dealt out evenly."""
+        return even_levels(coins, stratum, first, count, self.depth)
+
     def _assigned(
         self, coins: Coins, stratum: int, first: int, count: int
     ) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
         words = coins.words(Purpose.ROW, stratum, first, count)
         if self.splitting == "users":
-            levels = even_levels(coins, stratum, first, count, self.depth)
+            levels = self._dealt(coins, stratum, first, count)
         else:
             levels = independent_levels(words, self.depth)
         rows = np.zeros((count, self.parities), dtype=np.uint64)

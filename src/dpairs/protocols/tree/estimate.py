@@ -83,26 +83,31 @@ def estimate(evidence: Evidence, domain: Domain, estimator: str) -> Answer:
             )
     walk = _pruned(evidence) if estimator == "pruned" else _paper(evidence, estimator)
     pairs = float(positive) * float(negative)
-    variance = sum(_variance(evidence, walk, side) for side in (0, 1)) / pairs**2
+    sides = [_variance(evidence, walk, side) / pairs**2 for side in (0, 1)]
+    variance = sum(sides)
     parts = _in_order(walk)
     shares = np.clip(parts[1], 0, None) / positive, np.clip(parts[2], 0, None) / negative
     # Between none and all of the discarded pairs are won. Where half were counted, half of them are
     # allowed for; where none were, all of it, because about that much is missing.
     unseen = float((shares[0] * shares[1])[parts[3]].sum()) / 2
     variance += (unseen if estimator == "paper-zero" else unseen / 2) ** 2
-    sampling = _sampling_variance(parts, positive, negative)
+    sampling = _sampling_variance(parts, sides, positive, negative)
     population, sample = (
         (variance + sampling, variance) if evidence.everybody else (variance, variance - sampling)
     )
     # A leaf of one value hides nothing; one of many values may, like a discarded part.
     hidden = parts[3] | _binned(domain, evidence.depth)
     uncertain = float((shares[0] * shares[1])[hidden].sum()) / 2
+    # Noise of the two classes is independent, so that not clipped at 0 it cancels in the sum over leaves.
+    together = float((parts[1] * parts[2])[hidden & ~parts[3]].sum()) / pairs
     return Answer(
         value=walk.total / pairs,
         standard_error=math.sqrt(population),
         sample_standard_error=math.sqrt(max(sample, 0.0)),
         quantization=Quantization(bound=None, estimate=uncertain, delta=uncertain / 2),
         explanation=_explanation(walk, parts, domain, evidence),
+        # Pairs within one leaf counted for one half each, or as ties; all of them may be won, or none.
+        bias=max(together, 0.0) * max(TIES[evidence.ties], 1 - TIES[evidence.ties]),
     )
 
 
@@ -188,7 +193,9 @@ def _variance(evidence: Evidence, walk: Walk, side: int) -> float:
         evidence.oracles[side], walk.weights[side], walk.estimates[side], strict=False
     ):
         # Not clipped at 0: noise then cancels in the sum over nodes, where clipped noise adds up.
-        total += oracle.variance(weights, estimates / size, resampled=not evidence.everybody)
+        each = oracle.variance(weights, estimates / size, resampled=not evidence.everybody)
+        # The mean whose square is taken off was estimated from as many people.
+        total += each * oracle.answered / max(oracle.answered - 1, 1)
     return total
 
 
@@ -215,16 +222,22 @@ def _in_order(walk: Walk) -> Parts:
     return starts[order], first[order], second[order], discarded[order], widths[order]
 
 
-def _sampling_variance(parts: Parts, positive: int, negative: int) -> float:
-    """What the choice of people adds: Var F-(x+) / n+ + Var F+(x-) / n-, from the estimated parts."""
-    h, g = (np.clip(each, 0, None) for each in parts[1:3])
-    if h.sum() <= 0 or g.sum() <= 0:
-        return 0.0
-    h, g = h / h.sum(), g / g.sum()
+def _sampling_variance(parts: Parts, sides: list[float], positive: int, negative: int) -> float:
+    """What the choice of people adds: Var F-(x+) / n+ + Var F+(x-) / n-, from the estimated parts.
+
+    Not clipped at 0, so that noise cancels in means over parts. It does not cancel in the square of a
+    cumulated share, which is larger by that share's own variance: on average over people by no less than
+    what the class adds to the variance of the whole, which is taken off.
+    """
+    h, g = parts[1] / positive, parts[2] / negative
     below = np.cumsum(g) - g / 2
     above = np.cumsum(h) - h / 2
-    spread = float(h @ below**2 - (h @ below) ** 2), float(g @ above**2 - (g @ above) ** 2)
-    return max(spread[0], 0.0) / positive + max(spread[1], 0.0) / negative
+    spread = (
+        float(h @ below**2 - (h @ below) ** 2) - sides[1],
+        float(g @ above**2 - (g @ above) ** 2) - sides[0],
+    )
+    # A share between 0 and 1 varies by a quarter at most.
+    return min(max(spread[0], 0.0), 0.25) / positive + min(max(spread[1], 0.0), 0.25) / negative
 
 
 def _explanation(walk: Walk, parts: Parts, domain: Domain, evidence: Evidence) -> Explanation:

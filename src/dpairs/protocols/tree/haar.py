@@ -15,11 +15,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ...data.domains import Interval
+from ...data.domains import Integers, Interval
 from ...data.grids import CutAxis, Grid
 from .leaves import Leaves, bits_of
 
-CUT_BITS = 16
+CUT_BITS = 24
 """Levels down to which a value that many people share is followed."""
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
@@ -62,17 +62,29 @@ class HaarBasis:
 
 def _leaves(grid: Grid) -> tuple[NDArray[np.int64], int, Vector]:
     """The first leaf of each cell, how many levels tell cells apart, and how wide cells are."""
-    (axis, *others) = grid.axes
-    if isinstance(axis, CutAxis) and isinstance(axis.domain, Interval) and not others:
-        low, high, _ = axis.geometry
-        extent = axis.domain.high - axis.domain.low
-        starts = np.round((low - axis.domain.low) / extent * 2.0**CUT_BITS).astype(np.int64)
-        return starts, CUT_BITS, (high - low) / extent
-    bits = tuple(bits_of(each.bins) for each in grid.axes)
-    leaves = Leaves(tuple(each.domain for each in grid.axes), bits)
-    places = np.indices([each.bins for each in grid.axes]).reshape(len(bits), -1)
-    order = leaves.interleave([each.astype(np.uint64) for each in places]).astype(np.int64)
-    return order, sum(bits), np.ones(grid.cells)
+    codes, bits, widths = [], [], []
+    for axis in grid.axes:
+        starts, depth = np.arange(axis.bins), bits_of(axis.bins)
+        wide = np.ones(axis.bins)
+        if isinstance(axis, CutAxis):
+            low, high, _ = axis.geometry
+            if isinstance(axis.domain, Interval):
+                extent, depth = axis.domain.high - axis.domain.low, CUT_BITS
+                starts = np.round((low - axis.domain.low) / extent * 2.0**CUT_BITS).astype(np.int64)
+                wide = (high - low) / extent
+            elif isinstance(axis.domain, Integers):
+                depth = min(bits_of(axis.domain.size), CUT_BITS)
+                spare = bits_of(axis.domain.size) - depth
+                starts = np.array([int(edge) >> spare for edge in axis.edges[:-1]])
+                wide = (high - low + 1) / float(axis.domain.size)
+        codes.append(starts)
+        bits.append(depth)
+        widths.append(wide)
+    places = np.indices([axis.bins for axis in grid.axes]).reshape(len(bits), -1)
+    leaves = Leaves(tuple(axis.domain for axis in grid.axes), tuple(bits))
+    order = leaves.interleave([each[at].astype(np.uint64) for each, at in zip(codes, places, strict=True)])
+    area = np.prod([each[at] for each, at in zip(widths, places, strict=True)], axis=0)
+    return order.astype(np.int64), sum(bits), area
 
 
 def apart_of(haar: HaarBasis, masses: Vector) -> Vector:

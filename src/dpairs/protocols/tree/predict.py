@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...data.domains import Interval
+from ...data.domains import Integers, Interval
 from ...randomness import WORDS
+from ...statistics.auc import TIES
 from ..base import Setting
 from ..fitted import PRUNED
 from ..shape import Prediction, Shape, parts
 from .haar import HaarBasis, apart_of, remainder_square
+from .leaves import bits_of
 
 if TYPE_CHECKING:
     from .answers import TreeAnswers
@@ -41,7 +43,33 @@ def predict(tree: Tree, shape: Shape, sizes: Mapping[str, int]) -> Prediction:
     )
     errors = {name: plain(tree, haar, shape.masses[name], people) for name, people in sizes.items()}
     # People are split across levels, so a level's share of them is a sample of its own.
-    return parts(shape, PRUNED**2 * privacy, shape.sampling(sizes), remainder_square(shape.crossed, errors))
+    second = remainder_square(shape.crossed, errors)
+    bias = 0.0 if shape.assumed else leaf_bias(tree, shape)
+    return parts(shape, PRUNED**2 * privacy, shape.sampling(sizes), second, bias=bias)
+
+
+def leaf_bias(tree: Tree, shape: Shape) -> float:
+    """What the interval allows for pairs within one leaf: all of them may be won, or none."""
+    axis, (h, g) = shape.grid.axes[0], shape.masses.values()
+    low, high, _ = axis.geometry
+    domain = tree.domains[0]
+    if isinstance(domain, Interval):
+        start, leaves = (low - domain.low) / (domain.high - domain.low), 2.0**tree.depth
+        wide = (high - low) / (domain.high - domain.low) * leaves
+    elif isinstance(domain, Integers) and bits_of(domain.size) > tree.depth:
+        start, leaves = (low - domain.low) / 2.0 ** bits_of(domain.size), 2.0**tree.depth
+        wide = (high - low + 1) / 2.0 ** (bits_of(domain.size) - tree.depth)
+    else:
+        return 0.0
+    # Several cells in one leaf, or several leaves in one cell, in which people lie evenly.
+    leaf = np.floor(start * leaves).astype(np.int64)
+    alone = wide > 1
+    _, place = np.unique(np.where(alone, -1 - np.arange(leaf.size), leaf), return_inverse=True)
+    together = (
+        np.bincount(place, h) * np.bincount(place, g) / np.maximum(np.bincount(place, wide * alone), 1.0)
+    )
+    tie = TIES[tree.statistic.order_ties or "half"]
+    return shape.scale * float(together.sum()) * max(tie, 1 - tie)
 
 
 @dataclass(frozen=True)
@@ -77,7 +105,7 @@ class LevelNoise:
 @lru_cache(maxsize=64)
 def level_noise(tree: TreeAnswers, people: float) -> LevelNoise:
     """As the oracles of the tree have it."""
-    scale = 1.0 if tree.everybody_everywhere else float(tree.depth)
+    scale = 1.0 if tree.everybody_everywhere else float(tree.groups)
     own, weighed = [], []
     for level in range(1, tree.depth + 1):
         parities, size = min(level, tree.parities), 2.0**level

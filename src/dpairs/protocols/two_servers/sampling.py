@@ -91,8 +91,9 @@ def coarse_cells(grid: Grid, people: int, noise: float) -> int:
 
     Noise of standard deviation s on every count moves a distribution function at the median by
     s sqrt(m / 2) / n with m cells, or with m^2 cells of two columns by s m / (2 n), which tau counts four
-    times; cells hide half of what is within one, 1 / (2 m).
+    times; cells hide half of what is within one, 1 / (2 m). Noise below 1 is as good as none.
     """
+    noise = max(noise, 1.0)
     if cut_axes(grid) > 1:
         best, least, most = math.sqrt(people / (4 * noise)), LEAST_PLANE, MOST_PLANE
     else:

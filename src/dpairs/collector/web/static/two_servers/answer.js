@@ -74,9 +74,12 @@ export function answering(task, told) {
         if (grouped && !group.value) throw Object.assign(new Error("Please choose a group first."), { told: true });
         const seconds = Math.floor(Date.now() / 1000);
         const wire = await makeReport(task, await serverKeys(task), { stratum: grouped ? group.value : undefined, values, seconds });
+        // Another tab may have made one meanwhile, and perhaps sent it: two would count twice.
+        const { report: before, sent: gone } = kept.read();
         // Kept before it is sent: reloading the page makes no second one.
-        kept.keep({ report: hex(wire) });
-        place.replaceChildren(sending(wire));
+        if (!before) kept.keep({ report: hex(wire) });
+        const only = before ? fromHex(before) : wire;
+        place.replaceChildren(gone ? receipt(only) : sending(only));
         place.querySelector("h2").focus();
       } catch (error) {
         if (!told(error)) throw error;

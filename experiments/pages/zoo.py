@@ -1,0 +1,139 @@
+"""Of the page on the zoo: how often intervals hold on awkward populations, the worst cells first."""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Iterable
+
+from ..exhibits import RESULTS, table
+from ..experiment import Table
+from ..zoo.cells import Cell
+from ..zoo.journal import read
+from ..zoo.measure import Outcome
+
+HALVES = ("first", "second")
+SHOWN = 25
+"""Cells of each half on the page; the files have all of them."""
+Rows = list[tuple[Cell, Outcome]]
+
+
+def worst_first(cells: Iterable[tuple[Cell, Outcome]]) -> Rows:
+    """By the lower of the two coverages; cells in which everything was refused come last."""
+
+    def key(row: tuple[Cell, Outcome]) -> tuple[float, float]:
+        low = min(row[1].covered, row[1].covered_sample)
+        return (2.0, 0.0) if math.isnan(low) else (low, row[1].oracle / row[1].width if row[1].width else 0.0)
+
+    return sorted(cells, key=key)
+
+
+def kept(half: str) -> Rows:
+    return worst_first(read(RESULTS / f"zoo-{half}.csv").items())
+
+
+def line(half: str, protocol: str, rows: Rows) -> list[str]:
+    """One row of the summary."""
+    told = [outcome for _, outcome in rows if outcome.refused < outcome.runs]
+    lowest = [min(each.covered, each.covered_sample) for each in told]
+    short = [each.width <= 1.5 * each.oracle for each in told]
+    refused = sum(outcome.refused > 0 for _, outcome in rows)
+    return [
+        half,
+        protocol,
+        str(len(rows)),
+        f"{sum(each >= 0.915 for each in lowest) / max(len(told), 1):.0%}",
+        f"{sum(each > 0.895 for each in lowest) / max(len(told), 1):.0%}",
+        f"{min(lowest):.2f}" if lowest else "-",
+        str(refused),
+        f"{sum(short) / max(len(told), 1):.0%}",
+    ]
+
+
+@table("zoo_summary")
+def summary() -> Table:
+    lines = []
+    for half in HALVES:
+        rows = kept(half)
+        protocols = sorted({cell.protocol for cell, _ in rows})
+        lines += [line(half, each, [row for row in rows if row[0].protocol == each]) for each in protocols]
+        if rows:
+            lines.append(line(half, "all", rows))
+    head = (
+        "half",
+        "protocol",
+        "cells",
+        "covered in 92%",
+        "in 90%",
+        "lowest",
+        "cells with a refusal",
+        "at most 1.5 times the oracle's width",
+    )
+    return Table("Shares of cells, by the lower of the two targets' coverages", head, lines)
+
+
+def worst(half: str) -> Table:
+    lines = [
+        [
+            cell.population,
+            cell.statistic,
+            cell.protocol,
+            f"{cell.epsilon:g}",
+            f"{cell.n:,}",
+            f"{each.covered:.2f}",
+            f"{each.covered_sample:.2f}",
+            f"{each.bias / each.oracle:+.2f}" if each.oracle else "-",
+            f"{each.width / each.oracle:.2f}" if each.oracle else "-",
+        ]
+        for cell, each in kept(half)[:SHOWN]
+    ]
+    head = (
+        "population",
+        "statistic",
+        "protocol",
+        "epsilon",
+        "people",
+        "population covered",
+        "sample covered",
+        "bias / oracle's half-width",
+        "width / oracle's",
+    )
+    return Table(f"The worst cells of the {half} half", head, lines)
+
+
+@table("zoo_first")
+def first() -> Table:
+    return worst("first")
+
+
+@table("zoo_second")
+def second() -> Table:
+    return worst("second")
+
+
+@table("comparison_one_round")
+def one_round() -> Table:
+    with (RESULTS / "one-round.csv").open(newline="", encoding="utf-8") as lines:
+        kept = list(csv.DictReader(lines))
+    rows = [
+        [
+            each["population"],
+            each["statistic"],
+            each["epsilon"],
+            f"{each['best_other']} ({each['other']})",
+            f"{each['ours']} ({each['study'].split(' ')[0]})",
+            f"{float(each['ratio']):.2f}",
+            f"{float(each['covered']):.0%}",
+        ]
+        for each in kept
+    ]
+    head = (
+        "population",
+        "statistic",
+        "epsilon",
+        "best of the others",
+        "planned by dpairs",
+        "ratio",
+        "covered",
+    )
+    return Table("Root mean square errors, 30,000 people, 40 runs", head, rows)

@@ -1,0 +1,1 @@
+"""Awkward populations, and how often intervals hold on them: ``make zoo``."""

@@ -1,0 +1,51 @@
+"""The zoo from the command line; ``make zoo`` calls this.
+
+python -m experiments.zoo                             the first half: measure, then write the table
+python -m experiments.zoo --half second               the half that nobody developed on
+python -m experiments.zoo --protocol projection       only some cells; also --statistic and others
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from ..exhibits import RESULTS
+from .cells import Cell, sample
+from .journal import run
+
+CELLS, RUNS, QUICK = 500, 100, (24, 20)
+
+
+def parser() -> argparse.ArgumentParser:
+    words = argparse.ArgumentParser("python -m experiments.zoo", description="How often intervals hold.")
+    words.add_argument("--half", choices=("first", "second"), default="first")
+    words.add_argument("--cells", type=int, default=CELLS, help="how many of the sample")
+    words.add_argument("--runs", type=int, default=RUNS, help="of each cell")
+    words.add_argument("--fresh", type=int, default=0, help="the number of the first run")
+    words.add_argument("--quick", action="store_true", help="few cells, few runs")
+    words.add_argument("--journal", type=Path, help="where lines are kept")
+    for name in ("population", "statistic", "protocol"):
+        words.add_argument(f"--{name}", help="only cells with this")
+    words.add_argument("--epsilon", type=float, help="only cells with this")
+    words.add_argument("--n", type=int, help="only cells with so many people")
+    return words
+
+
+def chosen(cell: Cell, given: argparse.Namespace) -> bool:
+    names = ("population", "statistic", "protocol", "epsilon", "n")
+    return all(getattr(given, name) in (None, getattr(cell, name)) for name in names)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    given = parser().parse_args(arguments)
+    count, runs = QUICK if given.quick else (given.cells, given.runs)
+    path = given.journal or RESULTS / f"zoo-{given.half}{'-quick' if given.quick else ''}.csv"
+    run(path, [cell for cell in sample(given.half, count) if chosen(cell, given)], runs, given.fresh)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

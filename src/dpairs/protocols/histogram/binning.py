@@ -1,0 +1,84 @@
+"""How far binning can have moved the answer: the largest bias that the counts of cells leave possible.
+
+What a kernel can do within cells (`statistics.hidden`), at the estimated shares of the cells. Those are the
+decoded counts moved to the nearest distribution: noise then makes shares of pairs in one cell larger, not
+smaller, on average.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...statistics import Finished
+from ..manipulation import Reach, at_corners
+from ..projection.pilot import on_simplex
+
+if TYPE_CHECKING:
+    from .protocol import Histogram
+
+Vector = NDArray[np.float64]
+
+
+def binning_bias(
+    protocol: Histogram,
+    vectors: Sequence[Vector],
+    forms: Vector,
+    finished: Finished,
+    sizes: Mapping[str, int],
+) -> float:
+    """In the statistic's unit."""
+    decoder = protocol.mechanism.decoder
+    masses = tuple(on_simplex(counts @ decoder / counts.sum()) for counts in vectors)
+    return hidden_bias(protocol, masses, forms, finished, sizes)
+
+
+def hidden_bias(
+    protocol: Histogram,
+    masses: tuple[Vector, ...],
+    forms: Vector,
+    finished: Finished,
+    sizes: Mapping[str, int],
+) -> float:
+    """The same for given shares of the cells."""
+    statistic, grid = protocol.statistic, protocol.grid
+    if all((axis.geometry[2] == 1).all() and axis.rounding == "simple" for axis in grid.axes):
+        return 0.0
+    if protocol.rounding == "random":
+        moved = np.full(len(forms), _rounding_bias(protocol, masses))
+    else:
+        ratio = statistic.hidden_ratio(grid, protocol.kernel, masses, finished, forms)
+        if ratio is not None:
+            return ratio
+        moved = statistic.hidden(grid, protocol.kernel, masses)
+    if len(forms) == 1:
+        return abs(float(finished.gradient[0])) * float(moved[0])
+    reach = at_corners(
+        lambda each: statistic.finish(each, sizes).value, forms, [Reach(each, each) for each in moved]
+    )
+    return max(reach.down, reach.up)
+
+
+def _rounding_bias(protocol: Histogram, masses: tuple[Vector, ...]) -> float:
+    """Of random rounding: by the kernel's slope, or by pairs at the same point or at neighbouring ones.
+
+    Two people between other points are rounded in the same order as they were.
+    """
+    slope = protocol.statistic.lipschitz(protocol.domains)
+    axes = protocol.grid.axes
+    if slope is not None:
+        return slope * max(axis.width for axis in axes)
+    low, high = protocol.statistic.range(protocol.domains)
+    near = np.zeros((1, 1))
+    for axis in axes:
+        apart = np.abs(np.subtract.outer(np.arange(axis.bins), np.arange(axis.bins)))
+        here = (
+            (apart <= 1).astype(np.float64)
+            if axis.rounding == "random"
+            else np.zeros_like(apart, dtype=float)
+        )
+        near = 1 - np.kron(1 - near, 1 - here)
+    return (high - low) * float(masses[0] @ near @ masses[-1])

@@ -1,0 +1,51 @@
+"""Between which ends values are moved: where the interval is shortest."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ...errors import NotEstimable
+from ...mechanisms import scalar_response
+from ...statistics import Linear, Statistic
+from ...statistics.fixed_length import reach
+from ...statistics.linear import nominal
+from .pilot import Narrowed, Pilot
+from .winsorize import left_out, levelled
+
+LEVEL = 0.95
+
+
+def narrowed(
+    statistic: Statistic, pilot: Pilot, epsilon: float, later: float
+) -> tuple[Pilot, Linear, Narrowed | None]:
+    """The pilot of people moved between the best ends, the derivative there, and the ends.
+
+    A wider range has more noise and leaves less out. ``later`` people answer in the second round.
+    """
+    linearizer = statistic.linearizer(pilot.grid)
+    if not pilot.narrowed:
+        return pilot, linearizer.at(pilot.masses, nominal(statistic)), None
+    even = np.linspace(0, 1, 65)
+    response = scalar_response(epsilon, even, np.full(65, 1 / 65), (8,))
+    noise = math.sqrt(float(response.variances(even).mean()) / max(later, 1.0))
+    best: tuple[Pilot, Linear, Narrowed] | None = None
+    shortest = math.inf
+    for ends in pilot.narrowed:
+        inside = pilot.within(ends)
+        try:
+            linear = linearizer.at(inside.masses, nominal(statistic))
+        except NotEstimable:
+            continue
+        (values,) = linear.functions.values()
+        axis = pilot.grid.axes[0]
+        extent = float(np.ptp(levelled(axis, values, ends.first, ends.last)))
+        # Between nothing and all of it: the middle is added, and half of it may be wrong.
+        bias = abs(left_out(axis, values, (ends.first, ends.last), ends.beyond)) / 2
+        length = reach(noise * extent, bias, LEVEL)
+        if length < shortest:
+            best, shortest = (inside, linear, ends), length
+    if best is None:
+        raise NotEstimable("the first round is too noisy for a pilot: more people are needed in it")
+    return best

@@ -1,0 +1,202 @@
+"""From the parts where descents ended to the cells that a second round's functions are given on.
+
+A part is a box of leaves that was not looked into. Cells are the products of bins of each column. One column
+is cut where its parts end. With several columns each is halved where most people are, by its marginal shares,
+until there are enough bins: a grid of about equal shares, with narrow bins around values that many have.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...data.domains import Domain, Integers, Interval
+from ...data.grids import Axis, CutAxis, Grid
+from ...statistics.vertices import Vertices, vertex_shape
+from ..tree.leaves import Leaves, bits_of
+
+Vector = NDArray[np.float64]
+MAX_CUTS = 512
+"""Bins of a single column."""
+PLANE_CELLS = 1024
+"""Cells of several columns together."""
+FILLINGS = 4
+"""How often parts of the plane are filled like the marginals that this gives."""
+AROUND = 8
+"""A leaf is one value if it holds most of the people of so many leaves around it."""
+
+
+@dataclass(frozen=True)
+class Parts:
+    """Evenly filled boxes: first leaf and number of leaves in every column (a row each), and their shares."""
+
+    starts: Vector
+    widths: Vector
+    shares: Vector
+
+    def cumulated(self, column: int, at: Vector, end: float) -> Vector:
+        """The share of people below each leaf ``at``."""
+        low = self.starts[column]
+        high = np.minimum(low + self.widths[column], end)
+        steep = self.shares / (high - low)
+        places, back = np.unique(np.concatenate([low, high]), return_inverse=True)
+        slopes = np.cumsum(np.bincount(back, np.concatenate([steep, -steep])))
+        reached = np.concatenate([[0.0], np.cumsum(slopes[:-1] * np.diff(places))])
+        below: Vector = np.interp(at, places, reached)
+        return below
+
+    def on(self, edges: Sequence[Vector], ends: Sequence[float]) -> Vector:
+        """The shares of the cells between the edges of every column, the last column's running fastest.
+
+        In the plane a part is filled like the columns' marginal shares, within its box: a value that many
+        people have runs through all parts, also through those that are too light to be looked into. The
+        marginals come from the parts so filled, beginning with even ones.
+        """
+        sides, evens = [], []
+        for column, (cuts, end) in enumerate(zip(edges, ends, strict=True)):
+            low = self.starts[column][:, None]
+            high = np.minimum(low + self.widths[column][:, None], end)
+            inner = np.clip(np.minimum(high, cuts[None, 1:]) - np.maximum(low, cuts[None, :-1]), 0.0, None)
+            sides.append(inner / np.diff(cuts))
+            evens.append(inner / (high - low))
+        if len(sides) == 1:
+            line: Vector = self.shares @ evens[0]
+            return line
+        filled = self._product(evens)
+        for _ in range(FILLINGS):
+            marginals = filled.sum(axis=1), filled.sum(axis=0)
+            within = []
+            for inside, even, marginal in zip(sides, evens, marginals, strict=True):
+                weights = inside * marginal
+                total = weights.sum(axis=1, keepdims=True)
+                within.append(np.where(total > 0, weights / np.where(total > 0, total, 1.0), even))
+            filled = self._product(within)
+        return filled.reshape(-1)
+
+    def _product(self, within: Sequence[Vector]) -> Vector:
+        """Every part's share as the product of how each column fills it, added up."""
+        first, second = within
+        return np.asarray((first * self.shares[:, None]).T @ second)
+
+
+def column_ends(leaves: Leaves) -> list[float]:
+    """One more than the last leaf of each column that holds a value."""
+    return [
+        Leaves((domain,), (bits,)).end if isinstance(domain, (Interval, Integers)) else float(domain.size)
+        for domain, bits in zip(leaves.domains, leaves.bits, strict=True)
+    ]
+
+
+def column_edges(parts: Mapping[str, Parts], leaves: Leaves) -> list[Vector]:
+    """The edges of each column's bins, in leaves."""
+    ends = column_ends(leaves)
+    listed = [not isinstance(domain, (Interval, Integers)) for domain in leaves.domains]
+    if len(ends) == 1:
+        return [np.arange(ends[0] + 1) if listed[0] else _every_cut(parts, ends[0])]
+    taken = math.prod(int(end) for end, given in zip(ends, listed, strict=True) if given)
+    free = sum(not given for given in listed)
+    most = int((PLANE_CELLS / taken) ** (1 / free) + 1e-9) if free else 0
+    return [
+        np.arange(end + 1) if given else _heaviest_halved(parts, column, leaves.bits[column], end, most)
+        for column, (end, given) in enumerate(zip(ends, listed, strict=True))
+    ]
+
+
+def _every_cut(parts: Mapping[str, Parts], end: float) -> Vector:
+    """Where some stratum's tree was cut: the coarsest cuts, if there are too many."""
+    starts = np.concatenate([each.starts[0] for each in parts.values()])
+    widths = np.concatenate([each.widths[0] for each in parts.values()])
+    order = np.lexsort((-widths, starts))
+    starts, first = np.unique(starts[order], return_index=True)
+    # The first part's start is the domain's, however narrow that part is.
+    wide = np.where(starts == 0, np.inf, widths[order][first])
+    kept = np.sort(np.argsort(-wide, kind="stable")[:MAX_CUTS])
+    return np.concatenate([starts[kept], [end]])
+
+
+def _heaviest_halved(
+    parts: Mapping[str, Parts], column: int, bits: int, end: float, most: int
+) -> NDArray[np.float64]:
+    """Halve the bin that holds most people, while there is something to see in it."""
+    cuts = np.unique(
+        np.concatenate(
+            [
+                np.concatenate([each.starts[column], each.starts[column] + each.widths[column]])
+                for each in parts.values()
+            ]
+        )
+    )
+
+    def share(low: float, high: float) -> float:
+        at = np.array([low, high])
+        return max(float(np.diff(each.cumulated(column, at, end))[0]) for each in parts.values())
+
+    waiting = [(-1.0, 0.0, 2.0**bits)]
+    done: list[float] = []
+    while waiting and len(waiting) + len(done) < most:
+        _, low, high = heapq.heappop(waiting)
+        inside = np.searchsorted(cuts, high, side="left") > np.searchsorted(cuts, low, side="right")
+        if not inside or high - low <= 1:
+            done.append(low)
+            continue
+        middle = (low + high) / 2
+        for side in ((low, middle), (middle, high)):
+            if side[0] < end:
+                heapq.heappush(waiting, (-share(*side), *side))
+    return np.sort(np.array([*done, *(low for _, low, _ in waiting), end]))
+
+
+@dataclass(frozen=True)
+class AtomAxis(CutAxis):
+    """An axis some of whose bins are taken for one value, which many people share."""
+
+    atoms: tuple[bool, ...] = ()
+
+    @property
+    def geometry(self) -> tuple[Vector, Vector, Vector]:
+        low, high, points = CutAxis.at(self.domain, self.edges).geometry  # type: ignore[arg-type]
+        single = np.array(self.atoms)
+        middle = (low + high) / 2
+        return np.where(single, middle, low), np.where(single, middle, high), np.where(single, 1.0, points)
+
+
+def named_atoms(cuts: Vector, masses: Sequence[Vector]) -> NDArray[np.bool_]:
+    """Bins of one leaf that hold most of the people of the leaves around them, in some stratum."""
+    single = np.diff(cuts) == 1
+    found = np.zeros(single.size, dtype=bool)
+    for shares in masses:
+        reached = np.concatenate([[0.0], np.cumsum(shares)])
+        first = np.floor(cuts[:-1] / AROUND) * AROUND
+        around = np.interp(first + AROUND, cuts, reached) - np.interp(first, cuts, reached)
+        found |= single & (shares > around / 2) & (shares > 0)
+    return found
+
+
+def cut_axis(domain: Domain, bits: int, cuts: Vector, atoms: NDArray[np.bool_]) -> tuple[Axis, Axis]:
+    """The column's bins as devices have them, and with atoms as the statistic has them."""
+    axis = Leaves((domain,), (bits,)).axis(0, cuts[:-1])
+    if (
+        not isinstance(axis, CutAxis)
+        or not atoms.any()
+        or (isinstance(domain, Integers) and bits == bits_of(domain.size))
+    ):
+        return axis, axis
+    return axis, AtomAxis(domain, axis.bins, "simple", axis.edges, tuple(atoms.tolist()))
+
+
+def at_vertices(seen: Grid, given: Grid, values: Vector) -> Vector:
+    """A function at the vertices of the statistic's cells, at the vertices of the devices'."""
+    if seen == given:
+        return values
+    table = values.reshape(vertex_shape(seen))
+    for place, (mine, theirs) in enumerate(zip(seen.axes, given.axes, strict=True)):
+        own, wanted = Vertices(mine), Vertices(theirs)
+        first = np.flatnonzero(~own.top)
+        last = np.append(first[1:], own.top.size) - 1
+        table = table.take(np.where(wanted.top, last[wanted.bins], first[wanted.bins]), axis=place)
+    return np.asarray(table.reshape(-1))

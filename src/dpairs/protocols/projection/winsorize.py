@@ -1,0 +1,138 @@
+"""Domains that are too wide: the function is kept level beyond the people whom the pilot saw.
+
+A distance from the pilot's median is significant while the share of people beyond it is, by its own standard
+error. People beyond the last such distance lie in the next octaves, up to twice or four times as far, for the
+most part: what the pilot saw further out counts as if it lay there, so that noise has no reach. Values of
+another octave (or several, where that is cheaper) still count as what they are; values beyond, as if they lay
+at its end. The function's range, and with it the noise, is that of the people and not of the domain.
+
+What lies beyond is allowed for as a bias: the share that twice the last significant distance may leave out,
+one standard error more than was measured, which then falls to a quarter with each octave, as the tails of all
+distributions with a variance do in the long run (Chebyshev). Between nothing and all of that is missing: half
+of it is added, and half may be wrong. That is an assumption. Without one no study of so few people could rule
+out that one in a hundred has everything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...data.grids import Axis
+from ...statistics.vertices import Vertices
+from .pilot_cells import Parts
+
+Vector = NDArray[np.float64]
+SIGNIFICANT, SURE = 2.0, 2.6
+"""Standard errors of a share that is seen; and of one that is seen beyond a distance where nothing was, which
+happens by chance at one of 200 distances, of which a domain has some ten."""
+NEAR, FEWEST, OCTAVES = 2, 3, 8
+"""Octaves from the last distance beyond which people surely lie: where the pilot ends; where the function
+does at least; and at most, where that is cheaper than what it leaves out."""
+
+
+@dataclass(frozen=True)
+class Ends:
+    """The leaves that values are moved between, and what may lie beyond: shares and leaves."""
+
+    low: float
+    high: float
+    sure: tuple[float, float]
+    """Where the pilot's people are moved to: what it saw further out is as good as noise."""
+    beyond: tuple[tuple[float, float], ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Tail:
+    """Shares above each terminal node's end or below it, measured without bias, and their standard errors."""
+
+    starts: Vector
+    stops: Vector
+    shares: Vector
+    repeated: NDArray[np.float64]
+    """The same from imagined rounds, a row each."""
+
+    def reaches(self, median: float, limit: float) -> tuple[float, float]:
+        """How far from the median people lie for sure, and at most about what share lies twice as far."""
+        side = 1 if limit > median else -1
+        shares, repeated, edges = self.shares, self.repeated, self.starts
+        if side < 0:
+            shares, repeated, edges = shares[::-1], repeated[:, ::-1], self.stops[::-1]
+        beyond = np.cumsum(shares[::-1])[::-1]
+        noise = np.std(np.cumsum(repeated[:, ::-1], axis=1)[:, ::-1], axis=0, ddof=1)
+        whole = abs(limit - median)
+        # The distances from one leaf to the domain's end, each twice the one before.
+        distances = whole / 2.0 ** np.arange(int(np.log2(max(whole, 2.0))), -1, -1)
+        # A node that a distance ends in counts as beyond it.
+        at = np.maximum(np.searchsorted(side * (edges - median), distances, side="right") - 1, 0)
+        reached = distances < whole
+        above, error = np.where(reached, beyond[at], 0.0), np.where(reached, noise[at], 0.0)
+        seen = above > SIGNIFICANT * error
+        unbroken = int(np.argmin(seen)) if not seen.all() else seen.size
+        sure = np.flatnonzero(above > SURE * error)
+        last = max(unbroken, int(sure[-1]) + 1 if sure.size else 0)
+        if last == seen.size:
+            return whole, 0.0
+        most = max(float(above[last]), 0.0) + float(error[last])
+        return max(float(distances[last]) / 2, 1.0), min(most, 1.0)
+
+
+def possible_ends(parts: Parts, tail: Tail, end: float) -> list[Ends]:
+    """From one octave beyond the last significant ends to the whole domain."""
+    places = np.unique(np.concatenate([parts.starts[0], [end]]))
+    median = float(np.interp(0.5, parts.cumulated(0, places, end), places))
+    reached = [(limit, *tail.reaches(median, limit)) for limit in (0.0, end)]
+    # A side that is no longer than the other one is wide costs nothing.
+    wide = max(far for _, far, _ in reached)
+    sides = [(limit, wide, most) for limit, _, most in reached]
+    near = wide * 2**NEAR
+    sure = float(np.floor(max(median - near, 0.0))), float(np.ceil(min(median + near, end)))
+    found = []
+    for octaves in range(FEWEST, OCTAVES + 1):
+        limits: list[float] = []
+        beyond: list[tuple[float, float]] = []
+        for limit, far, most in sides:
+            side, whole = (1 if limit > median else -1), abs(limit - median)
+            cut = median + side * min(far * 2**octaves, whole)
+            limits.append(float(np.floor(cut) if side < 0 else np.ceil(cut)))
+            # Of the share beyond 2 far, three quarters lie in the first octave, and a quarter of that next.
+            for octave in range(octaves, OCTAVES + FEWEST):
+                if far * 2**octave < whole:
+                    place = median + side * min(far * 2 ** (octave + 1), whole)
+                    beyond.append((0.75 * most * 0.25 ** (octave - 1), place))
+        found.append(Ends(limits[0], limits[1], sure, tuple(beyond)))
+        if limits == [0.0, end]:
+            break
+    return found
+
+
+def moved(masses: Vector, first: int, last: int) -> Vector:
+    """Shares of cells with those outside ``first .. last - 1`` moved to the nearest inside."""
+    inside = np.zeros_like(masses)
+    inside[first:last] = masses[first:last]
+    inside[first] += masses[:first].sum()
+    inside[last - 1] += masses[last:].sum()
+    return inside
+
+
+def levelled(axis: Axis, values: Vector, first: int, last: int) -> Vector:
+    """A function at vertices, kept level outside the bins ``first .. last - 1``."""
+    bins = Vertices(axis).bins
+    inside = np.flatnonzero((bins >= first) & (bins < last))
+    return np.asarray(values[np.clip(np.arange(bins.size), inside[0], inside[-1])])
+
+
+def left_out(
+    axis: Axis, values: Vector, ends: tuple[int, int], beyond: Sequence[tuple[float, float]]
+) -> float:
+    """What people beyond the ends would add to the mean of the function, if it went on: at most so much."""
+    vertices = Vertices(axis)
+    level = levelled(axis, values, *ends)
+    total = 0.0
+    for share, place in beyond:
+        went_on, stayed = (float(np.interp(place, vertices.places, each)) for each in (values, level))
+        total += share * (went_on - stayed)
+    return total

@@ -1,0 +1,117 @@
+"""The reports of a collector's PostgreSQL, counted where they lie."""
+
+import os
+import shutil
+import socket
+
+import numpy as np
+import pytest
+
+import dpairs
+from dpairs.cli.app import run
+from dpairs.errors import BadFile
+
+from ..collector import postgres
+from .reportfiles import OTHER, PEOPLE, TREE
+
+pytest.importorskip("adbc_driver_postgresql", reason="ADBC is not installed: the extra 'adbc' has it.")
+pytest.importorskip("duckdb", reason="DuckDB is not installed: the extra 'duckdb' has it.")
+
+from dpairs.engines import postgresql
+
+
+class Reachable(postgres.Cluster):
+    """One that listens at a port, as Java wants it."""
+
+    def start(self) -> None:
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self._port = free.getsockname()[1]
+        before = postgres.SETTINGS
+        postgres.SETTINGS = f"{before} -c listen_addresses=127.0.0.1 -c port={self._port}"
+        try:
+            super().start()
+        finally:
+            postgres.SETTINGS = before
+
+    def address(self, name: str) -> str:
+        return f"postgresql+psycopg://postgres@127.0.0.1:{self._port}/{name}"
+
+
+@pytest.fixture(scope="module")
+def collected():
+    """A collector's tables with reports of two studies, and the first one's tally."""
+    import psycopg
+    from sqlalchemy import create_engine, insert
+
+    from dpairs.collector import schema
+
+    server = Reachable()
+    try:
+        engine = create_engine(server.address("postgres"))
+        schema.metadata.create_all(engine)
+        with engine.begin() as connection:
+            for study in (OTHER, TREE):
+                about = dict.fromkeys(("title", "question", "epoch", "words"), "") | {"state": "open"}
+                connection.execute(
+                    insert(schema.studies).values(id=study.id, enrolment="open", created=0, **about)
+                )
+                body = {"study": study.id, "number": 1, "body": study.to_json()}
+                connection.execute(insert(schema.rounds).values(**body))
+        engine.dispose()
+        rng = np.random.default_rng(6)
+        tally = dpairs.Tally(TREE)
+        url = server.address("postgres").replace("+psycopg", "")
+        with psycopg.connect(url) as link, link.cursor() as cursor:
+            for serial, people in ((1, 100), (2, PEOPLE)):
+                place = rng.integers(0, 2, people)
+                symbol = rng.integers(0, 2, people)
+                with cursor.copy("COPY reports (round, stratum, index, symbol) FROM STDIN") as copy:
+                    for row in zip(place.tolist(), range(people), symbol.tolist(), strict=True):
+                        copy.write_row((serial, *row))
+                for number, stratum in enumerate(TREE.strata if serial == 2 else ()):
+                    who = np.flatnonzero(place == number)
+                    tally.add_reports(stratum, who, symbol[who])
+        yield url, tally
+    finally:
+        server.stop()
+
+
+def test_a_collectors_database_is_tallied(tmp_path, monkeypatch, collected):
+    url, tally = collected
+    monkeypatch.chdir(tmp_path)
+    TREE.save("study.json")
+    assert run(["tally", "study.json", url, "-o", "t.tally"]) == 0
+    assert dpairs.Tally.load("t.tally", TREE) == tally
+
+
+def test_what_is_not_there_is_said(collected):
+    url, _ = collected
+    unknown = dpairs.Study.create("auc", protocol="tree", epsilon=2.0, domain=dpairs.Interval(0, 1), seed=9)
+    for address, study, words in (
+        (url, unknown, "has no study"),
+        (url.removesuffix("postgres") + "template1", TREE, "no collector's"),
+        ("postgresql://me:secret@127.0.0.1:1/x", TREE, r"127\.0\.0\.1:1/x cannot be read"),
+    ):
+        with pytest.raises(BadFile, match=words) as refused, postgresql.collected(address, study):
+            pass
+        assert "secret" not in str(refused.value)
+        assert "\n" not in str(refused.value)
+
+
+@pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning", "ignore:PySpark")
+def test_spark_reads_the_same_through_jdbc(collected):
+    pytest.importorskip("pyspark", reason="Spark is not installed: the extra 'spark' has it.")
+    if shutil.which("java") is None or not os.path.exists(postgresql.JAR):
+        pytest.skip("Spark needs Java and libpostgresql-jdbc-java, which are not installed.")
+    from dpairs.engines import on_spark
+    from dpairs.engines.cluster import session
+
+    url, tally = collected
+    spark = session("local[2]", postgresql.settings_of_jdbc())
+    try:
+        spark.conf.set("spark.sql.shuffle.partitions", "4")
+        rows = spark.read.format("jdbc").options(**postgresql.jdbc(url, TREE, partitions=2)).load()
+        assert on_spark.tally_with_spark(TREE, rows).tally == tally
+    finally:
+        spark.stop()

@@ -1,0 +1,92 @@
+"""The zoo: populations that are what they say, values that are exact where a formula is known."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from experiments.zoo.cells import Cell, cells, sample
+from experiments.zoo.journal import read, write
+from experiments.zoo.measure import Outcome, measure
+from experiments.zoo.population import exact
+from experiments.zoo.populations import NAMED, POPULATIONS
+from experiments.zoo.truths import truths
+
+
+def test_the_zoo_is_large_and_its_halves_are_equal():
+    assert len(POPULATIONS) >= 40
+    first = {name for name, each in POPULATIONS.items() if each.half == "first"}
+    assert len(first) == len(POPULATIONS) // 2
+    assert first >= NAMED
+
+
+FORMULAS = {
+    "even/gini_mean_difference": 1 / 3,
+    "even/gini_coefficient": 1 / 3,
+    "even/variance": 1 / 12,
+    "exponential/gini_coefficient": 0.5,
+    "exponential/gini_mean_difference": 1.0,
+    "pareto-2.5/gini_coefficient": 0.25,
+    "three-atoms/gini_mean_difference": 2 * (0.5 * 0.3 * 1 + 0.5 * 0.2 * 100 + 0.3 * 0.2 * 99),
+    "even-16/collision_entropy": math.log(16),
+    "income-domain-10-wide/gini_coefficient": 2 * stats.norm.cdf(0.7 / math.sqrt(2)) - 1,
+    "cauchy/auc:public": 0.5 + math.atan(0.5) / math.pi,
+    "ties-92/auc:public": 0.92**2 / 2
+    + 0.08 * 0.92 * (stats.norm.cdf(4) + stats.norm.cdf(-2))
+    + 0.08**2 * stats.norm.cdf(math.sqrt(2)),
+    "correlation-0.99/kendall_tau:a": 2 / math.pi * math.asin(0.99),
+    "correlation-0.5/kendall_tau:a": 2 / math.pi * math.asin(0.5),
+    "money/kendall_tau:a": 0.07,
+    "independent/kendall_tau:a": 0.0,
+    "cube/kendall_tau:b": 1.0,
+    "five-levels/auc:public": float(
+        np.array([0.25, 0.25, 0.2, 0.15, 0.15])
+        @ (np.cumsum([0.3, 0.25, 0.2, 0.15, 0.1]) - [0.15, 0.125, 0.1, 0.075, 0.05])
+    ),
+}
+
+
+@pytest.mark.parametrize("key", FORMULAS)
+def test_values_agree_with_formulas(key):
+    assert truths()[key] == pytest.approx(FORMULAS[key], abs=3e-4)
+
+
+def test_every_statistic_has_a_value():
+    wanted = {f"{name}/{each}" for name, of in POPULATIONS.items() for each in of.statistics}
+    assert wanted == set(truths())
+
+
+HEAVY = {(name, "variance") for name in ("pareto-1.2", "pareto-2.5", "lognormal-2")}
+
+
+@pytest.mark.parametrize("name", sorted(POPULATIONS))
+def test_people_lie_in_their_domain_and_look_like_the_population(name):
+    of = POPULATIONS[name]
+    people = of.draw(20_000, 5)
+    for column, domain in zip(of.columns, of.domains, strict=False):
+        assert domain.check(people[column], column).size == 20_000
+    for statistic in of.statistics:
+        value, truth = exact(statistic, people), truths()[f"{name}/{statistic}"]
+        # The variance of a heavy tail is decided by people of whom a sample has none.
+        if (name, statistic) not in HEAVY:
+            assert value == pytest.approx(truth, rel=0.25, abs=0.03)
+
+
+def test_the_sample_of_cells_is_always_the_same_and_has_no_cell_twice():
+    some = sample("first", 60)
+    assert some == sample("first", 100)[:60]
+    assert len(set(some)) == 60
+    assert set(some) <= set(cells("first"))
+
+
+def test_a_cell_is_measured_and_kept(tmp_path):
+    cell = Cell("five-levels", "auc:public", "histogram", 4.0, 2_000)
+    outcome = measure(cell, 20)
+    assert outcome.refused == 0
+    assert outcome.covered >= 0.7
+    write(tmp_path / "journal.csv", cell, outcome)
+    (kept,) = read(tmp_path / "journal.csv").items()
+    assert kept[0] == cell
+    assert isinstance(kept[1], Outcome)
+    assert kept[1].covered == pytest.approx(outcome.covered)
