@@ -75,8 +75,7 @@ def predict_rounds(protocol: PilotRound, shape: Shape, sizes: Mapping[str, int])
         extent = float(values.max() - values.min())
         privacy += extent**2 * summed / (LARGEST * sizes[name]) ** 2
     second = _second_order(protocol, shape, pilot, list(sizes.values()))
-    doubt = {name: math.sqrt(pilot) / people for name, people in sizes.items()}
-    off = hidden_by(protocol.statistic, protocol.grid, onto(shape, protocol.grid), doubt)
+    off = hidden_by(protocol.statistic, protocol.grid, onto(shape, protocol.grid))
     return parts(shape, privacy, shape.sampling(sizes), second, shape.scale * off)
 
 

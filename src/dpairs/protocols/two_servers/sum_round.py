@@ -99,7 +99,8 @@ class SumRound(Shared):
         influences = {name: Influence.of(pilot.grid, values) for name, values in linear.functions.items()}
         extents = [high - low for _, (low, high) in influences.values()]
         half_range = max(extents) / (4 if len(extents) == 1 else 2)
-        hidden = hidden_by(statistic, pilot.grid, pilot.masses, noise)
+        hidden = hidden_by(statistic, pilot.grid, pilot.masses)
+        hidden += compared_within(statistic, pilot.grid, pilot.masses, noise)
         remainder = remainder_of(statistic, linearizer, linear, pilot, half_range)
         analysis = Analysis.of(statistic, pilot, linear, influences, remainder, people, None)
         return cls(
@@ -242,24 +243,15 @@ class SumRound(Shared):
         return two_servers_claim(self.statistic, self.budget, self.epsilon, epsilon_asked, False, 2)
 
 
-def hidden_by(
-    statistic: Statistic,
-    grid: Grid,
-    masses: Mapping[str, NDArray[np.float64]],
-    noise: Mapping[str, float],
-) -> float:
-    """The bias that may be left of how people differ within the pilot's cells.
+def hidden_by(statistic: Statistic, grid: Grid, masses: Mapping[str, Vector]) -> float:
+    """The bias that may be left of how two columns go together within the pilot's cells.
 
-    Of two columns: on cells of width w the pilot's value is off by about c w^2; merging neighbours moves it
-    by 3 c w^2. The influence function makes up for some of that, how much is not known. On one column it
-    follows people within cells, but for comparisons of those who stand out: see `undecided`.
+    On cells of width w the pilot's value is off by about c w^2; merging neighbours moves it by 3 c w^2. The
+    influence function makes up for some of that, how much is not known. One column has no such
+    dependence to hide.
     """
-    cut = len(cut_places(grid))
-    if statistic.arity > 2 or cut == 0:
+    if len(cut_places(grid)) < 2 or statistic.arity > 2:
         return 0.0
-    if cut == 1:
-        classes = _classes(statistic, grid, masses, noise)
-        return 0.0 if classes is None else agreed(undecided(grid, *classes))
     wider, place = coarsened(grid)
     merged = {
         name: np.bincount(place, weights=each, minlength=wider.cells).astype(np.float64)
@@ -273,11 +265,21 @@ def hidden_by(
     return agreed(abs(fine - coarse) / 3)
 
 
+def compared_within(
+    statistic: Statistic, grid: Grid, masses: Mapping[str, Vector], noise: Mapping[str, float]
+) -> float:
+    """A bound of what comparisons within cells of one column may do: see `undecided`.
+
+    The function follows people within cells, but not how those who stand out compare with each other.
+    """
+    if len(cut_places(grid)) != 1 or statistic.arity > 2:
+        return 0.0
+    classes = _classes(statistic, grid, masses, noise)
+    return 0.0 if classes is None else agreed(undecided(grid, *classes))
+
+
 def _classes(
-    statistic: Statistic,
-    grid: Grid,
-    masses: Mapping[str, NDArray[np.float64]],
-    noise: Mapping[str, float],
+    statistic: Statistic, grid: Grid, masses: Mapping[str, Vector], noise: Mapping[str, float]
 ) -> tuple[tuple[Vector, Vector], tuple[float, float]] | None:
     """The two classes that a statistic compares, on cells of a line, and the noise of their masses."""
     if statistic.needs != "ordered":
