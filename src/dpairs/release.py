@@ -97,6 +97,7 @@ class Release:
             bias=answer.bias,
             logarithmic=self.study.statistic.logarithmic,
             laws=answer.laws,
+            caveats=answer.caveats,
             attack=_Attack(protocol, self.sizes, self.numbers),
             study=self.study,
         )

@@ -159,7 +159,7 @@ def _estimate(
     estimate = simulate(study, table, seed=seed)
     shape = from_sample(statistic, found.domains, table)
     bare = WithoutPrivacy(truth, shape.scale * shape.sampling(sizes) ** 0.5)
-    return replace(estimate, caveats=caveats, without_privacy=bare)
+    return replace(estimate, caveats=(*caveats, *estimate.caveats), without_privacy=bare)
 
 
 def _labels(labels: NDArray[Any], positive: Any) -> NDArray[np.bool_]:

@@ -61,6 +61,8 @@ class Answer:
     """Where the interval is centred, where that is not the value."""
     laws: Laws | None = None
     """How the errors are distributed, where that is known better than by standard errors."""
+    caveats: tuple[str, ...] = ()
+    """What must be said first, in sentences."""
 
     def within(
         self, statistic: Statistic, domains: tuple[Domain, ...], sizes: Mapping[str, int]

@@ -53,7 +53,8 @@ class Measured:
         most, second_order = self._most(forms, gradient, noise)
         seen = self._rough(gradient, forms)
         binning = 0.0 if seen is None else seen.binning
-        sample = ErrorLaw((0.0 if self.laplace else noise) + binning, noise=tails)
+        hidden = 0.0 if seen is None else seen.hidden
+        sample = ErrorLaw((0.0 if self.laplace else noise) + binning, noise=tails, bias=hidden)
         laws = [replace(sample, sampling=most)] if math.isfinite(most) else []
         if seen is not None:
             laws.append(replace(sample, sampling=seen.sampling + second_order).with_doubt(seen.doubt))
@@ -74,6 +75,7 @@ class Measured:
             self.statistic.details(forms, self.sizes, error),
             bounds=(low, high),
             laws=Laws(population, sample),
+            caveats=sample.caveats,
         )
 
     def _within(self, forms: Vector) -> Vector:
@@ -97,7 +99,7 @@ class Measured:
 
     def _rough(self, gradient: Vector, forms: Vector) -> _Seen | None:
         """What the counts say, in the statistic's unit."""
-        if self.rough is None:
+        if self.rough is None or not self.rough.even:
             return None
         # With one form psi is in the form's unit, with several in the statistic's.
         scale = abs(float(gradient[0])) if forms.size == 1 else 1.0
@@ -106,7 +108,7 @@ class Measured:
         try:
             share = scale**2 * self._calibrated(forms, rough)
             binning = scale**2 * rough.binning(released)
-            return _Seen(share * rough.sampling, share * rough.doubt, binning)
+            return _Seen(share * rough.sampling, share * rough.doubt, binning, scale * rough.hidden(released))
         except NotEstimable:
             return None
 
@@ -117,7 +119,7 @@ class Measured:
         makes a share. Coarse cells hide how people compare within them, so their mean lies nearer to the
         middle; the share is taken from them, the mean from the release.
         """
-        if forms.size > 1 or self.statistic.needs not in ("ordered", "discrete"):
+        if forms.size > 1 or self.statistic.needs != "ordered":
             return 1.0
         low, high = self.statistic.range(self.domains)
         low, high = (low, high) if math.isfinite(high) else (0.0, 1.0)
@@ -152,11 +154,13 @@ class Measured:
 
 @dataclass(frozen=True)
 class _Seen:
-    """From coarse counts: the sampling variance and its doubt, and what binning does."""
+    """From coarse counts: the sampling variance and its doubt, what binning does, and may do at most."""
 
     sampling: float
     doubt: float
     binning: float
+    hidden: float
+    """A bound of the bias, by those who stand out of coarse cells."""
 
 
 def from_counts(

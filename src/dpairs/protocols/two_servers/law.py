@@ -48,6 +48,16 @@ class ErrorLaw:
         """The root of the mean square error, at the largest bias."""
         return math.sqrt(self.known + self.sampling + sum(self.noise) + self.bias**2)
 
+    @property
+    def caveats(self) -> tuple[str, ...]:
+        """A sentence where people who stand out of cells may move the value by more than noise does."""
+        if self.bias**2 <= self.known + sum(self.noise):
+            return ()
+        return (
+            "Many people lie in few cells, and how they compare within a cell may move the value by up to "
+            f"{self.bias:.2g}, which the interval allows for: a domain no wider than it must be helps.",
+        )
+
     @cached_property
     def _variances(self) -> NDArray[np.float64]:
         from scipy.special import chdtri, gammaincinv  # heavy, and no participant needs it

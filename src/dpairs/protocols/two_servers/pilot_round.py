@@ -8,10 +8,11 @@ composition of the two rounds.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,9 +37,6 @@ from .predict import candidates, predict_rounds
 from .released import NoisyCounts, Numbers, SharedNumbers
 from .shared import FEWEST, Shared
 from .sum_round import LARGEST, SumRound
-
-if TYPE_CHECKING:
-    pass
 
 SPLIT = 0.3
 """The share of the loss that the pilot takes."""
@@ -167,7 +165,10 @@ class PilotRound(OneHot, FirstRound):
             for _ in range(REPLICATES)
         ]
         pilot = Pilot(cut_cells(self.grid), masses, imagined)
-        return SumRound.of(self.statistic, self.domains, pilot, study_id, self.split, self.budget, sizes)
+        doubt = {name: math.sqrt(variance) / people for name, people in sizes.items()}
+        return SumRound.of(
+            self.statistic, self.domains, pilot, study_id, self.split, self.budget, sizes, doubt
+        )
 
     @property
     def epsilon(self) -> float:

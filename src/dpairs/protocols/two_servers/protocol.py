@@ -36,7 +36,7 @@ from .goldilocks import MODULUS
 from .one_hot import OneHot, grid_of
 from .predict import candidates, gradient, predict_counts, predict_value
 from .released import Numbers, SharedNumbers
-from .sampling import Rough, coarse_cells, coarse_grid, narrower
+from .sampling import MOST_LINE, Rough, coarse_cells, coarse_grid, narrower
 from .shared import FEWEST, Shared
 
 if TYPE_CHECKING:
@@ -154,7 +154,10 @@ class TwoServers(OneHot, FirstRound):
         if self.release == COUNTS:
             return self.grid, np.arange(self.grid.cells)
         noise = math.sqrt(self.budget.variance(Query.counts(1, Fraction(self.split)))) if self.split else 1.0
-        return coarse_grid(self.grid, coarse_cells(self.grid, min(sizes.values()), noise))
+        # Who shares a cell is not who shares a value: these are counted one by one, as far as they can be.
+        equal = self.statistic.needs == "discrete"
+        cells = MOST_LINE if equal else coarse_cells(self.grid, min(sizes.values()), noise)
+        return coarse_grid(self.grid, cells)
 
     # ------------------------------------------------------------ servers
 

@@ -24,6 +24,7 @@ from ...statistics import Statistic
 from ...statistics.linear import Linear, Linearizer
 from ...statistics.vertices import Vertices, cell_means
 from ..projection.pilot import on_simplex
+from .standing_out import CLEAR, unresolved
 
 Vector = NDArray[np.float64]
 IMAGINED = 32
@@ -33,8 +34,6 @@ LEAST_PLANE, MOST_PLANE = 4, 32
 """Cells of one axis of numbers, and of each of two."""
 LEAST_RATIO = math.sqrt(2)
 """Of what cells of twice the width do: less is taken for noise."""
-CLEAR = 3.0
-"""Standard deviations of noise beyond which a difference is believed."""
 
 
 def coarse_axis(axis: Axis, cells: int, inner: bool = False) -> tuple[Axis, NDArray[np.int64]]:
@@ -228,9 +227,37 @@ class Rough:
         if self.finer == 1:
             ratio = far / near if near else 4.0
             whole = near / (min(max(ratio, LEAST_RATIO), 4.0) - 1)
-        clear = abs(whole) > CLEAR * math.sqrt(self._noise)
-        order = math.log2(min(max(ratio, LEAST_RATIO), 4.0)) if clear else 2.0
+        noise = math.sqrt(self._noise)
+        clear = abs(whole) > CLEAR * noise
+        # The least favourable ratio that noise of either leaves possible: one standard deviation less.
+        least = ratio - noise / abs(whole) * math.hypot(1.0, ratio - 1) if clear else 4.0
+        order = math.log2(min(max(least, LEAST_RATIO), 4.0))
         return self._beyond(whole) * float(self.finer**order)
+
+    def hidden(self, released: float) -> float:
+        """A bound of what bins hide of how two columns go together where people stand out of coarse cells.
+
+        Coarse cells hide B, what lies between their value and the released one. Pairs that finer bins hide
+        are fewer, and if they go together no more than those do, hide as much less: see `unresolved`.
+        Where nobody stands out, dependence is smooth across cells and `bias` tells.
+        """
+        if self.finer == 0 or self.place is not None or self.statistic.needs != "ordered":
+            return 0.0
+        off = abs(released - self.linear.value)
+        if cut_axes(self.grid) < 2 or off <= CLEAR * math.sqrt(self._noise):
+            return 0.0
+        noise = math.sqrt(self.variance)
+        return off * max(
+            unresolved(self.grid, each, noise / self.sizes[name], self.finer)
+            for name, each in self.masses.items()
+        )
+
+    @property
+    def even(self) -> bool:
+        """Whether people can be taken to lie evenly in cells: not where the statistic counts equal values."""
+        return self.statistic.needs != "discrete" or all(
+            bool((axis.geometry[2] == 1).all()) for axis in self.grid.axes
+        )
 
     def _beyond(self, difference: float) -> float:
         """What a difference is beyond the noise."""

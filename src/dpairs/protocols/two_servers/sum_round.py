@@ -40,8 +40,9 @@ from .claim import two_servers_claim
 from .goldilocks import MODULUS
 from .law import ErrorLaw
 from .released import Numbers, SharedNumbers
-from .sampling import coarsened, cut_axes
+from .sampling import coarsened
 from .shared import FEWEST, Shared
+from .standing_out import Vector, cut_places, undecided
 
 if TYPE_CHECKING:
     from ...vdaf.prio3 import Prio3
@@ -87,14 +88,19 @@ class SumRound(Shared):
         split: float,
         budget: NoiseBudget,
         people: dict[str, int],
+        noise: Mapping[str, float],
     ) -> SumRound:
-        """Linearize the statistic at the pilot, and imagine how far that may be off."""
+        """Linearize the statistic at the pilot, and imagine how far that may be off.
+
+        ``noise`` is the standard deviation of the noise on every mass of a stratum.
+        """
         linearizer = statistic.linearizer(pilot.grid)
         linear = linearizer.at(pilot.masses, nominal(statistic))
         influences = {name: Influence.of(pilot.grid, values) for name, values in linear.functions.items()}
         extents = [high - low for _, (low, high) in influences.values()]
         half_range = max(extents) / (4 if len(extents) == 1 else 2)
         hidden = hidden_by(statistic, pilot.grid, pilot.masses)
+        hidden += compared_within(statistic, pilot.grid, pilot.masses, noise)
         remainder = remainder_of(statistic, linearizer, linear, pilot, half_range)
         analysis = Analysis.of(statistic, pilot, linear, influences, remainder, people, None)
         return cls(
@@ -219,6 +225,7 @@ class SumRound(Shared):
             standard_error=whole.deviation,
             sample_standard_error=law.deviation,
             laws=Laws(whole, law),
+            caveats=law.caveats,
         )
 
     @property
@@ -236,14 +243,14 @@ class SumRound(Shared):
         return two_servers_claim(self.statistic, self.budget, self.epsilon, epsilon_asked, False, 2)
 
 
-def hidden_by(statistic: Statistic, grid: Grid, masses: Mapping[str, NDArray[np.float64]]) -> float:
+def hidden_by(statistic: Statistic, grid: Grid, masses: Mapping[str, Vector]) -> float:
     """The bias that may be left of how two columns go together within the pilot's cells.
 
     On cells of width w the pilot's value is off by about c w^2; merging neighbours moves it by 3 c w^2. The
     influence function makes up for some of that, how much is not known. One column has no such
-    dependence to hide: there the function follows people within cells.
+    dependence to hide.
     """
-    if cut_axes(grid) < 2 or statistic.arity > 2:
+    if len(cut_places(grid)) < 2 or statistic.arity > 2:
         return 0.0
     wider, place = coarsened(grid)
     merged = {
@@ -256,3 +263,36 @@ def hidden_by(statistic: Statistic, grid: Grid, masses: Mapping[str, NDArray[np.
         for cells, each in ((grid, masses), (wider, merged))
     )
     return agreed(abs(fine - coarse) / 3)
+
+
+def compared_within(
+    statistic: Statistic, grid: Grid, masses: Mapping[str, Vector], noise: Mapping[str, float]
+) -> float:
+    """A bound of what comparisons within cells of one column may do: see `undecided`.
+
+    The function follows people within cells, but not how those who stand out compare with each other.
+    """
+    if len(cut_places(grid)) != 1 or statistic.arity > 2:
+        return 0.0
+    classes = _classes(statistic, grid, masses, noise)
+    return 0.0 if classes is None else agreed(undecided(grid, *classes))
+
+
+def _classes(
+    statistic: Statistic, grid: Grid, masses: Mapping[str, Vector], noise: Mapping[str, float]
+) -> tuple[tuple[Vector, Vector], tuple[float, float]] | None:
+    """The two classes that a statistic compares, on cells of a line, and the noise of their masses."""
+    if statistic.needs != "ordered":
+        return None
+    if len(masses) == 2:
+        one, two = masses
+        return (masses[one], masses[two]), (noise[one], noise[two])
+    (name,) = masses
+    (place,) = cut_places(grid)
+    table = np.moveaxis(masses[name].reshape([axis.bins for axis in grid.axes]), place, 0)
+    table = table.reshape(table.shape[0], -1)
+    shares = table.sum(axis=0)
+    if table.shape[1] != 2 or not shares.all():
+        return None
+    lower, upper = (table / shares).T
+    return (lower, upper), (noise[name] / float(shares[0]), noise[name] / float(shares[1]))

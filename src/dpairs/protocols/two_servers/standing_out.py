@@ -1,0 +1,82 @@
+"""Who stands out of the neighbouring cells, and so may lie anyhow within a cell.
+
+Where a density goes on as beside a cell, people lie about evenly in it. What a cell holds beyond that, a
+spike or an edge, may be all in one place: nothing that was counted tells. So a cell of mass p and width w,
+beside cells of a density of at most d, has a share (p - w d) / p that stands out. Two cells side by side may
+share a spike on the edge between them, and are looked at together, too.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...data.domains import Integers, Interval
+from ...data.grids import Axis, Grid
+
+Vector = NDArray[np.float64]
+CLEAR = 3.0
+"""Standard deviations of noise beyond which a difference is believed."""
+
+
+def cut_places(grid: Grid) -> list[int]:
+    """The axes that are cut into bins."""
+    return [at for at, axis in enumerate(grid.axes) if isinstance(axis.domain, (Interval, Integers))]
+
+
+def widths(axis: Axis) -> Vector:
+    """Of every bin: its length, or how many values it holds."""
+    low, high, points = axis.geometry
+    return np.where(np.isinf(points), high - low, points)
+
+
+def standing_out(masses: Vector, width: Vector, deviation: float) -> Vector:
+    """The share of every cell that stands out of the denser cell beside it, beyond noise on the masses."""
+    dense, shares = masses / width, np.zeros(masses.size)
+    for together in (1, 2):
+        for first in range(masses.size - together + 1):
+            cells, after = slice(first, first + together), first + together
+            mass, wide = float(masses[cells].sum()), float(width[cells].sum())
+            # Each is a density and how much noise of one count moves what it puts into the cells.
+            beside = [
+                (float(dense[at]), wide / width[at]) for at in (first - 1, after) if 0 <= at < masses.size
+            ]
+            if mass <= 0 or not beside:
+                continue
+            most, scale = max(beside)
+            doubt = CLEAR * deviation * float(np.sqrt(together + scale**2))
+            shares[cells] = np.maximum(shares[cells], (mass - wide * most - doubt) / mass)
+    return np.clip(shares, 0.0, 1.0)
+
+
+def unresolved(grid: Grid, masses: Vector, deviation: float, finer: float) -> float:
+    """Of the pairs of people that share a cell of either axis, those that finer cells may still hide.
+
+    Pairs of which somebody stands out, in bins that are finer by a factor: ``finer`` times the
+    narrowest cell. ``deviation`` is that of the noise of one cell's mass.
+    """
+    shape = [axis.bins for axis in grid.axes]
+    hidden, shared = 0.0, 0.0
+    for place in cut_places(grid):
+        width = widths(grid.axes[place])
+        along = masses.reshape(shape).sum(axis=tuple(at for at in range(len(shape)) if at != place))
+        others = masses.size / along.size
+        even = 1 - standing_out(along, width, deviation * float(np.sqrt(others)))
+        hidden += float((along**2 * (1 - even**2) * finer * width.min() / width).sum())
+        shared += float((along**2).sum())
+    return hidden / shared if shared else 0.0
+
+
+def undecided(grid: Grid, pair: tuple[Vector, Vector], deviations: tuple[float, float]) -> float:
+    """How far comparisons within cells of a line may move the share of pairs in which the first is higher.
+
+    In a cell of masses p and q the derivative at even masses sees p q (1/2 + u - v) for mean places u and v.
+    What it misses is a form of both deviations from an even spread, so that those who lie evenly in
+    either class add nothing, and at most p q / 2 where everybody stands out.
+    """
+    (place,) = cut_places(grid)
+    width = widths(grid.axes[place])
+    first, second = (
+        each * standing_out(each, width, deviation) for each, deviation in zip(pair, deviations, strict=True)
+    )
+    return float(first @ second) / 2

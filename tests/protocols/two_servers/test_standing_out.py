@@ -1,0 +1,105 @@
+"""Intervals for people who stand out of coarse cells: what cells hide is in them."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import dpairs
+from dpairs import Integers, Interval, Study
+from dpairs.data.grids import CutAxis, Grid
+from dpairs.protocols.two_servers.law import ErrorLaw
+from dpairs.protocols.two_servers.standing_out import standing_out, undecided, unresolved
+
+RUNS = 25
+FAILURE = 1e-4
+"""The chance that intervals which cover 94% are refused, for fresh seeds."""
+LEAST = stats.binom.ppf(FAILURE, RUNS, 0.94)
+PLANE = (Interval(-4, 4),) * 2
+CHANCES = [0.73, *[0.03] * 9]
+
+
+def one_sided(rng):
+    x = rng.exponential(1.0, 10_000)
+    return {"x": (x - 4).clip(-4, 4), "y": (x * rng.gamma(2, 0.5, x.size) - 4).clip(-4, 4)}
+
+
+def narrow(rng):
+    score = np.concatenate([rng.normal(0.505, 0.01, 1000), rng.normal(0.5, 0.01, 1000)])
+    return {"score": score, "label": np.repeat([1, 0], 1000)}
+
+
+CASES = {
+    "one-sided": (one_sided, ("kendall_tau", {"domain": PLANE, "n": 10_000})),
+    "narrow": (narrow, ("auc", {"domain": Interval(0, 1), "n": 2000, "rounds": 2})),
+}
+
+
+def covered(study, made):
+    """How many of the samples' values lie in intervals, and in those that do not allow for the bias."""
+    hits = np.zeros(2, dtype=int)
+    for seed in range(RUNS):
+        people = made(np.random.default_rng([5, seed]))
+        estimate = dpairs.simulate(study, people, seed=seed)
+        law = estimate.laws.sample
+        assert isinstance(law, ErrorLaw)
+        off = abs(estimate.value - dpairs.exact(study.statistic, people))
+        hits += [off <= each.reach(0.95) for each in (law, replace(law, bias=0.0))]
+        assert any("within a cell" in note for note in estimate.notes())
+    return hits.tolist()
+
+
+@pytest.mark.parametrize("shape", CASES)
+def test_what_cells_may_hide_is_in_the_interval(shape):
+    made, (statistic, options) = CASES[shape]
+    study = Study.create(statistic, protocol="two_servers", epsilon=1.0, **options)
+    allowed, without = covered(study, made)
+    # The control: without the bias they cover far too seldom.
+    assert without < LEAST / 2 < LEAST <= allowed
+
+
+def test_equal_values_are_counted_one_by_one():
+    """Cells of several values would hide how much the entropy of mostly one value varies."""
+    n, truth = 300, -np.log(np.square(CHANCES).sum())
+    study = Study.create("collision_entropy", protocol="two_servers", epsilon=1.0, domain=Integers(0, 9), n=n)
+    hits, halved = 0, 0
+    for seed in range(4 * RUNS):
+        rng = np.random.default_rng([6, seed])
+        estimate = dpairs.simulate(study, {"value": rng.choice(10, n, p=CHANCES)}, seed=seed)
+        off, law = abs(estimate.value - truth), estimate.laws.population
+        hits += off <= law.reach(0.95)
+        # The control: the sampling variance that pairs of values in one cell showed was a quarter.
+        halved += off <= replace(law, sampling=law.sampling / 4).reach(0.95)
+    least = stats.binom.ppf(FAILURE, 4 * RUNS, 0.93)
+    assert halved < least <= hits
+
+
+def test_who_stands_out():
+    even, width = np.full(8, 1 / 8), np.ones(8)
+    assert not standing_out(even, width, 0.0).any()
+    # Neither does a slope, beside whose cells there is a denser one, but for its top.
+    assert not standing_out(np.arange(1.0, 9.0), width, 0.0)[:5].any()
+    spike = np.array([0.0, 0.0, 1.0, 0.0])
+    assert standing_out(spike, np.ones(4), 0.0)[2] == 1.0
+    # A spike on an edge is in two cells.
+    assert standing_out(np.array([0.0, 0.5, 0.5, 0.0]), np.ones(4), 0.0)[1:3] == pytest.approx([1, 1])
+    # Noise is not believed, and wide cells hold more.
+    assert not standing_out(np.array([0.2, 0.3, 0.2, 0.3]), np.ones(4), 0.05).any()
+    assert standing_out(np.array([0.2, 0.6, 0.2]), np.array([1.0, 3.0, 1.0]), 0.0) == pytest.approx(0)
+
+
+def test_a_bound_of_comparisons_within_a_cell_is_reached():
+    """Everybody in a cell, one class just above the other: the derivative at even masses sees 1/2."""
+    axis = CutAxis.at(Interval(0, 1), [0.0, 0.25, 0.5, 0.75, 1.0])
+    grid, spike = Grid((axis,)), np.array([0.0, 1.0, 0.0, 0.0])
+    assert undecided(grid, (spike, spike), (0.0, 0.0)) == pytest.approx(0.5)
+    assert undecided(grid, (spike, np.full(4, 0.25)), (0.0, 0.0)) == 0.0
+
+
+def test_finer_cells_hide_fewer_pairs():
+    axis = CutAxis.at(Interval(0, 1), [0.0, 0.25, 0.5, 0.75, 1.0])
+    corner = np.zeros(16)
+    corner[0] = 1.0
+    assert unresolved(Grid((axis, axis)), corner, 0.0, 1 / 8) == pytest.approx(1 / 8)
+    assert unresolved(Grid((axis, axis)), np.full(16, 1 / 16), 0.0, 1 / 8) == 0.0
