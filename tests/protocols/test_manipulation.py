@@ -343,7 +343,7 @@ def test_wrong_questions_are_refused(asked):
 
 
 def test_more_liars_do_more_and_nobody_does_nothing():
-    study = dpairs.Study.create("auc", epsilon=1.0, domain=SIX, seed=1)
+    study = dpairs.Study.create("auc", protocol="histogram", epsilon=1.0, domain=SIX, seed=1)
     estimate = filled(study, 500, 2).estimate()
     changes = [estimate.manipulation(people=people).change for people in (0, 1, 2, 10, 100)]
     assert changes[0] == 0
