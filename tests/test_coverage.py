@@ -88,7 +88,12 @@ def test_degenerate_kernels_have_the_right_standard_error_and_enough_coverage(na
     typical = float(np.median([each.standard_error for each in found]))
     assert 0.6 < typical / values.std() < 1.5
     assert covered(found, population.truth) >= limits(RUNS)[0]
-    assert abs(values.mean() - population.truth) < 4 * values.std() / np.sqrt(RUNS)
+    # Values stop at the end of the statistic's range, which is where the even entropy lies.
+    free = (values > found[0].bounds[0]) & (values < found[0].bounds[1])
+    if free.all():
+        assert abs(values.mean() - population.truth) < 4 * values.std() / np.sqrt(RUNS)
+    else:
+        assert abs(np.median(values) - population.truth) < 4 * 1.2533 * values.std() / np.sqrt(RUNS)
 
 
 def test_wrong_noise_is_noticed():

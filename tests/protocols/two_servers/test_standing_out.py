@@ -42,6 +42,7 @@ def covered(study, made):
     for seed in range(RUNS):
         people = made(np.random.default_rng([5, seed]))
         estimate = dpairs.simulate(study, people, seed=seed)
+        assert estimate.laws is not None
         law = estimate.laws.sample
         assert isinstance(law, ErrorLaw)
         off = abs(estimate.value - dpairs.exact(study.statistic, people))
@@ -53,7 +54,7 @@ def covered(study, made):
 @pytest.mark.parametrize("shape", CASES)
 def test_what_cells_may_hide_is_in_the_interval(shape):
     made, (statistic, options) = CASES[shape]
-    study = Study.create(statistic, protocol="two_servers", epsilon=1.0, **options)
+    study = Study.create(statistic, protocol="two_servers", epsilon=1.0, options=dict(options))
     allowed, without = covered(study, made)
     # The control: without the bias they cover far too seldom.
     assert without < LEAST / 2 < LEAST <= allowed
@@ -67,7 +68,9 @@ def test_equal_values_are_counted_one_by_one():
     for seed in range(4 * RUNS):
         rng = np.random.default_rng([6, seed])
         estimate = dpairs.simulate(study, {"value": rng.choice(10, n, p=CHANCES)}, seed=seed)
+        assert estimate.laws is not None
         off, law = abs(estimate.value - truth), estimate.laws.population
+        assert isinstance(law, ErrorLaw)
         hits += off <= law.reach(0.95)
         # The control: the sampling variance that pairs of values in one cell showed was a quarter.
         halved += off <= replace(law, sampling=law.sampling / 4).reach(0.95)
