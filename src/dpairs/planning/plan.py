@@ -239,16 +239,14 @@ def _chosen(statistic: Statistic, domains: tuple[Domain, ...], epsilon: float, n
     Where nobody says how many there are, a protocol of one round, which people answer as they come.
     """
     own = statistic.own_domain is not None
-    found = plan(
+    option = plan(
         statistic,
         domain=None if own else domains,
-        epsilon=epsilon,
+        epsilon=min(max(epsilon, LEAST_EPSILON), MOST_EPSILON),
         n=MANY if n is None else n,
         rounds=1 if n is None else 2,
-    )
-    protocol = found.options[0].study.protocol
-    assert isinstance(protocol, FirstRound)  # noqa: S101 - a plan is for a first round
-    return protocol
+    ).options[0]
+    return PROTOCOLS[option.protocol].create(statistic, domains, epsilon, **option.parameters)
 
 
 Study.chooser = staticmethod(_chosen)
