@@ -27,7 +27,8 @@ from vectors.makers.pairwise import (
 from vectors.makers.vector import stream
 
 ROOT = Path(__file__).parent.parent
-FILES = sorted((ROOT / "vectors").glob("*.json"))
+FILES = sorted(set((ROOT / "vectors").glob("*.json")) - set((ROOT / "vectors").glob("two_servers_*.json")))
+"""All but those of shares, which test_shared_vectors.py plays."""
 NUMBERS = ("value", "standard_error", "sample_standard_error")
 FEWEST = 60
 """How many files there are at least: an empty folder must not pass."""

@@ -8,7 +8,7 @@ import struct
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from dpairs import BadFile, DpairsError, Integers, Participant, Report, Study, Tally
+from dpairs import BadFile, DpairsError, Integers, NotEstimable, Participant, Report, Study, Tally
 from dpairs.formats.canonical import canonical, digest
 from dpairs.randomness import TapeRandomness
 
@@ -92,9 +92,12 @@ class Vector:
         self.good("tally", tally=self.tally.to_json())
 
     def answer(self) -> None:
-        """The tally of all reports above and its estimate."""
+        """The tally of all reports above and its estimate, if so few people allow one."""
         self.count()
-        estimate = self.tally.estimate()
+        try:
+            estimate = self.tally.estimate()
+        except NotEstimable:
+            return
         self.good(
             "estimate",
             value=rounded(estimate.value),
