@@ -50,7 +50,7 @@ def _planned(people: Any, seed: int, asked: dict[str, Any]) -> float:
     return dpairs.simulate(dpairs.plan("auc", **asked).best, people, seed=seed).value
 
 
-EXPERIMENT = Experiment("front", "The front page", settings, measure, runs=20)
+EXPERIMENT = Experiment("front", "The front page", settings, measure, runs=10)
 
 
 @picture("front")

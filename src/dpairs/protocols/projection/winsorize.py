@@ -1,7 +1,7 @@
 """Domains that are too wide: the function is kept level beyond the people whom the pilot saw.
 
 A distance from the pilot's median is significant while the share of people beyond it is, by its own standard
-error. People beyond the last such distance lie in the next octaves, up to twice or four times as far, for the
+error, or could be a quarter of all. People beyond the last such distance lie in the next octaves, up to twice or four times as far, for the
 most part: what the pilot saw further out counts as if it lay there, so that noise has no reach. Values of
 another octave (or several, where that is cheaper) still count as what they are; values beyond, as if they lay
 at its end. The function's range, and with it the noise, is that of the people and not of the domain.
@@ -28,6 +28,8 @@ Vector = NDArray[np.float64]
 SIGNIFICANT, SURE = 2.0, 3.3
 """Standard errors of a share that is seen; and of one that is seen beyond a distance where nothing was, which
 happens by chance at one of 2,000 distances, of which a domain has some ten."""
+MOST = 0.25
+"""The share beyond a distance that the pilot must rule out before anything is cut there."""
 NEAR, FEWEST, OCTAVES = 2, 3, 8
 """Octaves from the last distance beyond which people surely lie: where the pilot ends; where the function
 does at least; and at most, where that is cheaper than what it leaves out."""
@@ -72,7 +74,9 @@ class Tail:
         seen = above > SIGNIFICANT * error
         unbroken = int(np.argmin(seen)) if not seen.all() else seen.size
         sure = np.flatnonzero(above > SURE * error)
-        last = max(unbroken, int(sure[-1]) + 1 if sure.size else 0)
+        # To see nobody is no reason to cut where the pilot would not have seen many.
+        few = np.logical_and.accumulate((above + SIGNIFICANT * error < MOST)[::-1])[::-1]
+        last = max(unbroken, int(sure[-1]) + 1 if sure.size else 0, int(np.argmax(few)))
         if last == seen.size:
             return whole, 0.0
         most = max(float(above[last]), 0.0) + float(error[last])
