@@ -1,10 +1,11 @@
 """Domains that are too wide: the function is kept level beyond the people whom the pilot saw.
 
-A distance from the pilot's median is significant while the share of people beyond it is, by its own standard
-error, or could be a quarter of all. People beyond the last such distance lie in the next octaves, up to twice or four times as far, for the
-most part: what the pilot saw further out counts as if it lay there, so that noise has no reach. Values of
-another octave (or several, where that is cheaper) still count as what they are; values beyond, as if they lay
-at its end. The function's range, and with it the noise, is that of the people and not of the domain.
+A distance from the pilot's median is significant while the share of people beyond it is, by its own
+standard error, or could be a quarter of all. People beyond the last such distance lie in the next octaves,
+up to twice or four times as far, for the most part: what the pilot saw further out counts as if it lay
+there, so that noise has no reach. Values of another octave (or several, where that is cheaper) still count
+as what they are; values beyond, as if they lay at its end. The function's range, and with it the noise, is
+that of the people and not of the domain.
 
 What lies beyond is allowed for as a bias: the share that twice the last significant distance may leave out,
 one standard error more than was measured, which then falls to a quarter with each octave, as the tails of all
