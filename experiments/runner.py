@@ -44,7 +44,7 @@ class Scale:
         absent = missing(experiment.wants, data)
         return {
             "experiment": experiment.name,
-            "dpairs": __version__,
+            "dpairs": __version__.partition(".post")[0],
             "quick": "yes" if self.quick else "no",
             "runs": str(self.of(experiment)),
             "seed": str(self.seed),

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -41,6 +42,9 @@ class _Attack:
     counts: Mapping[str, Counts]
     estimator: str
     reports: int
+    raw: float
+    """The answer before it is moved into the statistic's range."""
+    bounds: tuple[float, float]
 
     @property
     def participants(self) -> int:
@@ -49,7 +53,14 @@ class _Attack:
     def __call__(self, people: int) -> Manipulation:
         if sum(each.people for each in self.counts.values()) != self.reports:
             raise BadParameter("the tally has changed since it was estimated: estimate it again")
-        return self.protocol.manipulation(self.counts, self.estimator, people)
+        found = self.protocol.manipulation(self.counts, self.estimator, people)
+        value = self._inside(self.raw)
+        down = value - self._inside(self.raw - found.down) if math.isfinite(found.down) else found.down
+        up = self._inside(self.raw + found.up) - value if math.isfinite(found.up) else found.up
+        return replace(found, down=down, up=up)
+
+    def _inside(self, value: float) -> float:
+        return min(max(value, self.bounds[0]), self.bounds[1])
 
 
 class Tally(Shown):
@@ -201,7 +212,7 @@ class Tally(Shown):
             bias=answer.bias,
             centre=answer.centre,
             logarithmic=self._study.statistic.logarithmic,
-            attack=_Attack(protocol, self._counts, chosen, self.n),
+            attack=_Attack(protocol, self._counts, chosen, self.n, answer.value, bounds),
             study=self._study,
         )
 

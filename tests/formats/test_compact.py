@@ -63,7 +63,7 @@ def test_cut_and_longer_ones_are_refused(name):
     for cut in range(0, len(raw), 1 + len(raw) // 50):
         with pytest.raises(BadFile):
             dpairs.Tally.from_bytes(raw[:cut], STUDIES[name])
-    with pytest.raises(BadFile, match="goes on"):
+    with pytest.raises(BadFile, match="continues after its end"):
         dpairs.Tally.from_bytes(raw + b"\0", STUDIES[name])
 
 

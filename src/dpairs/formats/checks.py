@@ -110,7 +110,8 @@ def head(
     kind, version = form
     if given.get("format") != kind or given.get("version") != version:
         raise BadFile(
-            f"this is not a {name} of version {version}: its format is {given.get('format')!r}, not {kind!r}"
+            f"this is not {'an' if name[0] in 'aeiou' else 'a'} {name} of version {version}: "
+            f"its format is {given.get('format')!r}, not {kind!r}"
         )
     required(f"the {name}", given, names)
     fields(f"the {name}", given, names)

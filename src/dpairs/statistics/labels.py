@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ..errors import BadValue, NotEnoughData
 
 POSITIVE, NEGATIVE = "positive", "negative"
-ALLOWED = "0 and 1, -1 and 1, False and True, or 'negative' and 'positive' (positive=... names another)"
+ALLOWED = "0 and 1, -1 and 1, False and True, or 'negative' and 'positive'"
 
 
 def positives(labels: NDArray[Any], column: str = "label") -> NDArray[np.bool_]:

@@ -835,8 +835,8 @@ def test_a_forged_analysis_is_refused_or_works(name):
 @pytest.mark.parametrize(
     ("path", "value", "words"),
     [
-        (("format",), "dpairs-study", "no analysis"),
-        (("version",), 2, "no analysis"),
+        (("format",), "dpairs-study", "not an analysis"),
+        (("version",), 2, "not an analysis"),
         (("comment",), "hello", "comment"),
         (("analysis",), [], "JSON object"),
         (("analysis", "comment"), "hello", "comment"),

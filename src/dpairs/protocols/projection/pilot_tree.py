@@ -280,7 +280,12 @@ class PilotTree(TreeAnswers):
 
     def _on_leaves(self, found: Mapping[str, Descent]) -> Masses:
         """Shares of all leaves, in the order of the grid's cells."""
-        return {stratum: each.masses[-1][self._order] for stratum, each in found.items()}
+        return {stratum: self._spread(each.masses[-1])[self._order] for stratum, each in found.items()}
+
+    def _spread(self, masses: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Shares of leaves, evenly within the nodes where a descent among few people ended."""
+        each = max(1, 2**self.depth // masses.size)
+        return np.repeat(masses / each, each)
 
     @cached_property
     def _order(self) -> NDArray[np.int64]:
