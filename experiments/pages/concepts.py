@@ -130,6 +130,7 @@ def measure(setting: Setting, seed: int, data: Path) -> list[Row]:
     population, repeats = float(shares @ kernel @ shares), int(setting["repeats"])
     study = dpairs.Study.create(
         "gini_mean_difference",
+        protocol="histogram",
         epsilon=float(setting["epsilon"]),
         domain=dpairs.Levels(range(LEVELS)),
         seed=1,

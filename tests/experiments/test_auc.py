@@ -171,8 +171,8 @@ def test_the_papers_lines_run_the_papers_tree(monkeypatch):
     for module in (auc_synthetic_tree, splitting):
         module.measure(next(s for m, s in MADE_UP if m is module), 1, Path())
     for options, name in zip(asked, list(ROWS) * 2, strict=True):
-        assert options["rows"] == {"paper": "all", "pruned": "others"}[name]
-        assert options.get("splitting", "users") == "users"
+        assert options["options"]["rows"] == {"paper": "all", "pruned": "others"}[name]
+        assert options["options"].get("splitting", "users") == "users"
 
 
 def test_spoken_numbers():

@@ -468,7 +468,9 @@ def test_more_bins_may_round_a_pareto_tail_worse():
     truth, coefficient = dpairs.exact("gini_coefficient", {"value": values}), statistic("gini_coefficient")
     off = []
     for epsilon, bins in ((2.0, 25), (4.0, 36)):
-        study = dpairs.Study.create("gini_coefficient", epsilon=epsilon, domain=domain, n=values.size, seed=0)
+        study = dpairs.Study.create(
+            "gini_coefficient", protocol="histogram", epsilon=epsilon, domain=domain, n=values.size, seed=0
+        )
         assert study.protocol.to_json()["bins"] == [bins]
         shares = np.bincount((values / domain.high * bins).astype(int).clip(0, bins - 1), minlength=bins)
         forms = coefficient.forms(Grid((Axis(domain, bins),)), "average")
