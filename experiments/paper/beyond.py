@@ -116,9 +116,9 @@ def study_of(
     if way == "paper, generic":
         if statistic == "gini_mean_difference":  # a Lipschitz kernel: the paper says how many bins
             bins = {"bins": theory.best_bins(number, epsilon), "kernel": "midpoint"}
-        return Study.create(statistic, mechanism="krr", **bins, **given), None
+        return Study.create(statistic, protocol="histogram", mechanism="krr", **bins, **given), None
     if way == "histogram":
-        return Study.create(statistic, **bins, **given), None
+        return Study.create(statistic, protocol="histogram", **bins, **given), None
     if way in ("paper, own", "tree"):
         leaves = {"bins": 2**ALPHA} if isinstance(domain, Interval) else {}
         if way == "tree":
