@@ -142,7 +142,8 @@ def findings(results: Results) -> Findings:
     deepest = depths[-1]
 
     def last(data: str, way: str) -> float:
-        return paper[data, way, "sample"][0][-1].mean
+        # An AUC of 1 whose estimates all reach the end of the range has no error at all.
+        return max(paper[data, way, "sample"][0][-1].mean, 1e-12)
 
     divided = {data: last(data, "budget") / last(data, "users") for data in SETS}
     formula = {data: last(data, "budget-advanced-paper") / last(data, "budget") for data in SETS}
