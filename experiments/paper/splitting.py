@@ -72,7 +72,7 @@ def exponent(depths: Sequence[int], summaries: Sequence[Summary]) -> tuple[float
     )
     # With a single run nothing is known of the doubts; then all depths weigh the same.
     weight = (mean / doubt) ** 2 if doubt.all() else np.ones(mean.size)
-    x, y = np.log(np.array(depths)), np.log(mean)
+    x, y = np.log(np.array(depths)), np.log(np.maximum(mean, 1e-12))
     centre = float(weight @ x / weight.sum())
     total = float(weight @ (x - centre) ** 2)
     return float(weight @ ((x - centre) * y)) / total, 1 / math.sqrt(total)
