@@ -10,8 +10,6 @@ one process, without HTTP and without a database; and requests of an endpoint th
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -25,7 +23,7 @@ from measure import Row
 
 import dpairs
 from dpairs.aggregator.keys import fresh_keys
-from dpairs.cli.demo_servers import free_ports
+from dpairs.cli.demo_servers import free_ports, server
 from dpairs.client.transport import Transport
 from dpairs.client.two_servers import collect_result
 from dpairs.dap.jobs import JobRequest, VerifyResp, read_answer, read_job, write_answer
@@ -57,10 +55,9 @@ def run(quick: bool) -> list[Row]:
         servers = []
         for role, own in zip(("leader", "helper"), keys, strict=True):
             own.save(place / f"{role}.keys")
-            servers.append(stack.enter_context(_server(role, task, place)))
-            stack.callback(servers[-1].terminate)
+            servers.append(stack.enter_context(server(role, task, place)))
         for each in servers:
-            json.loads(each.stdout.readline() if each.stdout is not None else b"")
+            json.loads(each.stdout.readline() if each.stdout is not None else "")
         watched = [psutil.Process(each.pid) for each in servers]
         empty = _empty(watched[0], one, people)
         before = sum(map(_cpu, watched))
@@ -108,25 +105,6 @@ def _verified(task: Task, keys: Any, secret: bytes, reports: list[Report]) -> fl
     for start in range(0, len(wires), BATCH):
         batch(wires[start : start + BATCH])
     return len(wires) / (time.process_time() - began)
-
-
-def _server(role: str, task: Task, folder: Path) -> subprocess.Popen[bytes]:
-    port = (task.leader if role == "leader" else task.helper).url.rpartition(":")[2]
-    command = [
-        sys.executable,
-        "-m",
-        "dpairs",
-        "serve",
-        "--role",
-        role,
-        "--port",
-        port,
-        "--rate",
-        "0",
-        "--json",
-    ]
-    command += ["--accept", "task.json", "--secret", "secret", "--workers", "1", "--log-level", "error"]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, cwd=folder)
 
 
 def _cpu(process: psutil.Process) -> float:

@@ -87,7 +87,7 @@ def _servers(task: Task, folder: Path) -> Iterator[None]:
     task.save(folder / "task.json")
     write_key(folder / "secret")
     with ExitStack() as stack:
-        started = [stack.enter_context(_server(role, task, folder)) for role in ("leader", "helper")]
+        started = [stack.enter_context(server(role, task, folder)) for role in ("leader", "helper")]
         for process in started:
             said = process.stdout.readline() if process.stdout is not None else ""
             if not said or "address" not in json.loads(said):
@@ -96,7 +96,7 @@ def _servers(task: Task, folder: Path) -> Iterator[None]:
 
 
 @contextmanager
-def _server(role: str, task: Task, folder: Path) -> Iterator[subprocess.Popen[str]]:
+def server(role: str, task: Task, folder: Path) -> Iterator[subprocess.Popen[str]]:
     port = (task.leader if role == "leader" else task.helper).url.rpartition(":")[2]
     command = [
         sys.executable,

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
-import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
@@ -115,6 +114,8 @@ def _by_name(data: Any) -> Any:
 
 
 def _frame(data: Any) -> Any:
+    import narwhals as nw  # a device, which has one person's values and no frame, does not wait for it
+
     frame = nw.from_native(data, pass_through=True)
     return frame if isinstance(frame, (nw.DataFrame, nw.LazyFrame)) else None
 
@@ -128,7 +129,7 @@ def _table(data: Any, columns: Sequence[str]) -> Table:
         frame = _frame(data)
         _check_names(frame.collect_schema().names(), columns)
         chosen = frame.select(*dict.fromkeys(columns))
-        if isinstance(chosen, nw.LazyFrame):
+        if hasattr(chosen, "collect"):
             chosen = chosen.collect()
         arrays = {name: _array(chosen[name].to_numpy(), name) for name in columns}
     lengths = {name: len(array) for name, array in arrays.items()}
