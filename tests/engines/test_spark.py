@@ -10,6 +10,7 @@ import pytest
 import dpairs
 from dpairs.cli.app import run
 
+from .failing import fails_once
 from .reportfiles import (
     FEW,
     KINDS,
@@ -46,19 +47,6 @@ def spark():
     made.conf.set("spark.sql.shuffle.partitions", "6")
     yield made
     made.stop()
-
-
-def fails_once(marker, batches):
-    """Counts a half of partition 2, and dies, the first time."""
-    from pyspark import TaskContext
-
-    context = TaskContext.get()
-    assert context is not None
-    for batch in batches:
-        yield batch
-        if context.partitionId() == 2 and context.attemptNumber() == 0:
-            marker.touch()
-            raise RuntimeError("this machine goes down")
 
 
 @pytest.mark.parametrize("cells", [False, True])
