@@ -29,6 +29,9 @@ const PROTOCOLS = {
       "a 'pairwise' study needs two people who compute together, which this program cannot do",
     );
   },
+  sites: () => {
+    throw new BadParameter("a 'sites' study asks whole sites for sums over their records, not a person");
+  },
   two_servers: (statistic, domains, spec) => new TwoServers(statistic, domains, spec),
 };
 
