@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from .collector.browser import Browser
 from .collector.postgres import Cluster
 
 REQUIRED_IN_CI = ("node",)
@@ -39,6 +40,14 @@ def cluster() -> Iterator[Cluster]:
     made = Cluster()
     yield made
     made.stop()
+
+
+@pytest.fixture(scope="session")
+def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    """A browser for all pages."""
+    made = Browser("", tmp_path_factory.mktemp("browser"))
+    yield made
+    made.driver.quit()
 
 
 def reasons(reports: list[pytest.TestReport | pytest.CollectReport]) -> Counter[str]:
