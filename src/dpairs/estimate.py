@@ -155,6 +155,8 @@ class Estimate(Shown):
     explanation: Explanation | None = field(default=None, repr=False, compare=False)
     bounds: tuple[float, float] = (-math.inf, math.inf)
     """What the statistic can be, where the interval ends at the latest."""
+    raw: float = field(default=math.nan, repr=False, compare=False)
+    """The value before it is moved into ``bounds``: what the paper's figures are about."""
     bias: float = 0.0
     logarithmic: bool = False
     """Whether e^-value, and not the value itself, has a normal error: so with entropies."""
