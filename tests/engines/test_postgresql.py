@@ -2,7 +2,6 @@
 
 import os
 import shutil
-import socket
 
 import numpy as np
 import pytest
@@ -11,7 +10,7 @@ import dpairs
 from dpairs.cli.app import run
 from dpairs.errors import BadFile
 
-from ..collector import postgres
+from .databases import Reachable, collector
 from .reportfiles import OTHER, PEOPLE, TREE
 
 pytest.importorskip("adbc_driver_postgresql", reason="ADBC is not installed: the extra 'adbc' has it.")
@@ -20,48 +19,16 @@ pytest.importorskip("duckdb", reason="DuckDB is not installed: the extra 'duckdb
 from dpairs.engines import postgresql
 
 
-class Reachable(postgres.Cluster):
-    """One that listens at a port, as Java wants it."""
-
-    def start(self) -> None:
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self._port = free.getsockname()[1]
-        before = postgres.SETTINGS
-        postgres.SETTINGS = f"{before} -c listen_addresses=127.0.0.1 -c port={self._port}"
-        try:
-            super().start()
-        finally:
-            postgres.SETTINGS = before
-
-    def address(self, name: str) -> str:
-        return f"postgresql+psycopg://postgres@127.0.0.1:{self._port}/{name}"
-
-
 @pytest.fixture(scope="module")
 def collected():
     """A collector's tables with reports of two studies, and the first one's tally."""
     import psycopg
-    from sqlalchemy import create_engine, insert
-
-    from dpairs.collector import schema
 
     server = Reachable()
     try:
-        engine = create_engine(server.address("postgres"))
-        schema.metadata.create_all(engine)
-        with engine.begin() as connection:
-            for study in (OTHER, TREE):
-                about = dict.fromkeys(("title", "question", "epoch", "words"), "") | {"state": "open"}
-                connection.execute(
-                    insert(schema.studies).values(id=study.id, enrolment="open", created=0, **about)
-                )
-                body = {"study": study.id, "number": 1, "body": study.to_json()}
-                connection.execute(insert(schema.rounds).values(**body))
-        engine.dispose()
+        url = collector(server.address("postgres"), (OTHER, TREE))
         rng = np.random.default_rng(6)
         tally = dpairs.Tally(TREE)
-        url = server.address("postgres").replace("+psycopg", "")
         with psycopg.connect(url) as link, link.cursor() as cursor:
             for serial, people in ((1, 100), (2, PEOPLE)):
                 place = rng.integers(0, 2, people)
