@@ -29,7 +29,7 @@ import pyarrow.parquet as pq
 import dpairs
 from dpairs.engines import FileTally, lakes, places, tally_with_duckdb
 
-from . import object_store
+from . import laketables, object_store
 from .databases import Reachable, collector
 from .reportfiles import OTHER, TREE, messy
 
@@ -82,29 +82,16 @@ def _counted(table: Callable[[], Any]) -> FileTally:
 
 
 def in_lakes(reports: Reports) -> Iterator[tuple[str, Door]]:
-    import deltalake
-    from pyiceberg.catalog.sql import SqlCatalog
-
     half = len(reports.table) // 2
-    delta = str(reports.folder / "delta")
-    for part in (reports.table.slice(0, half), reports.table.slice(half)):
-        deltalake.write_deltalake(delta, part, mode="append")
-    catalog = SqlCatalog(
-        "doors",
-        uri=f"sqlite:///{reports.folder}/catalog.db",
-        warehouse=(reports.folder / "iceberg").as_uri(),
-    )
-    catalog.create_namespace("warehouse")
-    iceberg = catalog.create_table("warehouse.answers", schema=reports.table.schema)
-    iceberg.append(reports.table)
-    catalog.close()
+    delta = laketables.delta(reports.folder, reports.table.slice(0, half), reports.table.slice(half))
+    iceberg = laketables.iceberg(reports.folder, reports.table)
 
     def counted(name: str) -> FileTally:
         with lakes.table(TREE, [name], NAMED, cells=False) as rows:
             return tally_with_duckdb(TREE, rows, columns=NAMED, keep_going=True)
 
     yield "a Delta table", lambda: counted(delta)
-    yield "an Iceberg table", lambda: counted(iceberg.metadata_location)
+    yield "an Iceberg table", lambda: counted(iceberg)
 
 
 def stored(reports: Reports, bucket: str) -> Door:

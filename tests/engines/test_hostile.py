@@ -12,6 +12,7 @@ from dpairs.cli.app import run
 from dpairs.engines import lakes, places, postgresql, tally_with_duckdb
 from dpairs.errors import BadFile, BadParameter, DpairsError, InvalidInput
 
+from . import laketables
 from .reportfiles import FEW, write
 
 pytest.importorskip("duckdb", reason="DuckDB is not installed: the extra 'duckdb' has it.")
@@ -103,26 +104,18 @@ LOGS = {
 
 @pytest.mark.parametrize("kind", LOGS)
 def test_a_delta_tables_log(tmp_path, kind):
-    deltalake = pytest.importorskip("deltalake", reason="The extra 'delta' has deltalake.")
-    deltalake.write_deltalake(str(tmp_path / "lake"), TABLE)
-    (log,) = (tmp_path / "lake/_delta_log").glob("*.json")
+    lake = Path(laketables.delta(tmp_path, TABLE))
+    (log,) = (lake / "_delta_log").glob("*.json")
     log.write_text(LOGS[kind](log.read_text()))
     with pytest.raises(DpairsError) as refused:
-        tabled(tmp_path / "lake")
+        tabled(lake)
     assert "\n" not in str(refused.value)
 
 
 @pytest.fixture
 def iceberg(tmp_path):
     """The metadata file of an Iceberg table."""
-    catalogs = pytest.importorskip("pyiceberg.catalog.sql", reason="The extra 'iceberg' has pyiceberg.")
-    address = f"sqlite:///{tmp_path}/catalog.db"
-    catalog = catalogs.SqlCatalog("mine", uri=address, warehouse=(tmp_path / "lake").as_uri())
-    catalog.create_namespace("warehouse")
-    made = catalog.create_table("warehouse.reports", schema=TABLE.schema)
-    made.append(TABLE)
-    catalog.close()
-    return Path(made.metadata_location.removeprefix("file://"))
+    return Path(laketables.iceberg(tmp_path, TABLE).removeprefix("file://"))
 
 
 def test_an_iceberg_tables_metadata(iceberg):

@@ -1,14 +1,14 @@
 """The reports of a collector's PostgreSQL, counted where they lie."""
 
 import os
-import shutil
 
 import numpy as np
 import pytest
 
 import dpairs
 from dpairs.cli.app import run
-from dpairs.errors import BadFile
+from dpairs.engines import tally_with_duckdb
+from dpairs.errors import BadFile, BadValue
 
 from .databases import Reachable, collector
 from .reportfiles import OTHER, PEOPLE, TREE
@@ -66,19 +66,36 @@ def test_what_is_not_there_is_said(collected):
         assert "\n" not in str(refused.value)
 
 
+@pytest.mark.parametrize(
+    ("columns", "words"),
+    [
+        ("'positive' AS stratum, 1 AS index", "no column 'symbol'"),
+        ("'positive' AS stratum, 1 AS index, 'one' AS symbol", "'symbol' holds varchar"),
+        ("'positive' AS stratum, 1 AS index, NULL::int AS symbol", "1 symbol out of range"),
+        ("'positive' AS stratum, 1 AS index, -1 AS symbol", "1 symbol out of range"),
+        ("'positive' AS stratum, 1 AS index, 1 << 30 AS symbol", "1 symbol out of range"),
+        ("'positive' AS stratum, 1 AS index, 1e30::numeric AS symbol", "'symbol' holds"),
+        ("'positive' AS stratum, 1.5::float8 AS index, 1 AS symbol", "'index' holds double"),
+        ("'stranger' AS stratum, 1 AS index, 1 AS symbol", "1 of an unknown stratum"),
+    ],
+)
+def test_any_table_of_postgresql_and_wrong_ones(collected, columns, words):
+    from adbc_driver_postgresql import dbapi
+
+    url, _ = collected
+    with dbapi.connect(url) as link, link.cursor() as cursor:
+        cursor.execute(f"SELECT {columns}")
+        with pytest.raises(BadValue, match=words) as refused:
+            tally_with_duckdb(TREE, cursor.fetch_record_batch())
+        assert "\n" not in str(refused.value)
+
+
 @pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning", "ignore:PySpark")
-def test_spark_reads_the_same_through_jdbc(collected):
-    pytest.importorskip("pyspark", reason="Spark is not installed: the extra 'spark' has it.")
-    if shutil.which("java") is None or not os.path.exists(postgresql.JAR):
-        pytest.skip("Spark needs Java and libpostgresql-jdbc-java, which are not installed.")
-    from dpairs.engines import on_spark
-    from dpairs.engines.cluster import session
+def test_spark_reads_the_same_through_jdbc(collected, spark):
+    if not os.path.exists(postgresql.JAR):
+        pytest.skip("Spark reads PostgreSQL with libpostgresql-jdbc-java, which is not installed.")
+    from dpairs.engines.on_spark import tally_with_spark
 
     url, tally = collected
-    spark = session("local[2]", postgresql.settings_of_jdbc())
-    try:
-        spark.conf.set("spark.sql.shuffle.partitions", "4")
-        rows = spark.read.format("jdbc").options(**postgresql.jdbc(url, TREE, partitions=2)).load()
-        assert on_spark.tally_with_spark(TREE, rows).tally == tally
-    finally:
-        spark.stop()
+    rows = spark.read.format("jdbc").options(**postgresql.jdbc(url, TREE, partitions=2)).load()
+    assert tally_with_spark(TREE, rows).tally == tally
