@@ -696,12 +696,6 @@ def test_files_that_cannot_be_read_or_written(study, messages, capsys, folder):
     assert not (folder / "r.jsonl").exists()
 
 
-def test_the_verbs_have_help(capsys):
-    for verb in (["pair"], ["decode"], ["study", "pairs"]):
-        assert run([*verb, "--help"]) == 0
-        assert "Usage" in said(capsys)[0]
-
-
 # ---------------------------------------------------------------- studies of pairs on the command line
 
 

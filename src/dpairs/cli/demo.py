@@ -63,12 +63,13 @@ def demo(
     pairs: Annotated[int, typer.Option(help="How many pairs compute together.")] = 200,
     port: Annotated[int, typer.Option(help="The collector's port; 0 takes a free one.")] = 0,
     folder: Annotated[
-        Path | None, typer.Option(help="The collector's database; by default nothing is kept.")
+        Path | None, typer.Option(metavar="FOLDER", help="Keep the collector's database here.")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print results as JSON.")] = False,
 ) -> None:
-    """Let made-up people take part, as real ones would: with two servers, with a collector, and in pairs.
+    """Let made-up people take part, as real ones would.
 
+        They answer to two servers, to a collector, and in pairs.
     In a terminal, the collector's pages stay open until you press Enter.
     """
     integer("people", people, 1000, 1_000_000)

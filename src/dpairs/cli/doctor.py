@@ -41,7 +41,7 @@ PROGRAMS = {
 
 
 def doctor(as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False) -> None:
-    """Say which parts of dpairs work here, and where they keep their data."""
+    """Say which parts of dpairs work here, and where data is kept."""
     found = examine()
     if as_json:
         print_json(found)

@@ -97,7 +97,7 @@ class Analyst:
     def save_reports(
         self, study: str, folder: str | os.PathLike[str], number: int | None = None
     ) -> list[str]:
-        """Save a round's reports as several files; begun again after an error, it goes on where it was.
+        """Save a round's reports as several files; call it again after an error, and it continues.
 
         ``folder`` may be an address (``s3://bucket/folder``).
         """
@@ -131,7 +131,7 @@ class Analyst:
         return Study.from_json(json.dumps(body))
 
     def advance(self, study: str) -> str:
-        """Take the next step; the step that the study is at then."""
+        """Take the next step; returns the step that the study is then at."""
         seen = self._ask("GET", f"/studies/{study}")["step"]
         return str(self._ask("POST", f"/studies/{study}/advance", {"seen": seen})["step"])
 
