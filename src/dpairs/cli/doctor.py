@@ -112,7 +112,7 @@ def _places() -> dict[str, str]:
         places["ledger"] = _ledger(ledger)
     except ImportError:
         pass
-    places["a collector's data"] = f"{Path('dpairs.sqlite').resolve()} unless --database says otherwise"
+    places["a collector's data"] = f"{Path('dpairs.sqlite').resolve()}, or what --database names"
     return places | {
         f"{program}, for {use}": shutil.which(program) or "not found" for program, use in PROGRAMS.items()
     }

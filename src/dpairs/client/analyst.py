@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from ..errors import BadFile
+from ..errors import BadFile, BadParameter
 from ..estimate import Estimate
 from ..randomness import secret_bytes
 from ..study import Study
@@ -101,8 +101,10 @@ class Analyst:
 
         ``folder`` may be an address (``s3://bucket/folder``).
         """
-        from ..engines import places  # with pyarrow, which other uses of a client do not need
-
+        try:
+            from ..engines import places
+        except ModuleNotFoundError as error:  # other uses of a client do not need pyarrow
+            raise BadParameter(str(error)) from None
         place: tuple[int, int] | None = (0, -1)
         paths: list[str] = []
         query = "" if number is None else f"&round={number}"

@@ -159,7 +159,7 @@ def _names(column: NDArray[Any], ids: str) -> list[str]:
             raise BadValue(f"column {ids!r} must name everybody by a text or a whole number, not {value!r}")
         names.append(normalize("NFC", str(value)))
         if not names[-1].isascii() and any(category(letter) == "Cs" for letter in names[-1]):
-            raise BadValue(f"column {ids!r} holds half a letter, in {value!r}")
+            raise BadValue(f"column {ids!r} holds an incomplete character, in {value!r}")
     if len(set(names)) < len(names):
         twice = next(name for place, name in enumerate(names) if name in names[:place])
         raise BadValue(f"column {ids!r} names {twice!r} twice")
