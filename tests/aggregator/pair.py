@@ -138,7 +138,14 @@ class InThread:
     """One server in a thread of this process."""
 
     def __init__(
-        self, task: Task, number: int, database: str, workers: int = 1, kept: Path | None = None, **more: Any
+        self,
+        task: Task,
+        number: int,
+        database: str,
+        workers: int = 1,
+        kept: Path | None = None,
+        base: str | None = None,
+        **more: Any,
     ) -> None:
         self.task, self.number, self.database = task, number, database
         self.keys = fresh_keys()
@@ -152,7 +159,7 @@ class InThread:
             noise=SeededRandomness(NOISE[number]),
             releases=Releases(kept),
         )
-        self.base = task.operators[number].url
+        self.base = base or task.operators[number].url
         self._line = socket.create_server(("127.0.0.1", int(self.base.rpartition(":")[2])), backlog=512)
         config = uvicorn.Config(create_app(self.service), timeout_graceful_shutdown=2, **options())
         self._server = uvicorn.Server(config)

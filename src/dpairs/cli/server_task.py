@@ -142,15 +142,5 @@ def collect(
     if as_json:
         print_json({"people": release.sizes, **estimate.to_json()})
         return
-    rows = [
-        (
-            each["name"],
-            each["role"],
-            each["state"],
-            sum(each["verified"].values()),
-            sum(each["refused"].values()),
-        )
-        for each in server_states(made)
-    ]
-    print_table(("server", "role", "state", "verified", "refused"), rows, title=made.title)
     print_estimate(estimate, 0.95)
+    print_table(("server", "role", "state", "verified", "refused"), server_states(made), title=made.title)
