@@ -69,8 +69,8 @@ def demo(
 ) -> None:
     """Let made-up people take part, as real ones would.
 
-        They answer to two servers, to a collector, and in pairs.
-    In a terminal, the collector's pages stay open until you press Enter.
+    They answer to two servers, to a collector, and in pairs. In a terminal, the collector's pages stay open
+    until you press Enter.
     """
     integer("people", people, 1000, 1_000_000)
     integer("pairs", pairs, 2, 100_000)
@@ -80,7 +80,7 @@ def demo(
         importlib.import_module("dpairs.aggregator.app")
     except ImportError as error:
         raise BadParameter(
-            f"the demonstration needs {error.name}: install the extras 'service', 'client' and 'servers'"
+            f"the demonstration needs {error.name}: install the extras 'client', 'service' and 'servers'"
         ) from None
     if folder is not None and not folder.is_dir():
         raise BadParameter(f"the demonstration did not start: {folder} is not a folder")

@@ -66,8 +66,8 @@ def limit(
 ) -> None:
     """Change the limit.
 
-        A limit below what is spent refuses every further study.
-    A higher limit allows all answers together, past and future, to reveal that much more.
+    A limit below what is spent refuses every further study. A higher limit allows all answers together, past
+    and future, to reveal that much more.
     """
     with files.locked(file, "the ledger"):
         old = Ledger.load(file)

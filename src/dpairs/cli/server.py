@@ -136,8 +136,8 @@ def release(
 ) -> None:
     """Add this server's noise and write its part of the release.
 
-        Only once per study.
-    Each server keeps its own book, which refuses a second release of a study, whatever the reports.
+    Only once per study. Each server keeps its own book, which refuses a second release of a study, whatever
+    the reports.
     """
     from ..servers import book as releases
     from ..servers.files import read_products, write_part

@@ -60,12 +60,13 @@ def task(
 
 def _check_extras(module: str) -> None:
     """Say what to install where something is missing."""
+    extras = (
+        "'client' and 'vdaf'" if module.startswith("dpairs.client") else "'client', 'service' and 'servers'"
+    )
     try:
         importlib.import_module(module)
     except ImportError as error:
-        raise BadParameter(
-            f"this needs {error.name}: install the extras 'client', 'service' and 'vdaf'"
-        ) from None
+        raise BadParameter(f"this needs {error.name}: install the extras {extras} of dpairs") from None
 
 
 def _operator(given: str) -> Operator:
@@ -126,8 +127,8 @@ def collect(
 ) -> None:
     """Get a task's result from the two servers, and open it.
 
-        The servers release it once.
-    From then on nobody else can take part. If you ask again, the servers return the same result.
+    The servers release it once. From then on nobody else can take part. If you ask again, the servers return
+    the same result.
     """
     _check_extras("dpairs.client.two_servers")
     from ..client.two_servers import collect_result, server_states
