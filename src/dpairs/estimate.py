@@ -204,7 +204,7 @@ class Estimate(Shown):
             ("estimate", number(self.value)),
             ("standard error", number(self.standard_error)),
             (f"{level:.0%} interval", f"{number(low)} to {number(high)}"),
-            ("people", ", ".join(f"{count:,} {stratum}" for stratum, count in self.strata.items())),
+            ("people", counted_people(self.strata)),
             ("privacy", str(self.privacy)),
         ]
         if self.without_privacy is not None:
@@ -348,6 +348,16 @@ class Estimate(Shown):
             "manipulation": None if liars is None else liars.to_json(),
             "notes": self._notes(liars),
         }
+
+
+def counted_people(strata: Mapping[str, int]) -> str:
+    """How many people each class has.
+
+    >>> counted_people({"positive": 1200, "negative": 90}), counted_people({"everybody": 1200})
+    ('1,200 positive, 90 negative', '1,200')
+    """
+    named = len(strata) > 1
+    return ", ".join(f"{count:,} {stratum}" if named else f"{count:,}" for stratum, count in strata.items())
 
 
 def _finite(number: float) -> float | None:

@@ -116,7 +116,7 @@ FACTS: list[tuple[str, Callable[[Option], str]]] = [
     ("  second order", lambda each: f"{each.prediction.second_order:.2g}"),
     ("  from bins", lambda each: f"{each.prediction.quantization:.2g}"),
     (f"{LIARS:.0%} of liars move it", _moved_by),
-    ("bits sent", lambda each: str(each.bits)),
+    ("bits sent", lambda each: f"{each.bits:,}"),
     ("rounds", lambda each: str(each.rounds)),
     ("trusts", lambda each: each.trust),
 ]
