@@ -175,6 +175,11 @@ class SiteTally:
         return tuple(sorted(self._answers))
 
     @property
+    def n(self) -> int:
+        """How many sites answered."""
+        return len(self._answers)
+
+    @property
     def answers(self) -> dict[str, SiteNumbers]:
         """What each site answered, in the order of their names."""
         return {site: self._answers[site] for site in self.sites}
@@ -190,11 +195,11 @@ class SiteTally:
             if bytes(SiteAnswer(self._study, answer.site, before)) == bytes(answer):
                 return False
             raise AlreadyAnswered(f"site {answer.site!r} has already given another answer")
-        self._check_first(answer)
+        self.check(answer)
         self._answers[answer.site] = answer.numbers
         return True
 
-    def _check_first(self, answer: SiteAnswer) -> None:
+    def check(self, answer: SiteAnswer) -> None:
         """A second round asks those who answered the first, with the sizes that they said then."""
         first = self._protocol.first_numbers
         if first is None:
