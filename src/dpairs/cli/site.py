@@ -21,12 +21,18 @@ from .show import errors, output, print_json, print_table
 
 
 def site(
-    study_file: Annotated[Path, typer.Argument(metavar="STUDY", help="A study file.")],
+    given: Annotated[
+        str, typer.Argument(metavar="STUDY", help="A study file, or the link of a collector's study.")
+    ],
     data: Annotated[Path, typer.Argument(help="A CSV or Parquet file with this site's records.")],
     name: Annotated[str, typer.Option(help="This site's name in the study.")],
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="Where to write the answer; without it, only show.")
     ] = None,
+    send: Annotated[
+        bool, typer.Option("--send", help="Send the answer to the collector of the link; else, only show.")
+    ] = False,
+    code: Annotated[str | None, typer.Option(help="The code of an invitation, for a link.")] = None,
     first: Annotated[
         Path | None,
         typer.Option(help="For a second round: the study file of the first, as agreed to."),
@@ -64,15 +70,22 @@ def site(
     Noise is added here, and only the answer leaves.
 
     The command first shows what would leave. It keeps the answer in this site's folder before it writes it to
-    --out: run it again, after a crash or to send the answer once more, and you get the same bytes.
+    --out or sends it: run it again, after a crash or to send the answer once more, and you get the same
+    bytes. With a link, run it again for the second round.
     """
     try:
-        from ..client import Device, Site
+        from ..client import Device, Site, get_offer
     except ImportError as error:
         raise BadParameter(
             f"a site's folder needs {error.name}: install the extra 'client' of dpairs"
         ) from None
-    study = Study.load(study_file, first=None if first is None else Study.load(first))
+    offer = get_offer(given) if given.startswith(("https://", "http://")) else None
+    if offer is None:
+        if send:
+            raise BadParameter("--send needs the link of a collector's study, not a file")
+        study = Study.load(given, first=None if first is None else Study.load(first))
+    else:
+        study = offer.study
     if study.protocol.round > 1 and study.first is None:
         raise BadParameter("this is a second round: give the first, as agreed to, with --first FILE")
     names = column_names(study, column or [], site_columns(study)[1:])
@@ -88,20 +101,28 @@ def site(
     leaving = me.preview(study, table, keep=keep)
     if not as_json:
         _show(study, leaving)
-    if out is None:
+    if out is None and not send:
         if as_json:
-            print_json({"site": name, "study": study.id, "written": None, **vars(leaving)})
+            print_json({"site": name, "study": study.id, "written": None, "sent": False, **vars(leaving)})
         return
     if not yes:
         if not sys.stdin.isatty():
-            raise BadParameter("nobody is here to agree: look at what leaves without --out, then give --yes")
+            raise BadParameter("nobody is here to agree: look at what leaves first, then give --yes")
         typer.confirm("Let this leave?", abort=True, err=True)
-    answer = me.answer(study, table, keep=keep)
-    files.write(out, bytes(answer) + b"\n", "the site's answer", private=True)
+    said = []
+    if send and offer is not None:
+        sent = me.send(offer, table, code=code, keep=keep)
+        said.append(f"answer of {name} {'was counted before' if sent.again else 'is counted'}")
+        said += ["run the same command again when the next round has begun"] if sent.more else []
+    if out is not None:
+        answer = me.answer(study, table, keep=keep)
+        files.write(out, bytes(answer) + b"\n", "the site's answer", private=True)
+        said.append(f"answer of {name} written to {out}")
     if as_json:
-        print_json({"site": name, "study": study.id, "written": str(out), **vars(leaving)})
+        written = None if out is None else str(out)
+        print_json({"site": name, "study": study.id, "written": written, "sent": send, **vars(leaving)})
     else:
-        output.print(f"answer of {name} written to {out}", highlight=False, markup=False)
+        output.print("\n".join(said), highlight=False, markup=False)
 
 
 def site_columns(study: Study) -> tuple[str, ...]:

@@ -1,7 +1,8 @@
 """A site answers for all its records: once in each round, and the same bytes however often it is asked.
 
 The answer is written down before it leaves, with what it costs in the site's ledger. A site that is killed
-before that has sent nothing, and makes another one; after that it sends the one that is there.
+before that has sent nothing, and makes another one; after that it sends the one that is there. A collector
+takes the same bytes again, and no others.
 """
 
 from __future__ import annotations
@@ -9,13 +10,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from ..errors import AlreadyAnswered, BadFile, BadParameter, BadValue, NotAsked
+from ..errors import AlreadyAnswered, BadFile, BadParameter, BadValue, Closed, NotAsked
+from ..formats import signatures
 from ..participant import check_limits
 from ..protocols.sites.numbers import site_name
 from ..randomness import Randomness
 from ..sites import SiteAnswer, by_sites, exact_numbers
 from ..study import Study
 from .device import Device, Membership
+from .link import Link
+from .offer import API, Offer, get_offer
+from .reporter import check_collector, read_secret
+from .transport import Transport
 
 
 @dataclass(frozen=True)
@@ -30,6 +36,17 @@ class Leaving:
     """The standard deviation of the noise of each."""
     made: bool
     """Whether the answer is made already, and would be sent again."""
+
+
+@dataclass(frozen=True)
+class Delivered:
+    """An answer that a collector has counted."""
+
+    answer: SiteAnswer
+    again: bool
+    """Whether it had been counted before."""
+    more: bool
+    """Whether another round follows: come back for it."""
 
 
 class Site:
@@ -77,24 +94,84 @@ class Site:
         """
         by_sites(study)
         check_limits(study, self._max_epsilon, self._max_delta)
-        first = study if study.first is None else study.first
+        with self._device.study(study.first_id) as me:
+            return self._answer(me, study, data, keep, bits)
+
+    def send(
+        self,
+        link: str | Link | Offer,
+        data: Any,
+        *,
+        code: str | None = None,
+        keep: bool = False,
+        transport: Transport | None = None,
+    ) -> Delivered:
+        """Answer the round that a collector's link asks now, and send it until it is counted.
+
+        The site enrols by its name and a key of its own at first; ``code`` is an invitation's. Call it again
+        after a crash, and for the next round.
+        """
+        offered = link if isinstance(link, Offer) else get_offer(link, transport)
+        study, first = offered.study, offered.first
+        by_sites(study)
+        check_limits(study, self._max_epsilon, self._max_delta)
         with self._device.study(first.id) as me:
+            if study.id not in self._answers(me):
+                if offered.state == "closed":
+                    raise Closed("the study takes no more answers")
+                self._check(study, first, me)
+            self._enrol(offered, me, code)
+            again = True
+            for asked in (first, study)[study.id == first.id :]:
+                # One that was made but not counted, because the site was stopped, goes first.
+                answer = self._answer(me, asked, data, keep)
+                again = self._deliver(offered, me, answer)
+        return Delivered(answer, again, study.protocol.round < study.protocol.rounds)
+
+    def _enrol(self, offered: Offer, me: Membership, code: str | None) -> None:
+        check_collector(offered, me)
+        if "secret" in me.data:
+            return
+        me.data["site"] = self.name
+        key = signatures.public_key(me.key("ed25519")).hex()
+        wish = {"request": me.request, "name": self.name, "key": key}
+        if (given := code or offered.where.code) is not None:
+            wish["code"] = given
+        enrolled = offered.line.json("POST", f"{API}/{offered.where.study}/sites", wish)
+        me.data |= {"secret": read_secret(enrolled), "collector": offered.where.base}
+        me.save()
+
+    def _deliver(self, offered: Offer, me: Membership, answer: SiteAnswer) -> bool:
+        """Send an answer unless it was counted; whether it was."""
+        done = me.data.get("delivered", [])
+        if answer.study.id in done:
+            return True
+        signature = signatures.sign(me.key("ed25519"), bytes(answer))
+        sent = {"answer": bytes(answer).decode(), "signature": signature.hex()}
+        offered.line.json("POST", f"{API}/{offered.where.study}/answers", sent, me.data["secret"])
+        me.data["delivered"] = [*done, answer.study.id]
+        me.save()
+        return False
+
+    def _answer(
+        self, me: Membership, study: Study, data: Any, keep: bool, bits: Randomness | None = None
+    ) -> SiteAnswer:
+        first, kept = study if study.first is None else study.first, self._answers(me)
+        if study.id not in kept:
+            self._check(study, first, me)
+            if not kept:
+                self._device.check(first, self._limit, self._limit_delta)
+            made = SiteAnswer.of(study, self.name, data, keep=keep, bits=bits)
+            self._same_sizes(made, first, kept)
+            # Written down before it leaves: from now on only this answer is ever sent.
+            me.data["site"] = self.name
+            me.data["answers"] = {**kept, study.id: bytes(made).decode()}
+            me.save()
             kept = self._answers(me)
-            if study.id not in kept:
-                self._check(study, first, kept, me)
-                if not kept:
-                    self._device.check(first, self._limit, self._limit_delta)
-                made = SiteAnswer.of(study, self.name, data, keep=keep, bits=bits)
-                self._same_sizes(made, first, kept)
-                # Written down before it leaves: from now on only this very answer is ever sent.
-                me.data["site"] = self.name
-                me.data["answers"] = {**kept, study.id: bytes(made).decode()}
-                me.save()
-                kept = self._answers(me)
-            answer = SiteAnswer.from_bytes(kept[study.id], study)
-            if answer.site != self.name:
-                raise BadParameter(f"this folder answered the study as {answer.site!r}, not as {self.name!r}")
-            self._device.spend(first, me.answer, self._limit, self._limit_delta)
+        answer = SiteAnswer.from_bytes(kept[study.id], study)
+        if answer.site != self.name:
+            raise BadParameter(f"this folder answered the study as {answer.site!r}, not as {self.name!r}")
+        self._device.spend(first, me.answer, self._limit, self._limit_delta)
         return answer
 
     def _answers(self, me: Membership) -> dict[str, str]:
@@ -103,7 +180,9 @@ class Site:
             raise BadFile("the site's file does not hold an answer")
         return dict(kept)
 
-    def _check(self, study: Study, first: Study, kept: dict[str, str], me: Membership) -> None:
+    def _check(self, study: Study, first: Study, me: Membership) -> None:
+        """Refuse a round that this folder may not answer."""
+        kept = self._answers(me)
         if me.data.get("site", self.name) != self.name:
             raise BadParameter(f"this folder answered the study as {me.data['site']!r}, not as {self.name!r}")
         if study.protocol.round == 1:

@@ -2,13 +2,18 @@
 
 The influence function was made at the pilot g of all sites. Some of them may not come back, so the answer
 starts from t, the pilot of those that did: theta(t) + <psi_g, h> - <psi_g, t>. What that misses of theta(h)
-is learnt by imagining the first round's noise again with t as the truth.
+is learnt by imagining the first round's noise e again with t as the truth.
+
+Pilots are the noisy shares as they are, some of them below 0: t = h + e. Of a statistic with the kernel A it
+misses e'Ae then, whose distribution is that of the noise, whatever the truth is. The nearest distribution to
+h + e would lie nearer to h, but it spreads people out over empty cells, always the same way: an error that
+adds up over the kernel, while those of independent noise cancel.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -95,16 +100,29 @@ class FirstAnswers:
         return {name: Influence.of(self.grid, values) for name, values in linear.functions.items()}
 
     def mean(self, stratum: str) -> float:
-        """The function's mean over the pilot, as a share of its range."""
-        return agreed(float(self.influences[stratum][0].cells @ self.masses[stratum]))
+        """The function's mean over the pilot, as a share of its range, which noise may take it out of."""
+        return agreed(min(max(float(self.influences[stratum][0].cells @ self.masses[stratum]), 0.0), 1.0))
 
     def _at(self, masses: Masses) -> Linear:
         return self.linearizer.at(masses, nominal(self.pilot.statistic))
 
-    def of_those(self, sites: Collection[str], coins: Coins) -> tuple[Analysis, dict[str, int]]:
-        """The statistic at the pilot of these sites, and how their sums correct it; their sizes."""
+    @cached_property
+    def _known(self) -> dict[frozenset[str], tuple[Analysis, dict[str, int], float]]:
+        return {}
+
+    def of_those(self, sites: Collection[str], coins: Coins) -> tuple[Analysis, dict[str, int], float]:
+        """The statistic at the pilot of these sites, and how their sums correct it; their sizes.
+
+        The last number bounds what the pilot's cells may hide.
+        """
+        who = frozenset(sites)
+        if who not in self._known:
+            self._known[who] = self._of_those(who, coins)
+        return self._known[who]
+
+    def _of_those(self, sites: frozenset[str], coins: Coins) -> tuple[Analysis, dict[str, int], float]:
         statistic = self.pilot.statistic
-        here = self.pilot.classes({site: self.answers[site] for site in sites})
+        here = self.pilot.classes({site: each for site, each in self.answers.items() if site in sites})
         gone = {site: each for site, each in self.answers.items() if site not in sites}
         there = self.pilot.classes(gone) if gone else None
         masses, sizes = masses_of(here), sizes_of(here)
@@ -112,12 +130,15 @@ class FirstAnswers:
         missed, imagined = self._missed(masses, here, there, PublicNoise(coins))
         extents = [high - low for _, (low, high) in self.influences.values()]
         half_range = max(extents) / (4 if len(extents) == 1 else 2)
-        pilot = Pilot(self.grid, masses, [])
+        pilot = Pilot(self.grid, {name: on_simplex(each) for name, each in masses.items()}, [])
         variance = allowed_variance(statistic, pilot, float(np.var(missed, ddof=1)), half_range)
-        variance += self._hidden(masses, imagined) ** 2
         remainder = Remainder(agreed(float(np.mean(missed))), agreed(variance))
         analysis = Analysis.of(statistic, pilot, linear, self.influences, remainder, sizes, None)
-        return analysis.checked(statistic), sizes
+        means = {
+            name: agreed(float(influence.cells @ masses[name]))
+            for name, (influence, _) in self.influences.items()
+        }
+        return replace(analysis, means=means), sizes, self._hidden(masses, imagined)
 
     def _missed(
         self,
@@ -208,7 +229,7 @@ def masses_of(classes: Mapping[str, NoisyClass], instead: Masses | None = None) 
         people = each.people
         size = float(people.sum())
         if size > 0:
-            found[name] = on_simplex(people / size)
+            found[name] = people / size
         elif instead is not None:
             found[name] = instead[name]
         else:

@@ -17,23 +17,25 @@ from numpy.typing import NDArray
 
 from ...data.domains import Domain
 from ...errors import BadFile, BadParameter, NotEnoughData
+from ...estimate import Manipulation
 from ...formats.canonical import canonical
 from ...formats.checks import integer, real
 from ...privacy import PrivacyClaim
 from ...randomness.coins import Coins
 from ...statistics import Statistic
-from ...statistics.influence import STEPS, Influence
+from ...statistics.influence import Influence
 from ..base import Answer, Protocol
+from ..manipulation import at_corners
 from ..projection.reading import by_stratum, read_first, read_grid, write_edges
-from ..two_servers.budget import NoiseBudget, Query
+from ..two_servers.budget import LAPLACE, NoiseBudget, Query
+from ..two_servers.corrected import LARGEST, corrected
 from .by_sites import BySites, SiteNumbers
 from .claim import sites_claim
 from .first_answers import FirstAnswers
+from .manipulation import of_sums
 from .protocol import FEWEST
 from .unit import Unit, read_fields
 
-LARGEST = STEPS
-"""Influence is a whole number from 0 to LARGEST before the pilot's mean is taken off."""
 _FIELDS = ("name", "rounds", "round", "first", "split", "noise", "epsilon", "delta")
 _FUNCTIONS = ("edges", "functions", "centres")
 
@@ -163,19 +165,36 @@ class SitesSum(BySites):
             raise BadParameter("the second round's answer needs its analysis: see Study.with_analysis")
         if not answers:
             raise NotEnoughData("no site has answered the second round")
-        at, sizes = self.analysis.of_those(answers.keys(), Coins.of(self.first))
+        at, sizes, hidden = self.analysis.of_those(answers.keys(), Coins.of(self.first))
         if min(sizes.values()) < FEWEST:
             raise NotEnoughData(f"there are fewer than {FEWEST} records of a class at all sites together")
         noisy = self.noisy_sites(answers.values())
-        value, noise, sampling = at.value + at.remainder.mean, at.remainder.variance, 0.0
-        for name in self.strata:
-            (low, high), people = at.ranges[name], sizes[name]
-            total = sum(int(each.numbers[name][0]) for each in answers.values())
-            mean = (total / people + self.centres[name]) / LARGEST
-            value += (high - low) * (mean - at.means[name])
-            noise += ((high - low) / (LARGEST * people)) ** 2 * noisy[name] * self.variance
-            sampling += (high - low) ** 2 * at.variances[name] / people
-        return at.finished(self.statistic, value, noise + sampling, noise, sizes), sizes
+        means = self._means(answers, sizes)
+        variances = {name: count * self.variance for name, count in noisy.items()}
+        draws = max(min(noisy.values()), 1) if self.budget.noise == LAPLACE else None
+        return corrected(self.statistic, at, means, variances, sizes, hidden, draws), sizes
+
+    def _means(self, answers: Mapping[str, SiteNumbers], sizes: Mapping[str, int]) -> dict[str, float]:
+        """The functions' means, as shares of their ranges."""
+        totals = {name: sum(int(each.numbers[name][0]) for each in answers.values()) for name in self.strata}
+        return {name: (total / sizes[name] + self.centres[name]) / LARGEST for name, total in totals.items()}
+
+    def moved_by(self, answers: Mapping[str, SiteNumbers], sites: int) -> Manipulation:
+        if self.analysis is None or self.unit.hide_sizes:
+            return super().moved_by(answers, sites)
+        at, sizes, _ = self.analysis.of_those(answers.keys(), Coins.of(self.first))
+        extents = {name: high - low for name, (low, high) in at.ranges.items()}
+        weights = {name: extent / (LARGEST * sizes[name]) for name, extent in extents.items()}
+        found, multiplier = of_sums(self, answers, weights, sites)
+        means = self._means(answers, sizes)
+        value = at.value + at.remainder.mean
+        value += sum(extents[name] * (mean - at.means[name]) for name, mean in means.items())
+        reach = at_corners(
+            lambda form: at.finished(self.statistic, float(form[0]), 0.0, 0.0, sizes).value,
+            np.array([value]),
+            [found],
+        )
+        return Manipulation(sites, sites, reach.down, reach.up, True, multiplier)
 
     @property
     def epsilon(self) -> float:

@@ -31,12 +31,13 @@ from ..shape import Prediction, Shape
 from .bins import MOST_COUNTED, chosen_bins
 from .budget import LAPLACE, NoiseBudget, Query
 from .claim import two_servers_claim
+from .corrected import LARGEST
 from .goldilocks import MODULUS
 from .one_hot import OneHot, grid_of
 from .predict import candidates, predict_rounds
 from .released import NoisyCounts, Numbers, SharedNumbers
 from .shared import FEWEST, Shared
-from .sum_round import LARGEST, SumRound
+from .sum_round import SumRound
 
 SPLIT = 0.3
 """The share of the loss that the pilot takes."""

@@ -7,7 +7,6 @@ learnt by imagining the pilot's noise again.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -20,13 +19,12 @@ from numpy.typing import NDArray
 from ...data.domains import Domain
 from ...data.grids import Grid
 from ...errors import BadFile, BadParameter, NotEnoughData
-from ...estimate import Laws
 from ...formats.canonical import agreed
 from ...formats.checks import fields, real, required
 from ...privacy import PrivacyClaim
 from ...randomness import Randomness
 from ...statistics import Statistic
-from ...statistics.influence import STEPS, Influence
+from ...statistics.influence import Influence
 from ...statistics.linear import nominal
 from ...vdaf.fields import FIELD64
 from ...vdaf.measurements import Sum
@@ -35,10 +33,10 @@ from ..projection.analysis import Analysis
 from ..projection.pilot import Pilot
 from ..projection.reading import by_stratum, read_first, read_grid, write_edges
 from ..projection.remainder import remainder_of
-from .budget import LAPLACE, NoiseBudget, Query
+from .budget import LAPLACE, SERVERS, NoiseBudget, Query
 from .claim import two_servers_claim
+from .corrected import LARGEST, corrected
 from .goldilocks import MODULUS
-from .law import ErrorLaw
 from .released import Numbers, SharedNumbers
 from .sampling import coarsened
 from .shared import FEWEST, Shared
@@ -48,8 +46,6 @@ if TYPE_CHECKING:
     from ...vdaf.prio3 import Prio3
 
 SEED = 32
-LARGEST = STEPS
-"""Influence is sent as a whole number from 0 to LARGEST."""
 MOST_HIDDEN = 1e100
 _FIELDS = ("rounds", "round", "first", "split", "noise", "epsilon", "delta", "edges", "functions")
 
@@ -206,27 +202,11 @@ class SumRound(Shared):
         at, variance = self.analysis, self.budget.variance(self.query(sizes))
         if at is None:
             raise BadParameter("the second round's answer needs its analysis: see Study.with_analysis")
-        value, noise, sampling = at.value + at.remainder.mean, [], 0.0
-        for name, total in zip(self.strata, numbers.totals, strict=True):
-            (low, high), people = at.ranges[name], sizes[name]
-            value += (high - low) * (total / (LARGEST * people) - at.means[name])
-            noise.append(((high - low) / (LARGEST * people)) ** 2 * variance)
-            sampling += (high - low) ** 2 * at.variances[name] / people
-        sample = at.remainder.variance + sum(noise)
-        answer = at.finished(self.statistic, value, sample + sampling, sample, dict(sizes))
-        square = answer.standard_error**2 / (sample + sampling)
-        parts = tuple(square * each for each in noise)
-        law = ErrorLaw(square * at.remainder.variance, noise=parts, bias=math.sqrt(square) * self.hidden)
-        if self.budget.noise != LAPLACE:
-            law = replace(law, known=law.known + sum(parts), noise=())
-        whole = replace(law, sampling=square * sampling)
-        return replace(
-            answer,
-            standard_error=whole.deviation,
-            sample_standard_error=law.deviation,
-            laws=Laws(whole, law),
-            caveats=law.caveats,
-        )
+        totals = dict(zip(self.strata, numbers.totals, strict=True))
+        means = {name: total / (LARGEST * sizes[name]) for name, total in totals.items()}
+        noise = dict.fromkeys(self.strata, variance)
+        draws = SERVERS if self.budget.noise == LAPLACE else None
+        return corrected(self.statistic, at, means, noise, sizes, self.hidden, draws)
 
     @property
     def epsilon(self) -> float:
