@@ -535,7 +535,7 @@ def test_help_fits_a_terminal_and_names_no_type_of_python(capsys, monkeypatch):
 
 
 def test_domains_from_text():
-    assert parse_domain("interval:-1,2.5") == dpairs.Interval(-1, 2.5)
+    assert parse_domain("interval:-1,2.5") == parse_domain("-1, 2.5") == dpairs.Interval(-1, 2.5)
     assert parse_domain("integers:0,18446744073709551615") == dpairs.Integers(0, 2**64 - 1)
     assert parse_domain("levels:-1, 1,2") == dpairs.Levels([-1, 1, 2])
     assert parse_domain("categories:red,green") == dpairs.Categories(["red", "green"])

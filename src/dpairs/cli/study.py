@@ -34,6 +34,8 @@ def parse_domain(text: str) -> Domain:
     >>> parse_domain("interval:0,1"), parse_domain("levels:1-5")
     (Interval(low=0.0, high=1.0), Levels([1, 2, 3, 4, 5]))
     """
+    if re.fullmatch(r"[^:,]+,[^:,]+", text) and None not in map(as_number, text.split(",")):
+        text = f"interval:{text}"  # as domain=(0, 1) in Python
     kind, _, rest = text.partition(":")
     items = [item.strip() for item in rest.split(",")]
     if kind in ("interval", "integers"):
