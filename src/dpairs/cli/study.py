@@ -127,6 +127,9 @@ def create(
         ),
     ] = None,
     release: Annotated[str | None, typer.Option(help="Two servers: value (default) or counts.")] = None,
+    answered_by: Annotated[
+        str | None, typer.Option(help="Two servers: people (default), or sites that hold many records.")
+    ] = None,
     rounds: Annotated[
         int | None, typer.Option(help="Two servers: 1 (default) or 2 rounds; sites: 2 (default) or 1.")
     ] = None,
@@ -173,6 +176,7 @@ def create(
         "bits": bits,
         "matching": matching,
         "release": release,
+        "answered_by": answered_by,
         "rounds": rounds,
         "split": split,
         "sites": sites,

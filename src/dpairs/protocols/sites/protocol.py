@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from ...data.domains import Domain
 from ...data.grids import Grid
 from ...errors import BadFile, BadParameter, NotEnoughData
-from ...formats.checks import integer, real
+from ...formats.checks import integer
 from ...privacy import PrivacyClaim
 from ...randomness import SystemRandomness
 from ...statistics import Statistic
@@ -26,7 +26,7 @@ from ..base import Answer, FirstRound, Setting, Trust
 from ..shape import Prediction, Shape
 from ..two_servers.answer import Measured
 from ..two_servers.bins import MOST_COUNTED, chosen_bins
-from ..two_servers.budget import LAPLACE, NoiseBudget, Query
+from ..two_servers.budget import BUDGET_FIELDS, LAPLACE, NoiseBudget, Query
 from ..two_servers.one_hot import grid_of
 from ..two_servers.sampling import Rough
 from .by_sites import BySites, SiteNumbers
@@ -164,7 +164,7 @@ class Sites(Counting, FirstRound):
             from .pilot_round import read_round
 
             return read_round(statistic, domains, spec)
-        read_fields("a sites study", spec, ("name", "rounds", "bins", "sites", "noise", "epsilon", "delta"))
+        read_fields("a sites study", spec, ("name", "rounds", "bins", "sites", *BUDGET_FIELDS))
         integer("rounds", spec["rounds"], 1, 2)
         return cls(statistic, domains, *read_counting(statistic, domains, spec))
 
@@ -174,9 +174,7 @@ class Sites(Counting, FirstRound):
             "rounds": 1,
             "bins": list(self.bins),
             "sites": self.expected,
-            "noise": self.budget.noise,
-            "epsilon": self.budget.epsilon,
-            "delta": self.budget.delta,
+            **self.budget.to_json(),
             **self.unit.to_json(),
         }
 
@@ -230,6 +228,6 @@ def read_counting(
     return (
         chosen_bins(statistic, domains, spec["bins"], None, None),
         Unit.from_json(spec),
-        NoiseBudget(spec["noise"], real("epsilon", spec["epsilon"]), real("delta", spec["delta"])),
+        NoiseBudget.from_json(spec),
         integer("sites", spec["sites"], 1, MOST_SITES),
     )
