@@ -256,11 +256,11 @@ def compared_within(
     """
     if len(cut_places(grid)) != 1 or statistic.arity > 2:
         return 0.0
-    classes = _classes(statistic, grid, masses, noise)
+    classes = compared_classes(statistic, grid, masses, noise)
     return 0.0 if classes is None else agreed(undecided(grid, *classes))
 
 
-def _classes(
+def compared_classes(
     statistic: Statistic, grid: Grid, masses: Mapping[str, Vector], noise: Mapping[str, float]
 ) -> tuple[tuple[Vector, Vector], tuple[float, float]] | None:
     """The two classes that a statistic compares, on cells of a line, and the noise of their masses."""
