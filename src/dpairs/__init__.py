@@ -162,5 +162,5 @@ _ELSEWHERE = {
 if not typing.TYPE_CHECKING:  # else type checkers would take any name to be there
 
     def __getattr__(name: str) -> object:
-        known = f"; what you look for is dpairs.{_ELSEWHERE[name]}" if name in _ELSEWHERE else ""
+        known = f"; did you mean dpairs.{_ELSEWHERE[name]}?" if name in _ELSEWHERE else ""
         raise AttributeError(f"module 'dpairs' has no attribute {name!r}{known}")

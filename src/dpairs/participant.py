@@ -21,10 +21,10 @@ from .study import Study
 class Participant:
     """One person in one study.
 
-    ``stratum`` is the person's public class (not needed when the study has none). A study that loses
-    more than ``max_epsilon``, or has a delta above ``max_delta``, is refused; so is a second round that was
-    not read together with its first (``Study.from_json(text, first=study)``), since only the first says whom
-    it asks. Bits come from the operating system unless a tape is given, which only tests and simulations do.
+    ``stratum`` is the person's public class (not needed when the study has none). A study that costs more
+    than ``max_epsilon``, or has a delta above ``max_delta``, is refused; so is a second round that was not
+    read together with its first (``Study.from_json(text, first=study)``), because only the first says whom
+    it asks. Random bits come from the operating system; only tests and simulations give a tape.
 
     >>> from dpairs import Interval
     >>> study = Study.create("auc", epsilon=1.0, domain=Interval(0, 1), bins=16)
@@ -72,7 +72,7 @@ class Participant:
         return report
 
     def report(self, **values: Any) -> Report:
-        """The randomized report of this person's values, given by column name; only once."""
+        """The randomized report of this person's values, given by column name. Works once."""
         if self._answered:
             raise AlreadyAnswered(
                 "this participant has answered; a second answer would double the privacy loss, "

@@ -47,7 +47,7 @@ class Report:
 
     @classmethod
     def from_bytes(cls, wire: bytes, study: Study) -> Report:
-        """Read a report of ``study``; refuse another study's, a cut one, and trailing bytes."""
+        """Read a report of ``study``; refuse another study's, a truncated one, and trailing bytes."""
         size = _HEAD.size + _symbol_size(study)
         if len(wire) != size:
             raise BadValue(f"a report of this study has {size} bytes, not {len(wire)}")

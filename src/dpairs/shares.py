@@ -88,7 +88,7 @@ class Share:
 
     @classmethod
     def from_bytes(cls, wire: bytes, study: Study) -> Share:
-        """Read a share of ``study``; refuse another study's, a cut one, and trailing bytes."""
+        """Read a share of ``study``; refuse another study's, a truncated one, and trailing bytes."""
         if len(wire) < _HEAD.size:
             raise BadValue(f"a share has at least {_HEAD.size} bytes, not {len(wire)}")
         version, name, place, index, server = _HEAD.unpack_from(wire)

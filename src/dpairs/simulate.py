@@ -1,7 +1,7 @@
-"""Running a whole study in one process: every participant's device, then the tally, then the estimate.
+"""Run a whole study in one process: every participant's device, then the tally, then the estimate.
 
-A simulation with a ``seed`` is reproducible and protects nobody: it is for trying a study out on data
-that one already has. Data streams through in small slices, so memory does not grow with the people.
+A simulation with a ``seed`` is reproducible and protects nobody: use it to try a study on data that you
+have. Data streams through in small slices, so memory does not grow with the people.
 """
 
 from __future__ import annotations
@@ -47,12 +47,12 @@ def simulate(
     """Run ``study`` on ``data``, every participant and every round, and estimate.
 
     ``data`` is a mapping of column names to arrays, a data frame of any kind, an Arrow table, a DuckDB
-    relation, or an iterable of those. ``columns={"score": "p_hat", "label": "died"}`` says which of its
-    columns are meant, ``positive="yes"`` which label is the positive class. A study of two rounds reads the
-    data twice, so it cannot be an iterator then. Without a ``seed`` the
-    randomness is the operating system's, as on real devices. ``progress`` is called with the number of
-    people after each slice of each round. The same seed gives the same estimate for the same data in the
-    same chunks; how a population with public classes is cut into chunks changes who gets which noise.
+    relation, or an iterable of these. ``columns={"score": "p_hat", "label": "died"}`` says what its columns
+    are called, ``positive="yes"`` which label is the positive class. A two-round study reads the data twice,
+    so an iterator will not do. Without a ``seed``, randomness comes from the operating system, as on real
+    devices. ``progress`` is called with the number of people after each slice of each round. The same seed
+    gives the same estimate for the same data in the same chunks; with public classes, other chunks change
+    who gets which noise.
 
     ``crypto`` is for studies of pairs: "ideal" (the default) draws each pair's symbol from the circuit's
     distribution without a circuit, "real" garbles and evaluates every pair. Both give the same symbols
@@ -79,7 +79,7 @@ def simulate(
 def simulate_sites(
     study: Study, data: Any, seed: int | None = None, *, progress: Callable[[int], None] | None = None
 ) -> SiteTally:
-    """What all sites answer in the last round: ``data`` has a column `site` that names each record's."""
+    """All sites' answers in the last round; the column `site` of ``data`` names each record's site."""
     bits = source(seed)
     protocol = by_sites(study)
     person = (PERSON_COLUMN,) if protocol.unit.kind == PERSON else ()
@@ -105,11 +105,11 @@ def simulate_release(
     crypto: str | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> Release:
-    """What two servers release in the last round of a study of shares.
+    """What two servers release in the last round of a two-server study.
 
-    ``crypto="ideal"`` (the default) adds everybody's answers up in the clear and draws both servers' noise.
-    ``"real"`` splits every answer into shares with proofs, verifies them between two servers, adds up what is
-    valid and multiplies by oblivious transfer. Both release the same numbers for the same seed.
+    ``crypto="ideal"`` (the default) adds up everybody's answers in the clear and draws both servers' noise.
+    ``"real"`` splits every answer into shares with proofs, verifies them between two servers, adds up the
+    valid ones and multiplies by oblivious transfer. Both release the same numbers for the same seed.
     """
     bits = source(seed)
     way = "ideal" if crypto is None else choice("crypto", crypto, CRYPTO)
@@ -183,7 +183,7 @@ def simulate_tally(
     crypto: str | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> Tally:
-    """The tally that `simulate` estimates from: the last round's."""
+    """The tally of the last round, from which `simulate` computes its estimate."""
     bits = source(seed)
     protocol = study.protocol.in_pairs
     if protocol is not None:

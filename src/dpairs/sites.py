@@ -64,10 +64,10 @@ class SiteAnswer:
     def of(
         cls, study: Study, site: str, data: Any, *, bits: Randomness | None = None, keep: bool = False
     ) -> SiteAnswer:
-        """A fresh answer for all records of ``data``; making two of them loses twice as much.
+        """A fresh answer for all records of ``data``; two such answers cost twice the privacy.
 
-        In a study of persons, ``data`` has a column `person`. Somebody with more records than the study
-        allows is refused by name; with ``keep`` the first records of each person are kept, so many.
+        In a study that protects persons, ``data`` has a column `person`. Somebody with more records than
+        the study allows is refused by name; with ``keep`` only that many of each person's records count.
         """
         check_first(study)
         exact = exact_numbers(study, data, keep)
@@ -93,7 +93,7 @@ class SiteAnswer:
 
     @classmethod
     def from_bytes(cls, wire: bytes | str, study: Study) -> SiteAnswer:
-        """Read an answer to ``study``; refuse another study's, and whatever is not written as one is."""
+        """Read an answer to ``study``; refuse another study's, and anything that is not an answer."""
         spec = parse(wire, "the site's answer")
         if spec.get("format") != FORMAT or spec.get("version") != VERSION:
             kind = str(spec.get("format"))[:80]
@@ -227,7 +227,7 @@ class SiteTally:
         return {site: self._answers[site] for site in self.sites}
 
     def add(self, answer: SiteAnswer) -> bool:
-        """Keep an answer; False if the same one is here already. Another one of the same site is refused."""
+        """Keep an answer; False if it is already here. A second, different answer of a site is refused."""
         if answer.study != self._study:
             raise WrongStudy(
                 f"this answer belongs to study {answer.study.id[:16]}..., not to {self._study.id[:16]}..."
@@ -268,7 +268,7 @@ class SiteTally:
     __hash__ = None  # type: ignore[assignment]
 
     def counts(self, stratum: str) -> OfSites:
-        """One class's numbers by site: what a second round is made from."""
+        """One class's numbers by site, from which a second round is made."""
         name = choice("stratum", stratum, self._study.strata)
         answers = self.answers
         hidden = self._protocol.unit.hide_sizes

@@ -1,4 +1,4 @@
-"""A tally: how often each symbol was reported. Small whatever the number of people, and additive."""
+"""A tally: how often each symbol was reported. It stays small for any number of people, and adds up."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ class Tally(Shown):
     __hash__ = None  # type: ignore[assignment]
 
     def add(self, report: Report) -> None:
-        """Count one report. Whether a person reports twice is for the collector to see: see its index."""
+        """Count one report. Check for repeated indices yourself: a tally does not know who reported."""
         if not isinstance(report, Report):
             raise BadValue(
                 f"a tally adds a Report, as Participant(study, index).report(...) makes one or "
@@ -140,7 +140,7 @@ class Tally(Shown):
         """Count the symbols of participants of one stratum with these indices, in any order, at once.
 
         Both are arrays, or columns of a data frame or of an Arrow table, without missing values.
-        Whoever is asked in another round is refused; whether somebody reports twice is for the caller to see.
+        People who act in another round are refused; check for repeated indices yourself.
         """
         counts = self.counts(stratum)
         indices, symbols = whole_numbers(indices, "indices"), whole_numbers(symbols, "symbols")
@@ -158,7 +158,7 @@ class Tally(Shown):
         counts.add_at(ascending, places, symbols[order])
 
     def add_cells(self, stratum: str, cells: NDArray[np.int64], counts: NDArray[np.int64]) -> None:
-        """Count reports of one stratum that were counted by cell already, whoever they are of.
+        """Count reports of one stratum that are already counted by cell.
 
         A cell is what a report counts in once its coins are known: the symbol where there are no coins, and
         the code of level, row and bit for a tree that asks everybody for one bit.
@@ -209,6 +209,7 @@ class Tally(Shown):
             details=answer.details,
             explanation=answer.explanation,
             bounds=bounds,
+            raw=answer.value,
             bias=answer.bias,
             centre=answer.centre,
             logarithmic=self._study.statistic.logarithmic,

@@ -753,7 +753,7 @@ def test_damaged_reports_are_refused_or_accepted_alike(cases, said):
 
 
 def test_messages_are_the_same_sentences(world, cases, said):
-    """But for Python's guesses, texts that are no JSON, and a few where one side looks at another field first."""
+    """Except Python's guesses, texts that are no JSON, and some where one side reads another field first."""
     pairs = [
         (answered(study, given), both[0])
         for name in MAKERS

@@ -33,7 +33,9 @@ CHECK_PEOPLE = 1_000_000
 
 def plan(
     statistic: Annotated[str, typer.Argument(help=f"One of {', '.join(STATISTICS)}.")],
-    domain: Annotated[list[str] | None, typer.Option("--domain", "-d", help=DOMAIN_HELP)] = None,
+    domain: Annotated[
+        list[str] | None, typer.Option("--domain", "-d", metavar="DOMAIN", help=DOMAIN_HELP)
+    ] = None,
     epsilon: Annotated[
         float | None, typer.Option("--epsilon", "-e", help="The largest privacy loss allowed.")
     ] = None,

@@ -62,13 +62,17 @@ def site(
     home: Annotated[
         Path | None,
         typer.Option(
-            help="This site's folder; by default where the system keeps data.", envvar="DPAIRS_HOME"
+            metavar="FOLDER",
+            help="This site's folder; by default where the system keeps data.",
+            envvar="DPAIRS_HOME",
         ),
     ] = None,
     yes: Annotated[bool, typer.Option("--yes", help="Agree without a question, for scripts.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print what happened as JSON.")] = False,
 ) -> None:
-    """Answer a study for all records of a table: noise is added here, and only the answer leaves.
+    """Answer a study for all records of a site.
+
+    Noise is added here, and only the answer leaves.
 
     The command first shows what would leave. It keeps the answer in this site's folder before it writes it to
     --out or sends it: run it again, after a crash or to send the answer once more, and you get the same

@@ -68,7 +68,7 @@ def as_number(text: str) -> int | float | None:
 def create(
     statistic: Annotated[str, typer.Argument(help=f"One of {', '.join(STATISTICS)}.")],
     epsilon: Annotated[float, typer.Option("--epsilon", "-e", help="The largest privacy loss allowed.")],
-    domain: Annotated[list[str], typer.Option("--domain", "-d", help=DOMAIN_HELP)],
+    domain: Annotated[list[str], typer.Option("--domain", "-d", metavar="DOMAIN", help=DOMAIN_HELP)],
     out: Annotated[Path, typer.Option("--out", "-o", help="The study file to write.")],
     bins: Annotated[
         list[int] | None, typer.Option(help="Bins of each column (once, or once for each).")
@@ -212,7 +212,7 @@ def next_round(
     out: Annotated[Path, typer.Option("--out", "-o", help="The study file of the second round, to write.")],
     as_json: Annotated[bool, typer.Option("--json", help="Print the study as JSON.")] = False,
 ) -> None:
-    """Close the first round of a projection study: make the second round's study from its tally.
+    """Make the second round's study from the first round's tally.
 
     What only the analyst needs is written next to it, to a file that ends in .analysis.json.
     """

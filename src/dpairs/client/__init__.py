@@ -38,6 +38,7 @@ if not TYPE_CHECKING:  # else type checkers would take any name to be there
     def __getattr__(name: str) -> object:
         """A gateway reads and writes Arrow; nobody else's device has to load that, or to have it."""
         if name == "Gateway":
+            from .. import engines  # noqa: F401 - says which extra has pyarrow
             from .gateway import Gateway
 
             return Gateway

@@ -112,12 +112,14 @@ class Analyst:
     def save_reports(
         self, study: str, folder: str | os.PathLike[str], number: int | None = None
     ) -> list[str]:
-        """Save a round's reports as several files; begun again after an error, it goes on where it was.
+        """Save a round's reports as several files; call it again after an error, and it continues.
 
         ``folder`` may be an address (``s3://bucket/folder``).
         """
-        from ..engines import places  # with pyarrow, which other uses of a client do not need
-
+        try:
+            from ..engines import places
+        except ModuleNotFoundError as error:  # other uses of a client do not need pyarrow
+            raise BadParameter(str(error)) from None
         place: tuple[int, int] | None = (0, -1)
         paths: list[str] = []
         query = "" if number is None else f"&round={number}"
@@ -146,7 +148,7 @@ class Analyst:
         return Study.from_json(json.dumps(body))
 
     def advance(self, study: str) -> str:
-        """Take the next step; the step that the study is at then."""
+        """Take the next step; returns the step that the study is then at."""
         seen = self._ask("GET", f"/studies/{study}")["step"]
         return str(self._ask("POST", f"/studies/{study}/advance", {"seen": seen})["step"])
 

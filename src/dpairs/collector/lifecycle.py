@@ -137,7 +137,7 @@ def _advance(connection: Connection, item: Step) -> Any:
     if item.seen != step_of(live):
         raise Conflict(f"this study is at {step_of(live)!r} by now, not at {item.seen!r}")
     if next_step(live) is None:
-        raise Closed(f"nothing follows {step_of(live)!r} but the end: close the study")
+        raise Closed(f"{step_of(live)!r} is the last step: close the study")
     if live.of_pairs:
         least = 2 if len(live.strata) == 1 else 1
         if min(live.next_index) < least:

@@ -35,6 +35,8 @@ CLASS = 0xFF01
 """Our own public extension of a report: the number of the person's public class, in one byte."""
 LEADER, HELPER = 0, 1
 ROLES = ("leader", "helper")
+STATES = ("open", "closing", "closed", "released")
+"""What becomes of a task at a server, in this order."""
 MOST_PEOPLE = 2**32
 LONGEST = 200
 """Characters of a name, a title or an address."""

@@ -10,7 +10,7 @@ from .histogram.search import Search
 
 
 class StatisticOptions(TypedDict, total=False):
-    """What a statistic's name may be followed by."""
+    """The keywords of a statistic."""
 
     ties: Literal["half", "zero"]
     labels: Literal["public", "private"]

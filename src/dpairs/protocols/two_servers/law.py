@@ -55,8 +55,8 @@ class ErrorLaw:
         if self.bias**2 <= self.known + sum(self.noise):
             return ()
         return (
-            "Many people lie in few cells, and how they compare within a cell may move the value by up to "
-            f"{self.bias:.2g}, which the interval allows for: a domain no wider than it must be helps.",
+            "Many people are in a few cells. Their order within a cell may move the value by up to "
+            f"{self.bias:.2g}, which the interval allows for. A narrower domain would help.",
         )
 
     @cached_property
