@@ -7,6 +7,7 @@ site: the same one may come again, another one of the same site is refused.
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -68,14 +69,15 @@ class SiteAnswer:
         In a study that protects persons, ``data`` has a column `person`. Somebody with more records than
         the study allows is refused by name; with ``keep`` only that many of each person's records count.
         """
-        if study.protocol.round > 1 and study.first is None:
-            raise BadParameter(
-                "this is a second round, and its first round is missing: read it with its first, "
-                "Study.from_json(text, first=study)"
-            )
+        check_first(study)
         exact = exact_numbers(study, data, keep)
         source = SystemRandomness() if bits is None else bits
         return cls(study, site_name(site), by_sites(study).with_noise(exact, source))
+
+    @property
+    def sizes(self) -> dict[str, int] | None:
+        """The records of each class, which everybody learns; None where they are hidden."""
+        return self.numbers.sizes
 
     def __eq__(self, other: object) -> bool:
         """Answers are equal when their bytes are."""
@@ -118,13 +120,30 @@ class SiteAnswer:
 def exact_numbers(study: Study, data: Any, keep: bool = False) -> SiteNumbers:
     """A site's numbers without noise, which never leave it."""
     protocol = by_sites(study)
-    person = (PERSON_COLUMN,) if protocol.unit.kind == PERSON else ()
+    most = protocol.unit.most if protocol.unit.kind == PERSON else None
+    return protocol.exact_numbers(by_class(study, data, most, keep))
+
+
+def by_class(
+    study: Study, data: Any, most: int | None = None, keep: bool = False
+) -> dict[str, Sequence[Any]]:
+    """A site's records by class, all of them in their domains; at most so many of each person."""
+    person = () if most is None else (PERSON_COLUMN,)
     table = whole(data, (*study.statistic.columns, *person))
-    if person:
-        table = bounded(table, protocol.unit.most, keep)
+    if most is not None:
+        table = bounded(table, most, keep)
     for name, domain in zip(study.statistic.domain_columns, study.domains, strict=True):
         domain.check(table[name], name)
-    return protocol.exact_numbers(dict(study.statistic.split(table)))
+    return dict(study.statistic.split(table))
+
+
+def check_first(study: Study) -> None:
+    """Refuse a second round that nobody could hold against its first."""
+    if study.protocol.round > 1 and study.first is None:
+        raise BadParameter(
+            "this is a second round, and its first round is missing: read it with its first, "
+            "Study.from_json(text, first=study)"
+        )
 
 
 def bounded(table: Table, most: int, keep: bool) -> Table:

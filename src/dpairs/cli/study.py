@@ -129,6 +129,9 @@ def create(
         ),
     ] = None,
     release: Annotated[str | None, typer.Option(help="Two servers: value (default) or counts.")] = None,
+    answered_by: Annotated[
+        str | None, typer.Option(help="Two servers: people (default), or sites that hold many records.")
+    ] = None,
     rounds: Annotated[
         int | None, typer.Option(help="Two servers: 1 (default) or 2 rounds; sites: 2 (default) or 1.")
     ] = None,
@@ -175,6 +178,7 @@ def create(
         "bits": bits,
         "matching": matching,
         "release": release,
+        "answered_by": answered_by,
         "rounds": rounds,
         "split": split,
         "sites": sites,

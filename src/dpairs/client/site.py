@@ -8,20 +8,23 @@ takes the same bytes again, and no others.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from ..errors import AlreadyAnswered, BadFile, BadParameter, BadValue, Closed, NotAsked
 from ..formats import signatures
 from ..participant import check_limits
 from ..protocols.sites.numbers import site_name
 from ..randomness import Randomness
-from ..sites import SiteAnswer, by_sites, exact_numbers
+from ..shares import SiteShares
+from ..sites import SiteAnswer, by_class, by_sites, check_first, exact_numbers
 from ..study import Study
 from .device import Device, Membership
 from .link import Link
 from .offer import API, Offer, get_offer
 from .reporter import check_collector, read_secret
 from .transport import Transport
+
+Kind = TypeVar("Kind", SiteAnswer, SiteShares)
 
 
 @dataclass(frozen=True)
@@ -33,7 +36,7 @@ class Leaving:
     numbers: int
     """How many noisy numbers leave."""
     deviation: float
-    """The standard deviation of the noise of each."""
+    """The standard deviation of the noise of each; 0 where two servers add it."""
     made: bool
     """Whether the answer is made already, and would be sent again."""
 
@@ -76,13 +79,15 @@ class Site:
 
     def preview(self, study: Study, data: Any, *, keep: bool = False) -> Leaving:
         """What would leave; nothing is made, and nothing is spent."""
-        protocol = by_sites(study)
-        exact = exact_numbers(study, data, keep)
         with self._device.study(study.first_id) as me:
             made = study.id in self._answers(me)
-        return Leaving(
-            exact.sizes, protocol.entries * len(protocol.strata), float(protocol.variance) ** 0.5, made
-        )
+        if study.protocol.shared is not None:
+            sizes = {name: len(columns[0]) for name, columns in by_class(study, data).items()}
+            numbers = sum(study.protocol.shared.vdaf[name].circuit.sums for name in sizes)
+            return Leaving(sizes, numbers, 0.0, made)
+        protocol, exact = by_sites(study), exact_numbers(study, data, keep)
+        numbers = protocol.entries * len(protocol.strata)
+        return Leaving(exact.sizes, numbers, float(protocol.variance) ** 0.5, made)
 
     def answer(
         self, study: Study, data: Any, *, keep: bool = False, bits: Randomness | None = None
@@ -95,7 +100,13 @@ class Site:
         by_sites(study)
         check_limits(study, self._max_epsilon, self._max_delta)
         with self._device.study(study.first_id) as me:
-            return self._answer(me, study, data, keep, bits)
+            return self._answer(me, study, data, SiteAnswer, keep=keep, bits=bits)
+
+    def shares(self, study: Study, data: Any, *, bits: Randomness | None = None) -> SiteShares:
+        """This site's shares for two servers in a round: made once, kept, and the same ever after."""
+        check_limits(study, self._max_epsilon, self._max_delta)
+        with self._device.study(study.first_id) as me:
+            return self._answer(me, study, data, SiteShares, bits=bits)
 
     def send(
         self,
@@ -124,7 +135,7 @@ class Site:
             again = True
             for asked in (first, study)[study.id == first.id :]:
                 # One that was made but not counted, because the site was stopped, goes first.
-                answer = self._answer(me, asked, data, keep)
+                answer = self._answer(me, asked, data, SiteAnswer, keep=keep)
                 again = self._deliver(offered, me, answer)
         return Delivered(answer, again, study.protocol.round < study.protocol.rounds)
 
@@ -153,22 +164,21 @@ class Site:
         me.save()
         return False
 
-    def _answer(
-        self, me: Membership, study: Study, data: Any, keep: bool, bits: Randomness | None = None
-    ) -> SiteAnswer:
+    def _answer(self, me: Membership, study: Study, data: Any, kind: type[Kind], **options: Any) -> Kind:
         first, kept = study if study.first is None else study.first, self._answers(me)
         if study.id not in kept:
             self._check(study, first, me)
             if not kept:
                 self._device.check(first, self._limit, self._limit_delta)
-            made = SiteAnswer.of(study, self.name, data, keep=keep, bits=bits)
-            self._same_sizes(made, first, kept)
+            made = kind.of(study, self.name, data, **options)
+            if study != first:
+                _same_sizes(made, kind.from_bytes(kept[first.id], first))
             # Written down before it leaves: from now on only this answer is ever sent.
             me.data["site"] = self.name
             me.data["answers"] = {**kept, study.id: bytes(made).decode()}
             me.save()
             kept = self._answers(me)
-        answer = SiteAnswer.from_bytes(kept[study.id], study)
+        answer = kind.from_bytes(kept[study.id], study)
         if answer.site != self.name:
             raise BadParameter(f"this folder answered the study as {answer.site!r}, not as {self.name!r}")
         self._device.spend(first, me.answer, self._limit, self._limit_delta)
@@ -187,11 +197,7 @@ class Site:
             raise BadParameter(f"this folder answered the study as {me.data['site']!r}, not as {self.name!r}")
         if study.protocol.round == 1:
             return
-        if study.first is None:
-            raise BadParameter(
-                "this is a second round, and its first round is missing: read it with its first, "
-                "Study.from_json(text, first=study)"
-            )
+        check_first(study)
         if first.id not in kept:
             raise NotAsked(
                 f"site {self.name!r} did not answer the first round, so the second does not ask it"
@@ -201,13 +207,11 @@ class Site:
                 f"site {self.name!r} has answered another second round: one more would lose more"
             )
 
-    def _same_sizes(self, made: SiteAnswer, first: Study, kept: dict[str, str]) -> None:
-        """A second answer is for the same records as the first, as far as sizes can tell."""
-        if made.study == first:
-            return
-        before = SiteAnswer.from_bytes(kept[first.id], first)
-        if before.numbers.sizes != made.numbers.sizes:
-            raise BadValue(
-                f"the table has {made.numbers.sizes} records, and had {before.numbers.sizes} in the first "
-                "round: answer both rounds for the same records"
-            )
+
+def _same_sizes(made: Kind, before: Kind) -> None:
+    """A second answer is for the same records as the first, as far as sizes can tell."""
+    if before.sizes != made.sizes:
+        raise BadValue(
+            f"the table has {made.sizes} records, and had {before.sizes} in the first round: answer both "
+            "rounds for the same records"
+        )

@@ -15,9 +15,10 @@ from ...errors import BadParameter, BadValue, NotAsked
 from ...estimate import Manipulation
 from ...randomness import Randomness
 from ...randomness.coins import Coins
-from ..base import Alone, Answer, Protocol
+from ..base import Alone, Answer
 from ..counts import Counts
-from ..two_servers.budget import LAPLACE, NoiseBudget, Query
+from ..two_servers.budget import LAPLACE, Query
+from ..two_servers.rounds import Noisy
 from .unit import Unit
 
 FAR = 64
@@ -45,11 +46,10 @@ class OfSites:
     sizes: dict[str, int] | None = None
 
 
-class BySites(Protocol):
+class BySites(Noisy):
     """A round that sites answer, each once for all its records."""
 
     unit: Unit
-    budget: NoiseBudget
     uses_coins: ClassVar[bool] = False
 
     @property
@@ -179,7 +179,3 @@ class BySites(Protocol):
 
     def estimate(self, counts: Mapping[str, Any], estimator: str) -> Answer:
         raise BadParameter("answers of sites are kept by site: see dpairs.SiteTally")
-
-    @property
-    def delta(self) -> float:  # type: ignore[override]
-        return self.budget.delta

@@ -12,6 +12,7 @@ adds up over the kernel, while those of independent noise cancel.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -35,14 +36,17 @@ from ..projection.pilot import REPLICATES, Masses, Pilot, PublicNoise, on_simple
 from ..projection.pilot_histogram import cut_cells
 from ..projection.remainder import Remainder, allowed_variance
 from ..two_servers.sampling import coarsened
+from ..two_servers.sum_round import compared_within
 from .by_sites import SiteNumbers
 from .counted import NoisyClass, sizes_of
+from .hidden import along_lines, cut_twice, in_one_place
 from .numbers import read_answers, write_answers
 
 if TYPE_CHECKING:
     from .pilot_round import SitesPilot
 
 Vector = NDArray[np.float64]
+Matrix = NDArray[np.float64]
 FEW = 8
 """Imagined rounds that show what noise does to merged cells: enough for an allowance."""
 
@@ -138,7 +142,7 @@ class FirstAnswers:
             name: agreed(float(influence.cells @ masses[name]))
             for name, (influence, _) in self.influences.items()
         }
-        return replace(analysis, means=means), sizes, self._hidden(masses, imagined)
+        return replace(analysis, means=means), sizes, self._hidden(masses, imagined, here)
 
     def _missed(
         self,
@@ -170,20 +174,37 @@ class FirstAnswers:
             raise NotEstimable("the first round is too noisy for a pilot: more records are needed in it")
         return found, pilots
 
-    def _hidden(self, masses: Masses, imagined: list[Masses]) -> float:
-        """How far the remainder may be moved by records that do not lie evenly within cells.
+    def _hidden(self, masses: Masses, imagined: list[Masses], here: Mapping[str, NoisyClass]) -> float:
+        """How far the answer may be moved by records that do not lie evenly within cells.
 
-        Merging neighbouring cells shows what cells twice as wide miss, and four times as wide: for smooth
-        densities 15 and 240 times what is hidden here, since it falls with the fourth power of the width.
-        The larger of the first and a quarter of the second is taken. What noise adds to both is taken off:
-        as much as the same noise, imagined once more, adds again.
+        Two columns that are compared: see `hidden`. Otherwise merging neighbouring cells shows what cells
+        twice as wide miss, and four times as wide, and the larger of the first and a quarter of the second is
+        taken; and what records that stand out of their cells may do to comparisons of two classes. What noise
+        adds is taken off: as much as the same noise, imagined once more, adds again.
         """
-        if all((axis.geometry[2] == 1).all() for axis in self.pilot.grid.axes):
+        grid, statistic = self.pilot.grid, self.pilot.statistic
+        if all((axis.geometry[2] == 1).all() for axis in grid.axes) or statistic.arity > 2:
             return 0.0
+        doubt = {name: math.sqrt(each.variance) / float(each.people.sum()) for name, each in here.items()}
+        if cut_twice(grid) and statistic.needs == "ordered":
+            (name,) = masses
+            again = [each[name] for each in imagined[:FEW]]
+            lines = along_lines(grid, self._kernel(masses), masses[name], again)
+            return lines + in_one_place(grid, self._kernel(masses), masses[name], doubt[name])
         seen = np.array(self._merged(masses))
-        again = np.mean([self._merged(each) for each in imagined[:FEW]], axis=0)
-        once, twice = np.abs(2 * seen - again)
-        return float(max(once, twice / 4))
+        merged = np.mean([self._merged(each) for each in imagined[:FEW]], axis=0)
+        once, twice = np.abs(2 * seen - merged)
+        nearest = {name: on_simplex(each) for name, each in masses.items()}
+        return float(max(once, twice / 4)) + compared_within(statistic, self.grid, nearest, doubt)
+
+    def _kernel(self, masses: Masses) -> Matrix:
+        """The kernel between cells, in the unit of the influence function."""
+        statistic = self.pilot.statistic
+        forms = [form.matrix for form in statistic.forms(self.pilot.grid, "average")]
+        if len(forms) == 1:
+            return forms[0]
+        gradient = statistic.finish(self._at(masses).forms, nominal(statistic)).gradient
+        return np.asarray(np.tensordot(gradient, np.array(forms), axes=1))
 
     def _merged(self, masses: Masses) -> tuple[float, float]:
         """What the derivative at merged cells misses of the statistic: once merged, and merged again."""

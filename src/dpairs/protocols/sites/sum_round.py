@@ -24,11 +24,12 @@ from ...privacy import PrivacyClaim
 from ...randomness.coins import Coins
 from ...statistics import Statistic
 from ...statistics.influence import Influence
-from ..base import Answer, Protocol
+from ..base import Answer
 from ..manipulation import at_corners
 from ..projection.reading import by_stratum, read_first, read_grid, write_edges
-from ..two_servers.budget import LAPLACE, NoiseBudget, Query
+from ..two_servers.budget import BUDGET_FIELDS, LAPLACE, NoiseBudget, Query
 from ..two_servers.corrected import LARGEST, corrected
+from ..two_servers.rounds import TwoRounds
 from .by_sites import BySites, SiteNumbers
 from .claim import sites_claim
 from .first_answers import FirstAnswers
@@ -36,12 +37,12 @@ from .manipulation import of_sums
 from .protocol import FEWEST
 from .unit import Unit, read_fields
 
-_FIELDS = ("name", "rounds", "round", "first", "split", "noise", "epsilon", "delta")
+_FIELDS = ("name", "rounds", "round", "first", "split", *BUDGET_FIELDS)
 _FUNCTIONS = ("edges", "functions", "centres")
 
 
 @dataclass(frozen=True, eq=False)
-class SitesSum(BySites):
+class SitesSum(BySites, TwoRounds):
     """The second round of a study; ``analysis`` is the analyst's, and no part of the study's file."""
 
     statistic: Statistic
@@ -61,8 +62,7 @@ class SitesSum(BySites):
     def __post_init__(self) -> None:
         """Check that the parts fit together."""
         self.statistic.check_domains(self.domains)
-        if not 0.01 <= self.split <= 0.9:
-            raise BadParameter(f"split must be from 0.01 to 0.9, not {self.split!r}")
+        self.check_split()
 
     @classmethod
     def of(cls, analysis: FirstAnswers, first: str) -> SitesSum:
@@ -97,7 +97,7 @@ class SitesSum(BySites):
             read_first(spec["first"]),
             real("split", spec["split"]),
             Unit.from_json(spec),
-            NoiseBudget(spec["noise"], real("epsilon", spec["epsilon"]), real("delta", spec["delta"])),
+            NoiseBudget.from_json(spec),
             {name: Influence.from_json(grid, each) for name, each in functions.items()},
             {name: integer("a centre", each, 0, LARGEST) for name, each in centres.items()},
         )
@@ -109,9 +109,7 @@ class SitesSum(BySites):
             "round": 2,
             "first": self.first,
             "split": self.split,
-            "noise": self.budget.noise,
-            "epsilon": self.budget.epsilon,
-            "delta": self.budget.delta,
+            **self.budget.to_json(),
             **self.unit.to_json(),
             "edges": write_edges(self.influences),
             "functions": {name: influence.to_json() for name, influence in self.influences.items()},
@@ -128,10 +126,9 @@ class SitesSum(BySites):
             raise BadFile("this round does not follow from the answers of the first that the analysis holds")
         return replace(self, analysis=analysis)
 
-    def continues(self, first: Protocol) -> bool:
-        """Whether a site that answered ``first`` loses no more by this round than was agreed to."""
-        kept = (getattr(first, name, None) for name in ("split", "unit", "budget"))
-        return first.name == self.name and tuple(kept) == (self.split, self.unit, self.budget)
+    @property
+    def terms(self) -> tuple[object, ...]:
+        return *super().terms, self.unit
 
     @property
     def first_study(self) -> str:
@@ -196,17 +193,5 @@ class SitesSum(BySites):
         )
         return Manipulation(sites, sites, reach.down, reach.up, True, multiplier)
 
-    @property
-    def epsilon(self) -> float:
-        """The loss of both rounds."""
-        return both_rounds(self.budget, self.split)
-
     def privacy(self, epsilon_asked: float) -> PrivacyClaim:
         return sites_claim(self.statistic, self.unit, self.budget, self.epsilon, epsilon_asked, 2)
-
-
-def both_rounds(budget: NoiseBudget, split: float) -> float:
-    """The loss of the pilot and of the sums."""
-    if budget.delta:
-        return budget.epsilon
-    return float(budget.loss(Fraction(split)) + budget.loss(1 - Fraction(split)))
