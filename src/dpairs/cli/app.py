@@ -29,6 +29,7 @@ from . import (
     study,
     tally,
 )
+from .help import readable
 from .show import errors, printable
 
 app = typer.Typer(
@@ -36,6 +37,7 @@ app = typer.Typer(
     help="Pairwise statistics (AUC, Kendall's tau, Gini, ...) of people who keep their data.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
+    rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 study.app.command("pairs")(pair.list_pairs)
@@ -143,7 +145,7 @@ def without_passwords(words: str) -> str:
 def run(arguments: list[str]) -> int:
     """Run one command and return its exit code; wrong usage is 2, like any other wrong input."""
     try:
-        app(arguments, prog_name="dpairs")
+        readable(typer.main.get_command(app))(arguments, prog_name="dpairs")
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else 0
     except DpairsError as error:

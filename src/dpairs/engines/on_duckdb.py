@@ -1,4 +1,4 @@
-"""Report files counted by DuckDB, within this process and a bounded part of its memory."""
+"""Count report files with DuckDB, in this process and within bounded memory."""
 
 from __future__ import annotations
 
@@ -42,16 +42,16 @@ def tally_with_duckdb(
 ) -> FileTally:
     """The tally of reports in files, or in a table.
 
-    *Files* are given by names, folders or patterns, or opened already; they say of which study they are and
-    whether they hold cells. Files that cannot be used end the run, or are left out with ``keep_going``.
+    *Files* are names, folders, patterns or opened files; they say which study they belong to and whether
+    they hold cells. A file that cannot be used ends the run, or is left out with ``keep_going``.
     ``progress`` is called with numbers of rows that add up to all of them.
 
     A *table* is a DuckDB relation, an Arrow table, dataset or reader, a data frame, or a mapping of names to
-    arrays. ``columns`` names its columns where they are not called stratum, index and symbol; with one for
-    "study", rows with another study's id are left out. ``cells`` says that it holds cells. Rows that are no
-    reports of the study are an error, or are left out with ``keep_going``.
+    arrays. ``columns`` names its columns if they are not called stratum, index and symbol; with one for
+    "study", rows with another study's id are left out. ``cells`` says that it holds cells. Rows that cannot
+    be reports of the study are an error, or are left out with ``keep_going``.
 
-    Of cells a sample is compared with the people's coins, or with ``recompute`` all.
+    A sample of the cells, or with ``recompute`` all of them, is compared with people's coins.
     """
     if is_table(reports):
         return tally_table(study, reports, columns, cells=cells, keep_going=keep_going, recompute=recompute)
