@@ -6,6 +6,7 @@ import re
 from collections import defaultdict
 from pathlib import Path
 from pkgutil import resolve_name
+from typing import Any
 
 import typer
 
@@ -176,7 +177,7 @@ def documented(thing: object) -> str:
     return " ".join([inspect.getdoc(thing) or "", *texts])
 
 
-def helped(command: object) -> str:
+def helped(command: Any) -> str:
     """The help of a command and of all below it."""
     below = getattr(command, "commands", {}).values()
     return " ".join([command.help or "", *(each.help or "" for each in command.params), *map(helped, below)])

@@ -155,6 +155,8 @@ class Estimate(Shown, Numeric):
     explanation: Explanation | None = field(default=None, repr=False, compare=False)
     bounds: tuple[float, float] = (-math.inf, math.inf)
     """The range of the statistic, which the interval never leaves."""
+    raw: float = field(default=math.nan, repr=False, compare=False)
+    """The value before it is moved into ``bounds``: what the paper's figures are about."""
     bias: float = 0.0
     logarithmic: bool = False
     """Whether e^-value, and not the value itself, has a normal error, as with entropies."""
@@ -212,11 +214,12 @@ class Estimate(Shown, Numeric):
             value, error = self.without_privacy
             rows.append(("without privacy", f"{number(value)}, standard error {number(error)}"))
         if self.attack is not None:
-            liars = self.manipulation(share=LIARS)
+            liars = self._few_liars(self.attack)
             moved = f"at most {liars.change:.2g}" if math.isfinite(liars.change) else "no bound is known"
             if math.isfinite(liars.multiplier):
                 moved += f"; a lie counts {liars.multiplier:.3g} times"
-            rows.append((f"{LIARS:.0%} of liars move it", moved))
+            who = "one liar moves" if liars.people == 1 else f"{LIARS:.0%} of liars move"
+            rows.append((f"{who} it", moved))
         return rows + [(name.replace("_", " "), number(value)) for name, value in self.details.items()]
 
     @property
@@ -295,7 +298,12 @@ class Estimate(Shown, Numeric):
 
     def notes(self) -> list[str]:
         """What the interval covers and does not cover, in sentences."""
-        return self._notes(None if self.attack is None else self.manipulation(share=LIARS))
+        return self._notes(None if self.attack is None else self._few_liars(self.attack))
+
+    def _few_liars(self, attack: Attack) -> Manipulation:
+        """What 1% of the people of this round can do, or one of them where they are fewer than a hundred."""
+        there = attack.participants
+        return attack(min(max(math.floor(LIARS * there + 1e-9), 1), there))
 
     def _notes(self, liars: Manipulation | None) -> list[str]:
         said = [*self.caveats, "The interval covers the privacy noise and the sampling of people."]
@@ -313,7 +321,8 @@ class Estimate(Shown, Numeric):
         return said
 
     def _liars(self, found: Manipulation) -> str:
-        who = f"{LIARS:.0%} of dishonest participants ({found.people:,})"
+        several = f"{LIARS:.0%} of dishonest participants ({found.people:,})"
+        who = "One dishonest participant" if found.people == 1 else several
         times = ""
         if math.isfinite(found.multiplier):
             times = (
@@ -330,7 +339,7 @@ class Estimate(Shown, Numeric):
     def to_json(self) -> dict[str, Any]:
         """The estimate as plain values; a number that does not exist becomes null."""
         low, high = self.confidence_interval()
-        liars = None if self.attack is None else self.manipulation(share=LIARS)
+        liars = None if self.attack is None else self._few_liars(self.attack)
         return {
             "statistic": self.statistic,
             "value": _finite(self.value),

@@ -8,7 +8,7 @@ from typing import Any, Never
 import numpy as np
 from numpy.typing import NDArray
 
-from .errors import AlreadyAnswered, BadParameter, BadValue, LimitExceeded
+from .errors import AlreadyAnswered, BadParameter, BadValue, LimitExceeded, NotAsked
 from .formats.checks import below_one, choice, integer, positive
 from .randomness import Randomness, SystemRandomness
 from .release import shared
@@ -83,7 +83,10 @@ class Participant:
                 "so send the first report again instead"
             )
         columns = private_columns(self._study, values)
-        if self._study.protocol.shared is not None:
+        protocol = self._study.protocol.shared
+        if protocol is not None:
+            if protocol.of_sites:
+                raise NotAsked("this study asks sites, each for all its records: see dpairs.client.Site")
             return self._split(columns)
         study, stratum = self._study, self._study.strata.index(self._stratum)
         symbol = study.protocol.alone.randomize(study.coins, stratum, self._index, columns, self._bits)[0]

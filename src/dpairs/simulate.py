@@ -86,18 +86,14 @@ def simulate_sites(
     protocol = by_sites(study)
     person = (PERSON_COLUMN,) if protocol.unit.kind == PERSON else ()
     table = whole(data, (*study.statistic.columns, SITE_COLUMN, *person))
-    names = np.array([str(each) for each in table.pop(SITE_COLUMN).tolist()], dtype=object)
-    order = np.argsort(names, kind="stable")
-    sites, starts = np.unique(names[order], return_index=True)
-    rows = dict(zip(sites.tolist(), np.split(order, starts[1:]), strict=True)) if names.size else {}
+    sites = sorted_by_site(table)
 
     def run(asked: Study) -> SiteTally:
         tally = SiteTally(asked)
-        for site, those in rows.items():
-            records = {name: values[those] for name, values in table.items()}
+        for site, records in sites:
             tally.add(SiteAnswer.of(asked, site, records, bits=bits))
             if progress is not None:
-                progress(len(those))
+                progress(len(next(iter(records.values()))))
         return tally
 
     return _every_round(study, table, run)
@@ -126,8 +122,9 @@ def _released(
     study: Study, data: Any, bits: Randomness, crypto: str, progress: Callable[[int], None] | None
 ) -> Release:
     protocol = shared(study)
+    named = (SITE_COLUMN,) if protocol.of_sites else ()
     parts: dict[str, list[NDArray[np.int64]]] = {stratum: [] for stratum in study.strata}
-    for number, table in enumerate(tables(data, study.statistic.columns)):
+    for number, table in enumerate(tables(data, (*study.statistic.columns, *named))):
         try:
             for stratum, columns in study.statistic.split(table):
                 parts[stratum].append(protocol.measure(stratum, columns))
@@ -139,17 +136,45 @@ def _released(
     sizes = {name: int(each.size) for name, each in people.items()}
     noise = [protocol.noise(sizes, bits) for _ in range(2)]
     if crypto == "real":
-        return _shared_release(study, people, noise)
+        return _shared_release(study, data, people, noise)
     totals = protocol.totals({name: protocol.added(name, each) for name, each in people.items()})
     return Release(study, sizes, totals.plus(noise[0]).plus(noise[1]))
 
 
-def _shared_release(study: Study, people: Mapping[str, NDArray[np.int64]], noise: list[Numbers]) -> Release:
+def _shared_release(
+    study: Study, data: Any, people: Mapping[str, NDArray[np.int64]], noise: list[Numbers]
+) -> Release:
     try:
         from .servers.steps import in_one_process
+        from .shares import share_report, share_site
     except ImportError:
         raise BadParameter("real servers need more packages: install the extra 'servers' of dpairs") from None
-    return in_one_process(study, people, noise)
+    # Shares come from the operating system: they decide over no number.
+    bits = SystemRandomness()
+    if shared(study).of_sites:
+        table = whole(data, (*study.statistic.columns, SITE_COLUMN))
+        sites = sorted_by_site(table)
+        return in_one_process(
+            study, [each for site, rows in sites for each in share_site(study, site, rows, bits)], noise
+        )
+    reports = [
+        share_report(study, stratum, index, measurement, bits)
+        for stratum, measurements in people.items()
+        for index, measurement in enumerate(measurements.tolist())
+    ]
+    return in_one_process(study, reports, noise)
+
+
+def sorted_by_site(table: Table) -> list[tuple[str, Table]]:
+    """The records of each site, in the order of their names."""
+    names = np.array([str(each) for each in table.pop(SITE_COLUMN).tolist()], dtype=object)
+    order = np.argsort(names, kind="stable")
+    sites, starts = np.unique(names[order], return_index=True)
+    rows = np.split(order, starts[1:]) if names.size else []
+    return [
+        (site, {name: values[those] for name, values in table.items()})
+        for site, those in zip(sites.tolist(), rows, strict=True)
+    ]
 
 
 def simulate_tally(

@@ -210,6 +210,7 @@ class Tally(Shown):
             details=answer.details,
             explanation=answer.explanation,
             bounds=bounds,
+            raw=answer.value,
             bias=answer.bias,
             centre=answer.centre,
             logarithmic=self._study.statistic.logarithmic,

@@ -37,7 +37,9 @@ def verify(
     study_file: StudyFile,
     server: Number,
     key: Annotated[Path, typer.Option(help="The key that both servers share.")],
-    shares: Annotated[Path, typer.Option(help="The shares that reached this server, one in a line.")],
+    shares: Annotated[
+        list[Path], typer.Option(help="The shares that reached this server, one in a line; several files.")
+    ],
     tally: Annotated[Path | None, typer.Option(help="Where to write the tally of valid reports.")] = None,
     inbound: Inbound = None,
     out: Out = None,
@@ -51,9 +53,12 @@ def verify(
 
     study = Study.load(study_file)
     me = Server(study, server, read_key(key))
-    mine, left_out = read_share_lines(shares, study, server)
-    if left_out is not None:
-        errors.print(f"left out: {printable(left_out)}", highlight=False, markup=False)
+    mine = []
+    for path in shares:
+        good, left_out = read_share_lines(path, study, server)
+        mine += good
+        if left_out is not None:
+            errors.print(f"left out: {printable(left_out)}", highlight=False, markup=False)
     if server == 0 and inbound is None:
         messages = me.begin(mine)
         write_messages(_given(out, "--out"), study, server, messages)
@@ -66,6 +71,9 @@ def verify(
     else:
         counted = me.finish(mine, received)
     counted.save(_given(tally, "--tally"))
+    if shared(study).of_sites:
+        output.print(f"{counted.n} records of sites are valid and added up", highlight=False)
+        return
     output.print(f"{counted.n} of {len(mine)} reports are valid and added up", highlight=False)
 
 

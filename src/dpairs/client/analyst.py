@@ -11,6 +11,7 @@ from typing import Any
 from ..errors import BadFile, BadParameter
 from ..estimate import Estimate
 from ..randomness import secret_bytes
+from ..sites import SiteTally
 from ..study import Study
 from ..tally import Tally
 from .transport import Transport
@@ -67,7 +68,7 @@ class Analyst:
 
     def estimate(self, study: str) -> Estimate:
         """The estimate, computed here from the tally."""
-        return self.tally(study).estimate()
+        return self._counted(study, None).estimate()
 
     def estimate_json(self, study: str) -> dict[str, Any]:
         """The collector's estimate, as `Estimate.to_json` gives it."""
@@ -76,16 +77,30 @@ class Analyst:
 
     def tally(self, study: str, number: int | None = None) -> Tally:
         """The tally of a round, by default the current one."""
+        found = self._counted(study, number)
+        if not isinstance(found, Tally):
+            raise BadParameter("sites answer this study: see Analyst.answers")
+        return found
+
+    def answers(self, study: str, number: int | None = None) -> SiteTally:
+        """The answers of sites to a round, by default the current one."""
+        found = self._counted(study, number)
+        if not isinstance(found, SiteTally):
+            raise BadParameter("people answer this study, not sites: see Analyst.tally")
+        return found
+
+    def _counted(self, study: str, number: int | None) -> Tally | SiteTally:
         query = "" if number is None else f"?round={number}"
         path = f"{API}/studies/{study}/tally{query}"
         body = self._line.bytes("GET", path, token=self.token)
         asked = self._round(study, json.loads(body)["study"])
         if asked.protocol.round > 1:
             # An estimate of a later round needs what the earlier one showed.
-            before = self.tally(study, asked.protocol.round - 1)
+            before = self._counted(study, asked.protocol.round - 1)
             made = before.study.next(before)
             asked = made if made == asked else asked
-        return Tally.from_json(body, asked)
+        kind = Tally if asked.protocol.by_sites is None else SiteTally
+        return kind.from_json(body, asked)
 
     def reports(self, study: str, number: int | None = None, *, cells: bool = False) -> bytes:
         """The reports of a round, by default the current one, as a Parquet file: of symbols, or of cells."""

@@ -36,7 +36,7 @@ KINDS |= {
     "people": dict,
     "pairs": dict,
 }
-KINDS |= {"site": str, "answers": dict}
+KINDS |= {"site": str, "answers": dict, "delivered": list}
 """What a device may have written down about its part in a study."""
 
 
@@ -112,7 +112,7 @@ class Membership:
         if path is not None and path.exists():
             found = parse(files.read(path, "the device's file"), "the device's file")
             kept = all(type(found[name]) is kind for name, kind in KINDS.items() if name in found)
-            whole = "secret" not in found or {"index", "stratum"} <= found.keys()
+            whole = "secret" not in found or "site" in found or {"index", "stratum"} <= found.keys()
             if found.get("format") != FORMAT or found.get("study") != study or not (kept and whole):
                 raise BadFile(f"{path} is not what this device wrote about this study")
             self.data = found

@@ -110,12 +110,8 @@ def _check(study: Study, values: Mapping[str, Any]) -> None:
 
 def _enrol(offered: Offer, me: Membership, stratum: str | None, code: str | None) -> None:
     study = offered.study
+    check_collector(offered, me)
     if "secret" in me.data:
-        # The secret is for the one who gave it: anybody can serve a study of the same id.
-        if me.data.get("collector", offered.where.base) != offered.where.base:
-            raise BadParameter(
-                f"this device is enrolled at {me.data['collector']}, not at {offered.where.base}"
-            )
         if stratum is not None and stratum != me.data["stratum"]:
             raise BadParameter(f"this device is enrolled as {me.data['stratum']!r}, not as {stratum!r}")
         return
@@ -129,9 +125,7 @@ def _enrol(offered: Offer, me: Membership, stratum: str | None, code: str | None
 
         wish["key"] = public_key(me.key("x25519")).hex()
     given = offered.line.json("POST", f"{API}/{offered.where.study}/people", wish)
-    secret = part(given, "secret", str)
-    if not (secret.isascii() and secret.isprintable() and 0 < len(secret) < 1000):
-        raise Unavailable("the collector gives a secret that cannot be sent")
+    secret = read_secret(given)
     index = integer("a collector's index", part(given, "index", int), 0, MAX_INDEX)
     enrolled = {"index": index, "stratum": part(given, "stratum", str), "secret": secret}
     enrolled["collector"] = offered.where.base
@@ -141,6 +135,20 @@ def _enrol(offered: Offer, me: Membership, stratum: str | None, code: str | None
         raise Unavailable("the collector enrols this device in another class than it asked for")
     me.data |= enrolled
     me.save()
+
+
+def check_collector(offered: Offer, me: Membership) -> None:
+    """A secret is for the collector that gave it: anybody can serve a study of the same id."""
+    if "secret" in me.data and me.data.get("collector", offered.where.base) != offered.where.base:
+        raise BadParameter(f"this device is enrolled at {me.data['collector']}, not at {offered.where.base}")
+
+
+def read_secret(given: Any) -> str:
+    """The secret that a collector gives at enrolment."""
+    secret = part(given, "secret", str)
+    if not (secret.isascii() and secret.isprintable() and 0 < len(secret) < 1000):
+        raise Unavailable("the collector gives a secret that cannot be sent")
+    return secret
 
 
 def _report(offered: Offer, me: Membership, values: Mapping[str, Any], book: Book) -> Joined:

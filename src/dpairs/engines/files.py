@@ -225,8 +225,9 @@ def check_ends(path: str, file: Any) -> None:
 
 
 def _check(path: str, schema: Any) -> None:
-    times = Counter(schema.names)
-    names = {name: schema.field(name).type for name in schema.names if times[name] == 1}
+    # SQL takes capital letters for small ones: two columns that differ in them are one name twice.
+    times = Counter(name.lower() for name in schema.names)
+    names = {name: schema.field(name).type for name in schema.names if times[name.lower()] == 1}
     text = names.get("stratum")
     if isinstance(text, pa.DictionaryType):
         text = text.value_type

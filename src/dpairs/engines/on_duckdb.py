@@ -21,7 +21,7 @@ from .file_tally import FileTally
 from .files import Files, Opened, open_files, patterns
 from .inspecting import Inspected, Wanted, inspect
 from .meter import Meter, Tell
-from .places import first_sentence, place, remote
+from .places import first_sentence, literal, place
 from .row_sql import DUCKDB, Source
 from .tables import Columns
 
@@ -111,10 +111,10 @@ def _run(study: Study, deduplication: Deduplication, meter: Meter) -> FileTally:
 
 
 def _source(connection: Any, name: str, paths: Sequence[str]) -> str:
-    """The rows of files, whatever their names are; Arrow reads those that are not on this machine."""
+    """The rows of files, whatever their names are; Arrow reads those that DuckDB would not find."""
     stores: dict[Any, list[str]] = {}
     for path in paths:
-        if remote(path):
+        if not literal(path):
             here = place(path)
             stores.setdefault((here.base, here.options), []).append(path)
     parts = []
@@ -123,7 +123,7 @@ def _source(connection: Any, name: str, paths: Sequence[str]) -> str:
         files = ds.dataset(names, filesystem=place(some[0]).filesystem, schema=ROWS, format="parquet")
         connection.register(f"{name}_{number}", files)
         parts.append(f"SELECT stratum, index, symbol FROM {name}_{number}")  # noqa: S608 - our own name
-    local = [path for path in paths if not remote(path)]
+    local = [path for path in paths if literal(path)]
     if local:
         parts.append(f"SELECT stratum, index, symbol FROM {_local(connection, name, local)}")  # noqa: S608
     return f"({' UNION ALL '.join(parts)}) AS reports"

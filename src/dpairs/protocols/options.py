@@ -82,4 +82,5 @@ class TwoServersOptions(StudyOptions, total=False):
     split: float
     noise: Literal["laplace", "gaussian"]
     delta: float
+    answered_by: Literal["people", "sites"]
     n: int | None
