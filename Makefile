@@ -10,6 +10,8 @@ EXTRAS := all,experiments,test,check,docs,bench,release
 # One thread for each worker: two of them share two cores.
 PYTEST := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS)
 
+# The tests start many Pythons: where nothing is compiled beforehand, each of them compiles everything again.
+unexport PYTHONDONTWRITEBYTECODE
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # Silences the theme's notice about MkDocs 2; pyproject.toml stays below 2.
 export NO_MKDOCS_2_WARNING := 1

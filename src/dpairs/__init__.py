@@ -150,6 +150,7 @@ __all__ = [
 
 _ELSEWHERE = {
     "roc_auc_score": "auc(y_true, y_score, epsilon=...)",
+    "roc_auc": "auc(y_true, y_score, epsilon=...)",
     "kendalltau": "kendall_tau(x, y, epsilon=...)",
     "mannwhitneyu": "mann_whitney(x, y, epsilon=...)",
     "gini_coefficient": "gini(values, epsilon=...)",

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from .errors import BadParameter
 from .formats.checks import choice, integer, real
 from .formats.display import Shown, number
+from .formats.numeric import Numeric
 from .privacy import PrivacyClaim
 from .statistics.fixed_length import reach
 
@@ -131,8 +132,8 @@ class WithoutPrivacy(NamedTuple):
 
 
 @dataclass(frozen=True, repr=False)
-class Estimate(Shown):
-    """A statistic's value with its standard error and its privacy claim.
+class Estimate(Shown, Numeric):
+    """A statistic's value with its standard error and its privacy claim. It computes like its value.
 
     ``standard_error`` is around the value in the *population* that the people come from: it includes the
     sampling of people and the privacy noise. ``sample_standard_error`` is around the exact statistic of the

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Never
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,7 @@ from .errors import AlreadyAnswered, BadParameter, BadValue, LimitExceeded, NotA
 from .formats.checks import below_one, choice, integer, positive
 from .randomness import Randomness, SystemRandomness
 from .release import shared
-from .report import MAX_INDEX, Report, check_asked
+from .report import MAX_INDEX, Report, check_asked, check_study
 from .shares import SharedReport, share_report
 from .statistics.labels import positives
 from .study import Study
@@ -44,6 +44,7 @@ class Participant:
         bits: Randomness | None = None,
     ) -> None:
         """Check the study before anything is answered."""
+        check_study(study)
         if stratum is None:
             if len(study.strata) > 1:
                 raise BadParameter(f"say which class this person belongs to: {' or '.join(study.strata)}")
@@ -71,8 +72,11 @@ class Participant:
         self._answered = True
         return report
 
-    def report(self, **values: Any) -> Report:
+    def report(self, *unnamed: Never, **values: Any) -> Report:
         """The randomized report of this person's values, given by column name. Works once."""
+        if unnamed:
+            names = ", ".join(f"{name}=..." for name in self._study.statistic.private_columns)
+            raise BadParameter(f"give values by their names: report({names})")
         if self._answered:
             raise AlreadyAnswered(
                 "this participant has answered; a second answer would double the privacy loss, "

@@ -23,6 +23,7 @@ from .protocols.sites.unit import PERSON
 from .protocols.two_servers.released import Numbers
 from .randomness import Randomness, SystemRandomness, source
 from .release import Release, shared
+from .report import check_study
 from .sites import PERSON_COLUMN, SITE_COLUMN, SiteAnswer, SiteTally, by_sites
 from .study import Study
 from .tally import Tally
@@ -65,6 +66,7 @@ def simulate(
     >>> round(simulate(study, people, seed=1).value, 1)
     1.3
     """
+    check_study(study)
     people = with_columns(data, study.statistic.columns, columns, positive)
     if study.protocol.by_sites is not None:
         if crypto is not None:

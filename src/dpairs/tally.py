@@ -21,7 +21,7 @@ from .formats.compact import compress, expand
 from .formats.display import Shown
 from .protocols.base import Protocol
 from .protocols.counts import Counts
-from .report import MAX_INDEX, Report, check_asked
+from .report import MAX_INDEX, Report, check_asked, check_study
 from .study import Study
 
 NO_CELLS = "reports of this study cannot be told by one cell each: their files hold symbols"
@@ -76,6 +76,7 @@ class Tally(Shown):
 
     def __init__(self, study: Study) -> None:
         """An empty tally of ``study``."""
+        check_study(study)
         self._study = study
         self._counts = {stratum: study.empty_counts(stratum) for stratum in study.strata}
 

@@ -535,9 +535,14 @@ def test_help_fits_a_terminal_and_names_no_type_of_python(capsys, monkeypatch):
 
 
 def test_domains_from_text():
-    assert parse_domain("interval:-1,2.5") == dpairs.Interval(-1, 2.5)
+    assert parse_domain("interval:-1,2.5") == parse_domain("-1, 2.5") == dpairs.Interval(-1, 2.5)
     assert parse_domain("integers:0,18446744073709551615") == dpairs.Integers(0, 2**64 - 1)
     assert parse_domain("levels:-1, 1,2") == dpairs.Levels([-1, 1, 2])
+    assert parse_domain("interval:1,1e6,log") == dpairs.Interval(1, 1e6, scale="log")
+    assert parse_domain("interval:-2e5, 1e6, asinh") == dpairs.Interval(-2e5, 1e6, scale="asinh")
+    for wrong in ("interval:1,2,3", "interval:a,2,log", "interval:0,1,log", "integers:1,9,log"):
+        with pytest.raises(dpairs.BadParameter):
+            parse_domain(wrong)
     assert parse_domain("categories:red,green") == dpairs.Categories(["red", "green"])
 
 

@@ -112,6 +112,9 @@ def plan(
             raise BadParameter("give --positives and --negatives together, and no --people")
         n = {"positive": positives, "negative": negatives}
 
+    if sum(given is not None for given in (epsilon, n, target_error)) != 2:
+        raise BadParameter("give two of --epsilon, --people and --target-error; the plan computes the third")
+
     def ask(loss: float | None, count: Any, error: float | None = None, **more: Any) -> Plan:
         return make_plan(made, domain=domains, epsilon=loss, n=count, error=error, **asked, **more)
 

@@ -11,7 +11,6 @@ import numpy as np
 import typer
 
 from ..data.tables import whole
-from ..engines.cpu import cores
 from ..errors import BadParameter
 from ..estimate import Estimate
 from ..formats.checks import integer
@@ -121,7 +120,8 @@ def simulate(
 def _write_reports(
     study: Study, people: _Stream, folder: str, seed: int | None, cells: bool | None, as_json: bool
 ) -> None:
-    from ..engines import simulate_reports
+    from ..engines import simulate_reports  # with pyarrow and pandas, which nothing else here needs
+    from ..engines.cpu import cores
 
     with progress("reporting", people.rows()) as advance:
         written = simulate_reports(

@@ -23,8 +23,8 @@ from .show import output, print_json, print_table, progress
 app = typer.Typer(help="Make and read study files.", no_args_is_help=True)
 
 DOMAIN_HELP = (
-    "Where the values lie: interval:0,1 or integers:0,99 or levels:1-5 or categories:a,b,c. "
-    "Twice for a pair of columns."
+    "Where the values lie: interval:0,1 or integers:0,99 or levels:1-5 or categories:a,b,c; for ranks of "
+    "skewed values interval:1,1e6,log or interval:-1e5,1e6,asinh. Twice for a pair of columns."
 )
 
 
@@ -34,8 +34,17 @@ def parse_domain(text: str) -> Domain:
     >>> parse_domain("interval:0,1"), parse_domain("levels:1-5")
     (Interval(low=0.0, high=1.0), Levels([1, 2, 3, 4, 5]))
     """
+    if re.fullmatch(r"[^:,]+,[^:,]+", text) and None not in map(as_number, text.split(",")):
+        text = f"interval:{text}"  # as domain=(0, 1) in Python
     kind, _, rest = text.partition(":")
     items = [item.strip() for item in rest.split(",")]
+    if kind == "interval" and len(items) == 3:
+        low, high = map(as_number, items[:2])
+        if low is None or high is None:
+            raise BadParameter(
+                f"domain interval needs two numbers before its scale, as in interval:1,1e6,log, not {text!r}"
+            )
+        return Interval(low, high, scale=items[2])
     if kind in ("interval", "integers"):
         if len(items) != 2 or None in map(as_number, items):
             raise BadParameter(f"domain {kind} needs two numbers, as in {kind}:0,10, not {text!r}")

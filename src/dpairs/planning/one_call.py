@@ -144,10 +144,9 @@ def _estimate(
     known = (*Choices.__annotations__, "epsilon", *statistic.option_names())
     for name in choices:
         if name not in known:
-            raise BadParameter(
-                f"dpairs has no {name} for {statistic.name}{did_you_mean(name, known)}; "
-                f"it takes {', '.join(sorted(known))}"
-            )
+            meant = "; did you mean 'seed'?" if name == "random_state" else did_you_mean(name, known)
+            said = f"dpairs has no {name} for {statistic.name}"
+            raise BadParameter(said + (meant or f"; it takes {', '.join(sorted(known))}"))
     given = choices.get("domain")
     domains, caveats = (given, ()) if given is not None else _domains(statistic, table)
     truth = exact(statistic, table, domain=domains)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..data.domains import Domain
+from ..data.positions import placed
 from ..errors import BadParameter, NotEstimable
 from ..estimate import LIARS
 from ..mechanisms import OPTIMIZED
@@ -181,7 +182,7 @@ class Question:
         if parameters.get("mechanism") == OPTIMIZED:
             more = {"prior": self._prior(parameters.get("bins")), "search": self.search}
         options = {**parameters, **more}
-        first = PROTOCOLS[protocol].create(self.statistic, self.domains, epsilon, **options)
+        first = PROTOCOLS[protocol].create(self.statistic, placed(self.domains), epsilon, **options)
         return Study(first.statistic, self.domains, first, epsilon, first.delta, 0), first
 
     def _prior(self, bins: int | None) -> list[float] | None:
@@ -189,14 +190,14 @@ class Question:
         if len(self.shapes) > 1:
             return None
         given: dict[str, Any] = {"bins": bins} if bins else {}
-        like = Histogram.create(self.statistic, self.domains, 1.0, **given)
+        like = Histogram.create(self.statistic, placed(self.domains), 1.0, **given)
         shares: list[float] = np.mean(list(onto(self.shapes[0], like.grid).values()), axis=0).tolist()
         return shares
 
     def _candidates(self, epsilon: float, sizes: Mapping[str, int]) -> Iterator[tuple[str, dict[str, Any]]]:
         setting = Setting(
             self.statistic,
-            self.domains,
+            placed(self.domains),
             epsilon,
             sum(sizes.values()),
             self.optimized,

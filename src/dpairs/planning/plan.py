@@ -8,6 +8,7 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Unpack
 
 from ..data.domains import Domain, DomainLike
+from ..data.positions import placed
 from ..data.tables import with_columns
 from ..errors import BadParameter
 from ..formats.checks import choice, integer
@@ -199,7 +200,7 @@ def plan(
     loss = None if epsilon is None else _loss(epsilon)
     sizes = None if n is None else _sizes(made, n)
     goal = None if error is None else above_zero("error", error)
-    given = _shapes(made, domains, with_columns(like, made.columns, columns, positive))
+    given = _shapes(made, placed(domains), with_columns(like, made.columns, columns, positive))
     trusted = {Trust.NOBODY} | ({Trust.PARTNER} if peers else set())
     if trust is not None:
         trusted |= TRUSTED[choice("trust", trust, TRUSTED)]

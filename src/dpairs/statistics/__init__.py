@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ..data.domains import Domain, DomainLike, as_domains, comparable, finite
+from ..data.columns import comparable, finite
+from ..data.domains import Domain, DomainLike, as_domains
 from ..data.tables import whole, with_columns
 from ..errors import BadFile, BadParameter
 from ..formats.checks import choice, fields
