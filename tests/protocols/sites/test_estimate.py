@@ -270,7 +270,8 @@ def test_a_lying_site_weighs_what_it_declared():
 
     def lie(up, beyond=0):
         numbers = honest["a"].numbers
-        ends = {name: protocol.extremes(name, numbers.sizes[name])[up] + beyond for name in study.strata}
+        sizes = numbers.sizes or {}
+        ends = {name: protocol.extremes(name, sizes[name])[up] + beyond for name in study.strata}
         false = {name: np.array([end], dtype=np.int64) for name, end in ends.items()}
         return {**honest, "a": SiteAnswer(following, "a", SiteNumbers(false, numbers.sizes))}
 
