@@ -76,8 +76,8 @@ def _hoeffding(
 ) -> tuple[float, float, float]:
     """First-order, second-order and sampling variance of the U-statistic of decoded reports.
 
-    With D the decoder and K the kernel, two reports have the kernel (D K D')_ab. There may be far more
-    symbols than cells, so this matrix is not made: the mean of its squares at symbols p and q is
+    With D the decoder and K the kernel, two reports have the kernel (D K D')_ab. Where there are far more
+    symbols than cells, this matrix is not made: the mean of its squares at symbols p and q is
     tr(K W_q K' W_p), with the second moments W_p = D' diag(p) D of a decoded report.
     """
     if len(people) == 1:
@@ -85,8 +85,7 @@ def _hoeffding(
         along = decoder @ (kernel @ (symbols @ decoder))
         centre = float(symbols @ along)
         first = float(symbols @ along**2) - centre**2
-        moments = _moments(decoder, symbols)
-        both = _mean_square(kernel, moments, moments) - centre**2
+        both = _mean_square(decoder, kernel, symbols, symbols) - centre**2
         inside = float(masses @ (kernel @ masses) ** 2) - centre**2
         return 4 * first / n, 2 * max(both - 2 * first, 0.0) / n**2, 4 * inside / n
     (h, p), (g, q) = shares
@@ -94,15 +93,14 @@ def _hoeffding(
     rows, columns = decoder @ (kernel @ (q @ decoder)), decoder @ ((p @ decoder) @ kernel)
     centre = float(p @ rows)
     one, two = float(p @ rows**2) - centre**2, float(q @ columns**2) - centre**2
-    both = _mean_square(kernel, _moments(decoder, p), _moments(decoder, q)) - centre**2
+    both = _mean_square(decoder, kernel, p, q) - centre**2
     inside = float(h @ (kernel @ g) ** 2 - centre**2) / n + float(g @ (h @ kernel) ** 2 - centre**2) / m
     return one / n + two / m, max(both - one - two, 0.0) / (n * m), inside
 
 
-def _moments(decoder: Matrix, symbols: Vector) -> Matrix:
-    product: Matrix = (decoder * symbols[:, None]).T @ decoder
-    return product
-
-
-def _mean_square(kernel: Matrix, first: Matrix, second: Matrix) -> float:
+def _mean_square(decoder: Matrix, kernel: Matrix, p: Vector, q: Vector) -> float:
+    symbols, cells = decoder.shape
+    if symbols <= 2 * cells:
+        return float(p @ (decoder @ kernel @ decoder.T) ** 2 @ q)
+    first, second = ((decoder * each[:, None]).T @ decoder for each in (p, q))
     return float(np.sum((kernel @ second) * (kernel.T @ first).T))
