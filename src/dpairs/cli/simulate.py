@@ -45,8 +45,9 @@ def simulate(
     reports: Annotated[
         str | None,
         typer.Option(
-            help="Write everybody's report of this round into a new folder or address (s3:, gs:, abfss:, "
-            "hdfs:), and estimate nothing."
+            metavar="FOLDER",
+            help="Write everybody's report of this round into this new folder or address (s3:, gs:, abfss:, "
+            "hdfs:), and estimate nothing.",
         ),
     ] = None,
     cells: Annotated[
@@ -63,7 +64,7 @@ def simulate(
     ] = True,
     as_json: Annotated[bool, typer.Option("--json", help="Print results as JSON.")] = False,
 ) -> None:
-    """Run every participant and every round of a study on a file of data, and estimate.
+    """Try a study on a file of data: every participant, every round.
 
     A simulation protects nobody: the person who runs it has the data.
     """
