@@ -34,6 +34,8 @@ def parse_domain(text: str) -> Domain:
     >>> parse_domain("interval:0,1"), parse_domain("levels:1-5")
     (Interval(low=0.0, high=1.0), Levels([1, 2, 3, 4, 5]))
     """
+    if re.fullmatch(r"[^:,]+,[^:,]+", text) and None not in map(as_number, text.split(",")):
+        text = f"interval:{text}"  # as domain=(0, 1) in Python
     kind, _, rest = text.partition(":")
     items = [item.strip() for item in rest.split(",")]
     if kind == "interval" and len(items) == 3:
@@ -75,7 +77,7 @@ def as_number(text: str) -> int | float | None:
 def create(
     statistic: Annotated[str, typer.Argument(help=f"One of {', '.join(STATISTICS)}.")],
     epsilon: Annotated[float, typer.Option("--epsilon", "-e", help="The largest privacy loss allowed.")],
-    domain: Annotated[list[str], typer.Option("--domain", "-d", help=DOMAIN_HELP)],
+    domain: Annotated[list[str], typer.Option("--domain", "-d", metavar="DOMAIN", help=DOMAIN_HELP)],
     out: Annotated[Path, typer.Option("--out", "-o", help="The study file to write.")],
     bins: Annotated[
         list[int] | None, typer.Option(help="Bins of each column (once, or once for each).")
@@ -134,6 +136,9 @@ def create(
         ),
     ] = None,
     release: Annotated[str | None, typer.Option(help="Two servers: value (default) or counts.")] = None,
+    answered_by: Annotated[
+        str | None, typer.Option(help="Two servers: people (default), or sites that hold many records.")
+    ] = None,
     rounds: Annotated[
         int | None, typer.Option(help="Two servers: 1 (default) or 2 rounds; sites: 2 (default) or 1.")
     ] = None,
@@ -180,6 +185,7 @@ def create(
         "bits": bits,
         "matching": matching,
         "release": release,
+        "answered_by": answered_by,
         "rounds": rounds,
         "split": split,
         "sites": sites,
@@ -215,7 +221,7 @@ def next_round(
     out: Annotated[Path, typer.Option("--out", "-o", help="The study file of the second round, to write.")],
     as_json: Annotated[bool, typer.Option("--json", help="Print the study as JSON.")] = False,
 ) -> None:
-    """Close the first round of a projection study: make the second round's study from its tally.
+    """Make the second round's study from the first round's tally.
 
     What only the analyst needs is written next to it, to a file that ends in .analysis.json.
     """

@@ -1,7 +1,7 @@
-"""Requests to a collector: tried again, ever more patiently, while it cannot be reached or is busy.
+"""Requests to a collector, repeated with growing pauses while it cannot be reached or is busy.
 
-urllib3's own `Retry` counts attempts; here a person, or a gateway, waits for so many seconds, whatever the
-pauses are, and then gets the collector's own sentence.
+urllib3's own `Retry` counts attempts. Here a person, or a gateway, waits for a given number of seconds, and
+then gets the collector's own sentence.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ T = TypeVar("T")
 class Transport:
     """A connection to one collector.
 
-    ``patience`` is how many seconds a request is tried before `Unavailable` is raised, ``most`` how many
-    bytes an answer may have. All requests of this package may be repeated: the collector does each once.
+    ``patience`` is the number of seconds before a request raises `Unavailable`, ``most`` the number of bytes
+    that an answer may have. All requests of this package may be repeated: the collector acts on each once.
     """
 
     def __init__(
@@ -120,7 +120,7 @@ class Transport:
         token: str | None = None,
         kind: str = "application/octet-stream",
     ) -> bytes:
-        """A request with bytes both ways; an error of the collector's is raised here as what it is."""
+        """A request with bytes both ways; the collector's error is raised here with its own type."""
         return self.answer(method, path, body, token, kind)[0]
 
 

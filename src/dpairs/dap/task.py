@@ -130,6 +130,8 @@ class Task:
             raise BadParameter(
                 "the two servers run studies of one round; a study of two rounds is run on files"
             )
+        if self.protocol.of_sites:
+            raise BadParameter("a task is for people; a study that sites answer is run on files")
         kinds = {repr(each) for each in self.protocol.vdaf.values()}
         if len(kinds) != 1:
             raise BadParameter("all classes of a task are shared in the same way")

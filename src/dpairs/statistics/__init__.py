@@ -95,12 +95,12 @@ def statistic_from_json(spec: Any) -> Statistic:
 
 
 def option_names(which: str | Statistic) -> tuple[str, ...]:
-    """The options that go with a statistic's name; none with a statistic that is made already."""
+    """The options that go with a statistic's name; none for a statistic object."""
     return STATISTICS[which].option_names() if isinstance(which, str) and which in STATISTICS else ()
 
 
 def domains_of(chosen: Statistic, domain: DomainLike | None) -> tuple[Domain, ...]:
-    """The domains that are given, or those that the statistic brings along."""
+    """The given domains, or the statistic's own."""
     if chosen.own_domain is None:
         return as_domains(domain)
     if domain is not None and as_domains(domain) != chosen.own_domain:

@@ -15,9 +15,10 @@ from ...statistics.linear import nominal
 from ..base import Setting
 from ..shape import Prediction, Shape, onto, parts
 from .answer import noise_covariance
+from .corrected import LARGEST
 from .forms import pairs
 from .sampling import moments
-from .sum_round import LARGEST, hidden_by
+from .sum_round import hidden_by
 
 if TYPE_CHECKING:
     from .pilot_round import PilotRound

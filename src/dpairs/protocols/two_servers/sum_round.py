@@ -7,7 +7,6 @@ learnt by imagining the pilot's noise again.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -20,13 +19,12 @@ from numpy.typing import NDArray
 from ...data.domains import Domain
 from ...data.grids import Grid
 from ...errors import BadFile, BadParameter, NotEnoughData
-from ...estimate import Laws
 from ...formats.canonical import agreed
 from ...formats.checks import fields, real, required
 from ...privacy import PrivacyClaim
 from ...randomness import Randomness
 from ...statistics import Statistic
-from ...statistics.influence import STEPS, Influence
+from ...statistics.influence import Influence
 from ...statistics.linear import nominal
 from ...vdaf.fields import FIELD64
 from ...vdaf.measurements import Sum
@@ -35,27 +33,26 @@ from ..projection.analysis import Analysis
 from ..projection.pilot import Pilot
 from ..projection.reading import by_stratum, read_first, read_grid, write_edges
 from ..projection.remainder import remainder_of
-from .budget import LAPLACE, NoiseBudget, Query
+from .budget import BUDGET_FIELDS, LAPLACE, SERVERS, NoiseBudget, Query
 from .claim import two_servers_claim
+from .corrected import LARGEST, corrected
 from .goldilocks import MODULUS
-from .law import ErrorLaw
 from .released import Numbers, SharedNumbers
+from .rounds import TwoRounds
 from .sampling import coarsened
-from .shared import FEWEST, Shared
+from .shared import ANSWERED_BY, FEWEST, PEOPLE, Shared, read_answered_by, write_answered_by
 from .standing_out import Vector, cut_places, undecided
 
 if TYPE_CHECKING:
     from ...vdaf.prio3 import Prio3
 
 SEED = 32
-LARGEST = STEPS
-"""Influence is sent as a whole number from 0 to LARGEST."""
 MOST_HIDDEN = 1e100
-_FIELDS = ("rounds", "round", "first", "split", "noise", "epsilon", "delta", "edges", "functions")
+_FIELDS = ("rounds", "round", "first", "split", *BUDGET_FIELDS, "edges", "functions")
 
 
 @dataclass(frozen=True, eq=False)
-class SumRound(Shared):
+class SumRound(Shared, TwoRounds):
     """The second round of a study; ``analysis`` is the analyst's, and no part of the study's file."""
 
     statistic: Statistic
@@ -67,6 +64,7 @@ class SumRound(Shared):
     analysis: Analysis | None = None
     hidden: float = 0.0
     """The largest bias that the pilot's cells may cause by what they hide; the analyst's, too."""
+    answered_by: str = PEOPLE
     name: ClassVar[str] = "two_servers"
     round: ClassVar[int] = 2
     rounds: ClassVar[int] = 2
@@ -75,8 +73,7 @@ class SumRound(Shared):
     def __post_init__(self) -> None:
         """Check that the parts fit together."""
         self.statistic.check_domains(self.domains)
-        if not 0.01 <= self.split <= 0.9:
-            raise BadParameter(f"split must be from 0.01 to 0.9, not {self.split!r}")
+        self.check_split()
 
     @classmethod
     def of(
@@ -119,14 +116,14 @@ class SumRound(Shared):
         cls, statistic: Statistic, domains: tuple[Domain, ...], spec: Mapping[str, Any]
     ) -> SumRound:
         what = "a second round"
-        fields(what, spec, ("name", *_FIELDS))
+        fields(what, spec, ("name", *_FIELDS, ANSWERED_BY))
         required(what, spec, _FIELDS)
         first = read_first(spec["first"])
         grid = read_grid(statistic, domains, spec["edges"])
         functions = by_stratum(statistic, "functions", spec["functions"])
-        budget = NoiseBudget(spec["noise"], real("epsilon", spec["epsilon"]), real("delta", spec["delta"]))
+        split, budget = real("split", spec["split"]), NoiseBudget.from_json(spec)
         read = {name: Influence.from_json(grid, each) for name, each in functions.items()}
-        return cls(statistic, domains, first, real("split", spec["split"]), budget, read)
+        return cls(statistic, domains, first, split, budget, read, answered_by=read_answered_by(spec))
 
     def analysis_to_json(self) -> dict[str, Any] | None:
         return None if self.analysis is None else {**self.analysis.to_json(), "hidden": self.hidden}
@@ -145,9 +142,8 @@ class SumRound(Shared):
             "round": 2,
             "first": self.first,
             "split": self.split,
-            "noise": self.budget.noise,
-            "epsilon": self.budget.epsilon,
-            "delta": self.budget.delta,
+            **self.budget.to_json(),
+            **write_answered_by(self.answered_by),
             "edges": write_edges(self.influences),
             "functions": {name: influence.to_json() for name, influence in self.influences.items()},
         }
@@ -163,6 +159,19 @@ class SumRound(Shared):
         from ...vdaf.instances import sum_up
 
         return dict.fromkeys(self.strata, sum_up(LARGEST))
+
+    def of_records(self, stratum: str, records: int) -> Prio3:
+        """A sum of so many whole numbers."""
+        from ...vdaf.instances import sum_up
+
+        return sum_up(LARGEST * records)
+
+    def of_site(self, stratum: str, columns: Sequence[Any]) -> int:
+        return int(self.measure(stratum, columns).sum())
+
+    @property
+    def terms(self) -> tuple[object, ...]:
+        return *super().terms, self.answered_by
 
     def measure(self, stratum: str, columns: Sequence[Any]) -> NDArray[np.int64]:
         """The influence function at each person's value, to the nearest step."""
@@ -206,41 +215,14 @@ class SumRound(Shared):
         at, variance = self.analysis, self.budget.variance(self.query(sizes))
         if at is None:
             raise BadParameter("the second round's answer needs its analysis: see Study.with_analysis")
-        value, noise, sampling = at.value + at.remainder.mean, [], 0.0
-        for name, total in zip(self.strata, numbers.totals, strict=True):
-            (low, high), people = at.ranges[name], sizes[name]
-            value += (high - low) * (total / (LARGEST * people) - at.means[name])
-            noise.append(((high - low) / (LARGEST * people)) ** 2 * variance)
-            sampling += (high - low) ** 2 * at.variances[name] / people
-        sample = at.remainder.variance + sum(noise)
-        answer = at.finished(self.statistic, value, sample + sampling, sample, dict(sizes))
-        square = answer.standard_error**2 / (sample + sampling)
-        parts = tuple(square * each for each in noise)
-        law = ErrorLaw(square * at.remainder.variance, noise=parts, bias=math.sqrt(square) * self.hidden)
-        if self.budget.noise != LAPLACE:
-            law = replace(law, known=law.known + sum(parts), noise=())
-        whole = replace(law, sampling=square * sampling)
-        return replace(
-            answer,
-            standard_error=whole.deviation,
-            sample_standard_error=law.deviation,
-            laws=Laws(whole, law),
-            caveats=law.caveats,
-        )
-
-    @property
-    def epsilon(self) -> float:
-        """The loss of both rounds."""
-        if self.budget.delta:
-            return self.budget.epsilon
-        return float(self.budget.loss(Fraction(self.split)) + self.budget.loss(1 - Fraction(self.split)))
-
-    @property
-    def delta(self) -> float:  # type: ignore[override]
-        return self.budget.delta
+        totals = dict(zip(self.strata, numbers.totals, strict=True))
+        means = {name: total / (LARGEST * sizes[name]) for name, total in totals.items()}
+        noise = dict.fromkeys(self.strata, variance)
+        draws = SERVERS if self.budget.noise == LAPLACE else None
+        return corrected(self.statistic, at, means, noise, sizes, self.hidden, draws)
 
     def privacy(self, epsilon_asked: float) -> PrivacyClaim:
-        return two_servers_claim(self.statistic, self.budget, self.epsilon, epsilon_asked, False, 2)
+        return two_servers_claim(self, epsilon_asked, False)
 
 
 def hidden_by(statistic: Statistic, grid: Grid, masses: Mapping[str, Vector]) -> float:
@@ -274,11 +256,11 @@ def compared_within(
     """
     if len(cut_places(grid)) != 1 or statistic.arity > 2:
         return 0.0
-    classes = _classes(statistic, grid, masses, noise)
+    classes = compared_classes(statistic, grid, masses, noise)
     return 0.0 if classes is None else agreed(undecided(grid, *classes))
 
 
-def _classes(
+def compared_classes(
     statistic: Statistic, grid: Grid, masses: Mapping[str, Vector], noise: Mapping[str, float]
 ) -> tuple[tuple[Vector, Vector], tuple[float, float]] | None:
     """The two classes that a statistic compares, on cells of a line, and the noise of their masses."""
