@@ -200,10 +200,10 @@ def _print(found: Joined, offered: Offer) -> None:
     if found.report is not None:
         rows.append(("what left this device", f"symbol {found.report.symbol}"))
     for number, state in (found.pairs or {}).items():
-        rows.append((f"pair {number}", shown(state)))
+        rows.append((f"pair {number}", printable(state[:300])))
         mine, partner = (found.fingerprints or {}).get(number, ("", ""))
         rows += [("your fingerprint", mine), ("your partner's", partner)]
-    rows.append(("state", shown(f"{found.state}: {found.message}")))
+    rows.append(("state", printable(f"{found.state}: {found.message}"[:300])))
     print_table(("your part", "in this study"), rows)
     if found.pairs:
         output.print(
