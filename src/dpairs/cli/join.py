@@ -195,7 +195,7 @@ def _described(found: Joined, study: Study) -> dict[str, object]:
 
 
 def _print(found: Joined, offered: Offer) -> None:
-    rows = [("called", shown(offered.title)), ("participant", f"{found.index} of {found.stratum}")]
+    rows = [("called", printable(offered.title[:300])), ("participant", f"{found.index} of {found.stratum}")]
     rows += claim_rows(offered.study)[:2]
     if found.report is not None:
         rows.append(("what left this device", f"symbol {found.report.symbol}"))
