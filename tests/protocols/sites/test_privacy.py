@@ -41,7 +41,8 @@ def both_rounds(name, epsilon, **options):
     if study.protocol.rounds == 1:
         return [study]
     tally = SiteTally(study)
-    data = table(VALUES[name] * 40)
+    # Enough of them for a function that is steepest where the values are, whatever the noise.
+    data = table(VALUES[name] * 4000)
     for number, site in enumerate(("a", "b")):
         tally.add(SiteAnswer.of(study, site, data, bits=SeededRandomness(number)))
     return [study, study.next(tally)]

@@ -67,7 +67,7 @@ class Pair:
 
     def __init__(self, study):
         self.study = study
-        self.inboxes: tuple[list[Any], list[Any]] = ([], [])
+        self.inboxes: tuple[list[Share], list[Share]] = ([], [])
         self.servers = [servers.Server(study, number, KEY) for number in (0, 1)]
 
     def send(self, shares):
