@@ -164,7 +164,7 @@ def test_reports_tally_estimate(study, folder, capsys):
     whole = dpairs.Tally.load(folder / "b.json", dpairs.Study.load(study))
     assert estimate["value"] == whole.estimate().value
     assert estimate["n"] == 12
-    assert estimate["manipulation"]["people"] == 0, "1% of 12 people"
+    assert estimate["manipulation"]["people"] == 1, "1% of 12 people, and at least one"
     assert run(["estimate", "study.json", "b.json", "--level", "0.9"]) == 0
     shown = said(capsys)[0]
     assert "90% interval" in shown
