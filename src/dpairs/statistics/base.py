@@ -232,6 +232,15 @@ class Statistic(ABC):
             found.append(float(first @ farthest @ second))
         return np.array(found)
 
+    def uneven(
+        self, grid: Grid, masses: NDArray[np.float64], shares: NDArray[np.float64]
+    ) -> tuple[float, float]:
+        """From where to where the first form may lie off what its derivative, linear within cells, sees.
+
+        Of people with these shares of the cells, of each of which a share may lie anyhow in it.
+        """
+        return 0.0, 0.0
+
     def hidden_ratio(
         self,
         grid: Grid,

@@ -16,8 +16,9 @@ from ..base import Setting
 from ..shape import Prediction, Shape, onto, parts
 from .answer import noise_covariance
 from .forms import pairs
+from .hidden import compared_within, hidden_by, uneven_within
 from .sampling import moments
-from .sum_round import LARGEST, hidden_by
+from .sum_round import LARGEST
 
 if TYPE_CHECKING:
     from .pilot_round import PilotRound
@@ -74,9 +75,14 @@ def predict_rounds(protocol: PilotRound, shape: Shape, sizes: Mapping[str, int])
     for name, values in shape.linear.functions.items():
         extent = float(values.max() - values.min())
         privacy += extent**2 * summed / (LARGEST * sizes[name]) ** 2
+    masses = onto(shape, protocol.grid)
     second = _second_order(protocol, shape, pilot, list(sizes.values()))
-    off = hidden_by(protocol.statistic, protocol.grid, onto(shape, protocol.grid))
-    return parts(shape, privacy, shape.sampling(sizes), second, shape.scale * off)
+    doubt = {name: math.sqrt(pilot) / people for name, people in sizes.items()}
+    off = hidden_by(protocol.statistic, protocol.grid, masses)
+    bias = off + compared_within(protocol.statistic, protocol.grid, masses, doubt)
+    least, most = uneven_within(protocol.statistic, protocol.grid, masses, doubt)
+    bias += abs(gradient(shape)[0]) * (most - least) / 2
+    return parts(shape, privacy, shape.sampling(sizes), second, shape.scale * off, shape.scale * bias)
 
 
 def _second_order(protocol: PilotRound, shape: Shape, variance: float, sizes: Sequence[int]) -> float:

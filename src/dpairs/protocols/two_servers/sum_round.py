@@ -18,7 +18,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...data.domains import Domain
-from ...data.grids import Grid
 from ...errors import BadFile, BadParameter, NotEnoughData
 from ...estimate import Laws
 from ...formats.canonical import agreed
@@ -37,12 +36,12 @@ from ..projection.reading import by_stratum, read_first, read_grid, write_edges
 from ..projection.remainder import remainder_of
 from .budget import LAPLACE, NoiseBudget, Query
 from .claim import two_servers_claim
+from .divided import Divided
 from .goldilocks import MODULUS
+from .hidden import compared_within, hidden_by, uneven_within
 from .law import ErrorLaw
 from .released import Numbers, SharedNumbers
-from .sampling import coarsened
 from .shared import FEWEST, Shared
-from .standing_out import Vector, cut_places, undecided
 
 if TYPE_CHECKING:
     from ...vdaf.prio3 import Prio3
@@ -67,6 +66,8 @@ class SumRound(Shared):
     analysis: Analysis | None = None
     hidden: float = 0.0
     """The largest bias that the pilot's cells may cause by what they hide; the analyst's, too."""
+    divided: Divided | None = None
+    """Of a ratio: what its divisor does; the analyst's, too."""
     name: ClassVar[str] = "two_servers"
     round: ClassVar[int] = 2
     rounds: ClassVar[int] = 2
@@ -84,6 +85,7 @@ class SumRound(Shared):
         statistic: Statistic,
         domains: tuple[Domain, ...],
         pilot: Pilot,
+        imagined: Pilot,
         first: str,
         split: float,
         budget: NoiseBudget,
@@ -92,16 +94,25 @@ class SumRound(Shared):
     ) -> SumRound:
         """Linearize the statistic at the pilot, and imagine how far that may be off.
 
+        ``imagined`` has a distribution from which rounds yield pilots such as this one, and some of those;
         ``noise`` is the standard deviation of the noise on every mass of a stratum.
         """
         linearizer = statistic.linearizer(pilot.grid)
         linear = linearizer.at(pilot.masses, nominal(statistic))
+        there = linearizer.at(imagined.masses, nominal(statistic))
         influences = {name: Influence.of(pilot.grid, values) for name, values in linear.functions.items()}
+        steepness = 1.0
+        if statistic.form_count > 1:
+            steepness = float(statistic.finish(linear.forms, nominal(statistic)).gradient[0])
         extents = [high - low for _, (low, high) in influences.values()]
         half_range = max(extents) / (4 if len(extents) == 1 else 2)
         hidden = hidden_by(statistic, pilot.grid, pilot.masses)
         hidden += compared_within(statistic, pilot.grid, pilot.masses, noise)
-        remainder = remainder_of(statistic, linearizer, linear, pilot, half_range)
+        remainder = remainder_of(statistic, linearizer, there, imagined, half_range)
+        divided = Divided.of(statistic, linearizer, there, imagined, remainder)
+        least, most = (steepness * end for end in uneven_within(statistic, pilot.grid, pilot.masses, noise))
+        hidden += (most - least) / 2
+        remainder = replace(remainder, mean=agreed(remainder.mean + (least + most) / 2))
         analysis = Analysis.of(statistic, pilot, linear, influences, remainder, people, None)
         return cls(
             statistic.described(),
@@ -111,7 +122,8 @@ class SumRound(Shared):
             budget,
             {name: influence for name, (influence, _) in influences.items()},
             analysis.checked(statistic),
-            hidden,
+            agreed(hidden),
+            divided,
         )
 
     @classmethod
@@ -129,14 +141,19 @@ class SumRound(Shared):
         return cls(statistic, domains, first, real("split", spec["split"]), budget, read)
 
     def analysis_to_json(self) -> dict[str, Any] | None:
-        return None if self.analysis is None else {**self.analysis.to_json(), "hidden": self.hidden}
+        if self.analysis is None:
+            return None
+        divided = None if self.divided is None else self.divided.to_json()
+        return {**self.analysis.to_json(), "hidden": self.hidden, "divided": divided}
 
     def with_analysis(self, spec: Any) -> SumRound:
         own = dict(spec) if isinstance(spec, Mapping) else {}
         hidden = real("hidden", own.pop("hidden", None))
         if not 0 <= hidden <= MOST_HIDDEN:
             raise BadFile(f"what cells hide is a number from 0 to {MOST_HIDDEN:g}, not {hidden!r}")
-        return replace(self, analysis=Analysis.from_json(self.statistic, own), hidden=hidden)
+        divided = Divided.from_json(self.statistic, own.pop("divided", None))
+        analysis = Analysis.from_json(self.statistic, own)
+        return replace(self, analysis=analysis, hidden=hidden, divided=divided)
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -206,26 +223,32 @@ class SumRound(Shared):
         at, variance = self.analysis, self.budget.variance(self.query(sizes))
         if at is None:
             raise BadParameter("the second round's answer needs its analysis: see Study.with_analysis")
-        value, noise, sampling = at.value + at.remainder.mean, [], 0.0
+        correction, noise, sampling, known = 0.0, [], 0.0, at.remainder.variance
         for name, total in zip(self.strata, numbers.totals, strict=True):
             (low, high), people = at.ranges[name], sizes[name]
-            value += (high - low) * (total / (LARGEST * people) - at.means[name])
+            correction += (high - low) * (total / (LARGEST * people) - at.means[name])
             noise.append(((high - low) / (LARGEST * people)) ** 2 * variance)
             sampling += (high - low) ** 2 * at.variances[name] / people
-        sample = at.remainder.variance + sum(noise)
+        if self.divided is not None:
+            known, sampling = self.divided.variance(correction), self.divided.stretch * sampling
+            noise = [self.divided.stretch * part for part in noise]
+        value, sample = at.value + at.remainder.mean + correction, known + sum(noise)
         answer = at.finished(self.statistic, value, sample + sampling, sample, dict(sizes))
         square = answer.standard_error**2 / (sample + sampling)
         parts = tuple(square * each for each in noise)
-        law = ErrorLaw(square * at.remainder.variance, noise=parts, bias=math.sqrt(square) * self.hidden)
+        law = ErrorLaw(square * known, noise=parts, bias=math.sqrt(square) * self.hidden)
         if self.budget.noise != LAPLACE:
             law = replace(law, known=law.known + sum(parts), noise=())
+        if self.divided is not None:
+            law, sampling = law.wider(self.divided.slack), self.divided.slack**2 * sampling
         whole = replace(law, sampling=square * sampling)
+        low, high = self.statistic.bounds(self.domains, sizes)
         return replace(
             answer,
-            standard_error=whole.deviation,
-            sample_standard_error=law.deviation,
+            standard_error=min(whole.deviation, high - low),
+            sample_standard_error=min(law.deviation, high - low),
             laws=Laws(whole, law),
-            caveats=law.caveats,
+            caveats=(*law.caveats, *(() if self.divided is None else self.divided.caveats)),
         )
 
     @property
@@ -241,58 +264,3 @@ class SumRound(Shared):
 
     def privacy(self, epsilon_asked: float) -> PrivacyClaim:
         return two_servers_claim(self.statistic, self.budget, self.epsilon, epsilon_asked, False, 2)
-
-
-def hidden_by(statistic: Statistic, grid: Grid, masses: Mapping[str, Vector]) -> float:
-    """The bias that may be left of how two columns go together within the pilot's cells.
-
-    On cells of width w the pilot's value is off by about c w^2; merging neighbours moves it by 3 c w^2. The
-    influence function makes up for some of that, how much is not known. One column has no such
-    dependence to hide.
-    """
-    if len(cut_places(grid)) < 2 or statistic.arity > 2:
-        return 0.0
-    wider, place = coarsened(grid)
-    merged = {
-        name: np.bincount(place, weights=each, minlength=wider.cells).astype(np.float64)
-        for name, each in masses.items()
-    }
-    people = nominal(statistic)
-    fine, coarse = (
-        statistic.linearizer(cells).at(each, people).value
-        for cells, each in ((grid, masses), (wider, merged))
-    )
-    return agreed(abs(fine - coarse) / 3)
-
-
-def compared_within(
-    statistic: Statistic, grid: Grid, masses: Mapping[str, Vector], noise: Mapping[str, float]
-) -> float:
-    """A bound of what comparisons within cells of one column may do: see `undecided`.
-
-    The function follows people within cells, but not how those who stand out compare with each other.
-    """
-    if len(cut_places(grid)) != 1 or statistic.arity > 2:
-        return 0.0
-    classes = _classes(statistic, grid, masses, noise)
-    return 0.0 if classes is None else agreed(undecided(grid, *classes))
-
-
-def _classes(
-    statistic: Statistic, grid: Grid, masses: Mapping[str, Vector], noise: Mapping[str, float]
-) -> tuple[tuple[Vector, Vector], tuple[float, float]] | None:
-    """The two classes that a statistic compares, on cells of a line, and the noise of their masses."""
-    if statistic.needs != "ordered":
-        return None
-    if len(masses) == 2:
-        one, two = masses
-        return (masses[one], masses[two]), (noise[one], noise[two])
-    (name,) = masses
-    (place,) = cut_places(grid)
-    table = np.moveaxis(masses[name].reshape([axis.bins for axis in grid.axes]), place, 0)
-    table = table.reshape(table.shape[0], -1)
-    shares = table.sum(axis=0)
-    if table.shape[1] != 2 or not shares.all():
-        return None
-    lower, upper = (table / shares).T
-    return (lower, upper), (noise[name] / float(shares[0]), noise[name] / float(shares[1]))
