@@ -121,6 +121,10 @@ class GiniCoefficient(GiniMeanDifference):
     def hidden(self, grid: Grid, kernel: str, masses: tuple[NDArray[np.float64], ...]) -> NDArray[np.float64]:
         return np.append(super().hidden(grid, kernel, masses)[:1], mean_hidden(grid.axes[0], masses[0]))
 
+    def uneven_divisor(self, grid: Grid, masses: NDArray[np.float64], shares: NDArray[np.float64]) -> float:
+        """A cell's mean is anywhere in it, for those who may lie anyhow."""
+        return mean_hidden(grid.axes[0], masses * shares) / float(masses @ grid.axes[0].centres)
+
     def hidden_ratio(
         self,
         grid: Grid,

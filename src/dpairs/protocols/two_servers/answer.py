@@ -18,7 +18,7 @@ from ...data.domains import Domain
 from ...errors import NotEstimable
 from ...estimate import Laws, Quantization
 from ...statistics import Statistic
-from ...statistics.base import Bounded
+from ...statistics.base import TWO_SIDED, Bounded
 from ..base import Answer
 from .law import ErrorLaw
 from .sampling import Rough
@@ -55,9 +55,11 @@ class Measured:
         binning = 0.0 if seen is None else seen.binning
         hidden = 0.0 if seen is None else seen.hidden
         sample = ErrorLaw((0.0 if self.laplace else noise) + binning, noise=tails, bias=hidden)
-        laws = [replace(sample, sampling=most)] if math.isfinite(most) else []
+        sample, slack = sample.wider(self._slack(forms)), self._slack(forms) ** 2
+        laws = [replace(sample, sampling=slack * most)] if math.isfinite(most) else []
         if seen is not None:
-            laws.append(replace(sample, sampling=seen.sampling + second_order).with_doubt(seen.doubt))
+            sampled = replace(sample, sampling=slack * (seen.sampling + second_order))
+            laws.append(sampled.with_doubt(slack * seen.doubt))
         # The narrower one: both cover.
         reaches = [law.reach(LEVEL) for law in laws]
         population = laws[int(np.argmin(reaches))] if laws else ErrorLaw(known=math.inf)
@@ -70,13 +72,21 @@ class Measured:
         return Answer(
             min(max(finished.value, low), high),
             deviation,
-            sample.deviation,
+            min(sample.deviation, high - low),
             Quantization(None, math.sqrt(binning), binning) if binning else Quantization(0.0, 0.0, 0.0),
             self.statistic.details(forms, self.sizes, error),
             bounds=(low, high),
             laws=Laws(population, sample),
             caveats=sample.caveats,
         )
+
+    def _slack(self, forms: Vector) -> float:
+        """How much longer Fieller's interval of a ratio is: see `Statistic.divisor_slack`."""
+        slack = 1.0
+        for divisor, place in self.statistic.divisors(forms).values() if forms.size > 1 else ():
+            left = 1 - TWO_SIDED**2 * float(self.noise[place, place]) / divisor**2
+            slack = slack / left if left > 0 else math.inf
+        return slack
 
     def _within(self, forms: Vector) -> Vector:
         """A single form cannot leave the kernel's range."""

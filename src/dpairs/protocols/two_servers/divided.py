@@ -46,6 +46,8 @@ class Divided:
     """The mean of q^2."""
     doubt: float
     """The relative variance of the divisor."""
+    shift: float
+    """The most that people who stand out of cells may change it by, as a share."""
 
     @classmethod
     def of(
@@ -55,6 +57,7 @@ class Divided:
         linear: Linear,
         pilot: Pilot,
         remainder: Remainder,
+        shift: float,
     ) -> Divided | None:
         """None for a statistic of one form, which divides by nothing."""
         if statistic.form_count == 1:
@@ -82,22 +85,23 @@ class Divided:
         mean = float(f.mean())
         doubt = float(np.var(f, ddof=1)) / (1 + mean) ** 2
         moments = (float((f * f).mean()), float((f * q).mean()), float((q * q).mean()))
-        return cls(*map(agreed, (mean, *(allowed * each for each in moments), doubt)))
+        return cls(*map(agreed, (mean, *(allowed * each for each in moments), doubt, shift)))
 
     def variance(self, correction: float) -> float:
-        """Of what is missed, for the correction c: the mean of (f c + q)^2."""
-        return max(self.square * correction**2 + 2 * self.both * correction + self.rest, 0.0)
+        """Of what is missed, for the correction c: the mean of (f c + q)^2, f beside the largest shift."""
+        seen = max(self.square * correction**2 + 2 * self.both * correction + self.rest, 0.0)
+        return seen + (self.shift * correction) ** 2
 
     @property
     def stretch(self) -> float:
         """The mean square by which noise and sampling are larger than at the pilot."""
-        return 1 + 2 * self.factor + self.square
+        return 1 + 2 * self.factor + self.square + self.shift**2
 
     @property
     def slack(self) -> float:
         """How much longer Fieller's interval is: see `Statistic.divisor_slack`. Infinite if R may be 0."""
-        left = 1 - TWO_SIDED**2 * self.doubt
-        return 1 / left if left > 0 else math.inf
+        reach = TWO_SIDED * math.sqrt(self.doubt) + self.shift
+        return 1 / (1 - reach**2) if reach < 1 else math.inf
 
     @property
     def caveats(self) -> tuple[str, ...]:
@@ -119,10 +123,10 @@ class Divided:
             if spec is not None:
                 raise BadFile(f"{statistic.name} divides by nothing: 'divided' must be null")
             return None
-        if not isinstance(spec, list) or len(spec) != 5:
-            raise BadFile("what a divisor does is a list of five numbers")
+        if not isinstance(spec, list) or len(spec) != 6:
+            raise BadFile("what a divisor does is a list of six numbers")
         numbers = [real("what a divisor does", each) for each in spec]
-        factor, square, both, rest, doubt = numbers
-        if max(map(abs, numbers)) > MOST or min(square, rest, doubt) < 0 or factor < -1:
+        factor, square, both, rest, doubt, shift = numbers
+        if max(map(abs, numbers)) > MOST or min(square, rest, doubt, shift) < 0 or factor < -1:
             raise BadFile("what a divisor does has variances from 0 and a factor from -1")
-        return cls(factor, square, both, rest, doubt)
+        return cls(factor, square, both, rest, doubt, shift)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from ...formats.canonical import agreed
 from ...statistics import Statistic
 from ...statistics.linear import nominal
 from .sampling import coarsened
-from .standing_out import Vector, cut_places, standing_out, undecided, widths
+from .standing_out import Vector, cut_places, standing_out, ties, undecided, widths
 
 
 def hidden_by(statistic: Statistic, grid: Grid, masses: Mapping[str, Vector]) -> float:
@@ -49,16 +50,38 @@ def compared_within(
     return 0.0 if classes is None else agreed(undecided(grid, *classes))
 
 
+def together_within(
+    statistic: Statistic, grid: Grid, masses: Mapping[str, Vector], noise: Mapping[str, float], value: float
+) -> float:
+    """A bound of what those who stand out of cells of two columns may do.
+
+    Who lies evenly in a cell is seen; two who stand out of one may go either way, and if they are equal they
+    make tau-b's divisor smaller.
+    """
+    if len(cut_places(grid)) < 2 or statistic.arity > 2 or statistic.needs != "ordered":
+        return 0.0
+    ((name, shares),) = masses.items()
+    equal = ties(grid, shares, noise[name])
+    return agreed(min(sum(equal), 1.0) + statistic.tied(equal) * abs(value))
+
+
+class Uneven(NamedTuple):
+    """How far people who stand out of cells of numbers may move the first form, and a divisor."""
+
+    least: float = 0.0
+    most: float = 0.0
+    divisor: float = 0.0
+
+
 def uneven_within(
     statistic: Statistic, grid: Grid, masses: Mapping[str, Vector], noise: Mapping[str, float]
-) -> tuple[float, float]:
-    """From where to where the first form of numbers may lie off by those who stand out of their cells."""
+) -> Uneven:
     if statistic.needs != "numeric" or len(cut_places(grid)) != 1 or len(grid.axes) != 1:
-        return 0.0, 0.0
+        return Uneven()
     ((name, shares),) = masses.items()
     alone = standing_out(shares, widths(grid.axes[0]), noise[name])
-    least, most = statistic.uneven(grid, shares, alone)
-    return agreed(least), agreed(most)
+    ends = statistic.uneven(grid, shares, alone)
+    return Uneven(*map(agreed, (*ends, statistic.uneven_divisor(grid, shares, alone))))
 
 
 def _classes(

@@ -16,7 +16,7 @@ from ..base import Setting
 from ..shape import Prediction, Shape, onto, parts
 from .answer import noise_covariance
 from .forms import pairs
-from .hidden import compared_within, hidden_by, uneven_within
+from .hidden import compared_within, hidden_by, together_within, uneven_within
 from .sampling import moments
 from .sum_round import LARGEST
 
@@ -80,8 +80,9 @@ def predict_rounds(protocol: PilotRound, shape: Shape, sizes: Mapping[str, int])
     doubt = {name: math.sqrt(pilot) / people for name, people in sizes.items()}
     off = hidden_by(protocol.statistic, protocol.grid, masses)
     bias = off + compared_within(protocol.statistic, protocol.grid, masses, doubt)
-    least, most = uneven_within(protocol.statistic, protocol.grid, masses, doubt)
-    bias += abs(gradient(shape)[0]) * (most - least) / 2
+    bias += together_within(protocol.statistic, protocol.grid, masses, doubt, shape.linear.value)
+    uneven = uneven_within(protocol.statistic, protocol.grid, masses, doubt)
+    bias += abs(float(gradient(shape)[0])) * (uneven.most - uneven.least) / 2
     return parts(shape, privacy, shape.sampling(sizes), second, shape.scale * off, shape.scale * bias)
 
 

@@ -38,9 +38,10 @@ from .budget import LAPLACE, NoiseBudget, Query
 from .claim import two_servers_claim
 from .divided import Divided
 from .goldilocks import MODULUS
-from .hidden import compared_within, hidden_by, uneven_within
+from .hidden import compared_within, hidden_by, together_within, uneven_within
 from .law import ErrorLaw
 from .released import Numbers, SharedNumbers
+from .sampling import moments
 from .shared import FEWEST, Shared
 
 if TYPE_CHECKING:
@@ -108,12 +109,20 @@ class SumRound(Shared):
         half_range = max(extents) / (4 if len(extents) == 1 else 2)
         hidden = hidden_by(statistic, pilot.grid, pilot.masses)
         hidden += compared_within(statistic, pilot.grid, pilot.masses, noise)
+        hidden += together_within(statistic, pilot.grid, pilot.masses, noise, linear.value)
         remainder = remainder_of(statistic, linearizer, there, imagined, half_range)
-        divided = Divided.of(statistic, linearizer, there, imagined, remainder)
-        least, most = (steepness * end for end in uneven_within(statistic, pilot.grid, pilot.masses, noise))
-        hidden += (most - least) / 2
-        remainder = replace(remainder, mean=agreed(remainder.mean + (least + most) / 2))
+        uneven = uneven_within(statistic, pilot.grid, pilot.masses, noise)
+        divided = Divided.of(statistic, linearizer, there, imagined, remainder, uneven.divisor)
+        hidden += steepness * (uneven.most - uneven.least) / 2
+        shift = steepness * (uneven.most + uneven.least) / 2
+        remainder = replace(remainder, mean=agreed(remainder.mean + shift))
         analysis = Analysis.of(statistic, pilot, linear, influences, remainder, people, None)
+        variances = {
+            # Of people who lie evenly in cells; the analysis has them in the middle.
+            name: agreed(moments(pilot.grid, linear.functions[name], each)[0] / extent**2) if extent else 0.0
+            for (name, each), extent in zip(pilot.masses.items(), extents, strict=True)
+        }
+        analysis = replace(analysis, variances=variances)
         return cls(
             statistic.described(),
             domains,
