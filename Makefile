@@ -10,13 +10,15 @@ EXTRAS := all,experiments,test,check,docs,bench,release
 # One thread for each worker: two of them share two cores.
 PYTEST := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS)
 
+# The tests start many Pythons: where nothing is compiled beforehand, each of them compiles everything again.
+unexport PYTHONDONTWRITEBYTECODE
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # Silences the theme's notice about MkDocs 2; pyproject.toml stays below 2.
 export NO_MKDOCS_2_WARNING := 1
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup system demo test wheel examples coverage validate check javascript format bench reproduce zoo figures docs lock build release-check clean
+.PHONY: help setup system node demo test wheel examples coverage validate check javascript format bench reproduce zoo figures docs lock build release-check clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -37,7 +39,11 @@ demo: setup ## Run the demonstration
 system: ## Install what some tests need from the system's packages (Chromium, node, PostgreSQL); SYSTEM=no refuses
 	@$(if $(filter validate,$(MAKECMDGOALS)),DPAIRS_VALIDATE=1) tools/system-packages
 
-test: setup system ## Run the tests, without the long ones
+node: # pyright, on a user's script; what stays absent is reported as not tested
+	@if command -v npm >/dev/null; then $(MAKE) --no-print-directory $(NODE) || \
+	    echo "not installed, so what needs it will not be tested: pyright (npm ci failed in js/)" >&2; fi
+
+test: setup system node ## Run the tests, without the long ones
 	$(PYTEST) -m "not long and not wheel and not examples"
 
 wheel: setup ## Build the wheel and try every install line of the documentation in a clean environment
@@ -46,11 +52,11 @@ wheel: setup ## Build the wheel and try every install line of the documentation 
 examples: setup ## Run the examples of federated tools from their READMEs, each in an environment of its own
 	$(PYTEST) -n 0 -m examples tests/test_examples.py
 
-coverage: setup system ## Run the tests and show which lines and branches they reach
+coverage: setup system node ## Run the tests and show which lines and branches they reach
 	@rm -f .coverage .coverage.*
 	$(PYTEST) -m "not long and not wheel and not examples" --cov --cov-report=term:skip-covered
 
-validate: setup system ## Run every test, with the full statistical validation
+validate: setup system node ## Run every test, with the full statistical validation
 	DPAIRS_VALIDATE=1 $(PYTEST)
 
 check: setup javascript ## Check lint, format, types, imports, JavaScript and documentation

@@ -5,15 +5,20 @@ person's upload over HTTP to the sealed result, on SQLite. Beside it the same re
 one process, without HTTP and without a database; and requests of an endpoint that does nothing.
 
 *Memory*: the larger of the two servers after all reports, beside a fifth of them.
+
+*Cores*: both servers on this machine, not pinned, each with a process for every core: seconds of processor
+time in a second, from the first upload to the last verified report, beside as many as there are cores.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import tempfile
 import time
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -33,33 +38,46 @@ from dpairs.dap.task import Analyst, Operator, Task
 from dpairs.dap.verification import Verifier
 from dpairs.randomness import SystemRandomness, secret_bytes
 
-CELLS, BATCH, THREADS = 256, 400, 16
+CELLS, BATCH, TOGETHER, THREADS = 256, 400, 100, 16
 KIND = "application/ppm-dap;message=upload-req"
 
 
 def run(quick: bool) -> list[Row]:
     people = 500 if quick else 2500
+    return [*_one_core(people), _all_cores(people)]
+
+
+def _task() -> tuple[Task, bytes]:
     study = dpairs.Study.create(
         "auc", protocol="two_servers", epsilon=1.0, domain=dpairs.Interval(0, 1), bins=CELLS
     )
     one, two = (f"http://127.0.0.1:{port}" for port in free_ports())
     analyst = secret_bytes()
-    task = Task(study, "Rate", Operator("A", one), Operator("B", two), Analyst.of(analyst), 100)
-    keys, secret = [fresh_keys(), fresh_keys()], secret_bytes()
-    reports = _reports(task, [each.configs[0] for each in keys], people)
-    alone = _verified(task, keys, secret, reports)
+    return Task(study, "Rate", Operator("A", one), Operator("B", two), Analyst.of(analyst), 100), analyst
+
+
+@contextmanager
+def _servers(task: Task, keys: Any, secret: bytes, workers: int = 1) -> Iterator[list[psutil.Process]]:
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
         place = Path(folder)
         task.save(place / "task.json")
         (place / "secret").write_text(secret.hex())
-        servers = []
+        begun = []
         for role, own in zip(("leader", "helper"), keys, strict=True):
             own.save(place / f"{role}.keys")
-            servers.append(stack.enter_context(server(role, task, place)))
-        for each in servers:
+            begun.append(stack.enter_context(server(role, task, place, workers)))
+        for each in begun:
             json.loads(each.stdout.readline() if each.stdout is not None else "")
-        watched = [psutil.Process(each.pid) for each in servers]
-        empty = _empty(watched[0], one, people)
+        yield [psutil.Process(each.pid) for each in begun]
+
+
+def _one_core(people: int) -> list[Row]:
+    task, analyst = _task()
+    keys, secret = [fresh_keys(), fresh_keys()], secret_bytes()
+    reports = _reports(task, [each.configs[0] for each in keys], people)
+    alone = _verified(task, keys, secret, reports)
+    with _servers(task, keys, secret) as watched:
+        empty = _empty(watched[0], task.leader.url, people)
         before = sum(map(_cpu, watched))
         _upload(task, reports[: people // 5])
         _settled(task, people // 5)
@@ -75,6 +93,29 @@ def run(quick: bool) -> list[Row]:
         Row(f"end to end: {name}", "requests of an empty endpoint", people / used, empty, "reports/s"),
         Row("memory of a server", "after a fifth of the reports", late / 2**20, early / 2**20, "MB"),
     ]
+
+
+def _all_cores(people: int) -> Row:
+    cores = os.cpu_count() or 1
+    task, _ = _task()
+    keys, secret = [fresh_keys(), fresh_keys()], secret_bytes()
+    reports = _reports(task, [each.configs[0] for each in keys], 4 * people)
+    pinned = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else None
+    if pinned is not None:
+        os.sched_setaffinity(0, range(cores))
+    try:
+        with _servers(task, keys, secret, workers=cores) as watched:
+            _upload_at_once(task, reports[:people])
+            _settled(task, people)  # every worker has started
+            before, began = sum(map(_cpu, watched)), time.monotonic()
+            _upload_at_once(task, reports[people:])
+            _settled(task, 4 * people)
+            busy = (sum(map(_cpu, watched)) - before) / (time.monotonic() - began)
+    finally:
+        if pinned is not None:
+            os.sched_setaffinity(0, pinned)
+    name = f"{3 * people:,} people verified with {cores} processes at each server"
+    return Row(name, "all cores busy", busy, cores, "processor s/s")
 
 
 def _reports(task: Task, configs: Any, people: int) -> list[Report]:
@@ -108,8 +149,9 @@ def _verified(task: Task, keys: Any, secret: bytes, reports: list[Report]) -> fl
 
 
 def _cpu(process: psutil.Process) -> float:
-    used = process.cpu_times()
-    return float(used.user + used.system)
+    """Seconds of a server and of its processes."""
+    used = [each.cpu_times() for each in (process, *process.children(recursive=True))]
+    return float(sum(each.user + each.system for each in used))
 
 
 def _empty(process: psutil.Process, base: str, requests: int) -> float:
@@ -126,6 +168,13 @@ def _upload(task: Task, reports: list[Report]) -> None:
     with ThreadPoolExecutor(THREADS) as pool:
         answers = pool.map(lambda each: line.bytes("POST", path, bytes(each), kind=KIND), reports)
         assert not any(answers)
+
+
+def _upload_at_once(task: Task, reports: list[Report]) -> None:
+    line, path = Transport(task.leader.url), f"/tasks/{task.name}/reports"
+    for start in range(0, len(reports), TOGETHER):
+        body = b"".join(map(bytes, reports[start : start + TOGETHER]))
+        assert not line.bytes("POST", path, body, kind=KIND)
 
 
 def _settled(task: Task, people: int) -> None:

@@ -11,9 +11,11 @@ which other programs on the machine disturb less. The tally also checks that nob
 checksums, and a sample of the cells.
 
 *One-bit reports*: files of what devices sent. The bare `GROUP BY` of those neither sees who reports twice nor
-knows the levels and rows that the bits belong to, so it is no tally. *Plain de-duplication* is the usual SQL
-for the first of these, a `GROUP BY stratum, index` and a count by symbol of what is left. Ours does both, and
-recomputes everybody's coins.
+knows the levels and rows that the bits belong to, so it is no tally. Ours does both, and recomputes
+everybody's coins.
+
+*A table* says nothing about itself, so nobody is known to be there once. *Its de-duplicating GROUP BY* is the
+usual SQL that counts everybody once: a `GROUP BY stratum, index` and a count by symbol of what is left.
 
 *Writing*: our writer and pyarrow write the same arrays, which are there already, with the same encodings and
 compression; and pyarrow with its defaults.
@@ -58,7 +60,7 @@ TIMES = 3
 def run(quick: bool) -> list[Row]:
     people = 10**6 if quick else 10**7
     with tempfile.TemporaryDirectory() as folder:
-        found = measured(people, Path(folder), plain=True)
+        found = measured(people, Path(folder))
     reports = f"{people:,} reports"
 
     def ratio(engine: str, form: str, note: str) -> Row:
@@ -68,23 +70,25 @@ def run(quick: bool) -> list[Row]:
                    float("nan") if ours is None else ours, bare, "s", note=note)  # fmt: skip
 
     none = "no tally: no people, no coins"
-    # With fewer reports, what does not grow with them weighs more: make_scale.py measures 10^8.
+    # With fewer reports, what does not grow with them weighs more: experiments/pages/scale.py measures 10^8.
     wanted = "at 10^8 reports the tally may take longer by a factor of"
     rows = [
         ratio("duckdb", " cells", f"{wanted} 1.3"),
         ratio("spark", " cells", f"{wanted} 1.5"),
         ratio("duckdb", "", none),
-        Row("the same", "plain de-duplication", found["duckdb"]["seconds"],
-            found["plain duckdb"]["seconds"], "s", note="no tally: no coins"),
         ratio("spark", "", none),
         *(
-            Row(f"Duckdb, a table of {name}", "its de-duplicating GROUP BY", found[f"table{form}"]["seconds"],
-                found[f"plain table{form}"]["seconds"], "s", 1 / 1.5)
+            Row(f"{engine}, a table of {name}", "its de-duplicating GROUP BY",
+                found[f"{task}{form}"]["seconds"], found[f"plain {task}{form}"]["seconds"], "s", 1 / 1.5)
+            for engine, task in (("DuckDB", "table"), ("Spark", "spark table"))
             for form, name in ((" cells", "cells"), ("", "one-bit reports"))
+            if f"{task}{form}" in found
         ),
         Row("memory of DuckDB, cells", "the limit", found["memory cells"]["megabytes"], LIMIT, "MB", 1.0),
         Row("memory of DuckDB, one-bit reports", "the limit",
             found["memory"]["megabytes"], LIMIT, "MB", 1.0),
+        Row("memory of DuckDB, a table of cells", "the limit",
+            found["memory of a table cells"]["megabytes"], LIMIT, "MB", 1.0),
     ]  # fmt: skip
     for form, name in ((" cells", "cells"), ("", "one-bit reports")):
         wrote, made = found[f"write{form}"], found[f"simulate{form}"]["seconds"]
@@ -105,15 +109,13 @@ def run(quick: bool) -> list[Row]:
     return rows
 
 
-def measured(people: int, folder: Path, plain: bool, only: Sequence[str] = ()) -> dict[str, dict[str, Any]]:
+def measured(people: int, folder: Path, only: Sequence[str] = ()) -> dict[str, dict[str, Any]]:
     """All figures for so many people, by task; those of files of cells have names that end in "cells".
 
     ``only`` names the tasks to be run, if not all.
     """
-    tasks = [
-        f"{task} {form}" for form in FORMS for task in ("simulate", "write", "duckdb", "memory", "table")
-    ]
-    tasks += ["plain duckdb"] * plain
+    kinds = ("simulate", "write", "duckdb", "memory", "table", "memory of a table")
+    tasks = [f"{kind} {form}" for form in FORMS for kind in kinds]
     if shutil.which("java"):
         tasks.append("spark")
     found: dict[str, dict[str, Any]] = {}
@@ -267,26 +269,35 @@ def with_duckdb(form: str, people: int, folder: Path) -> dict[str, Any]:
 
 def table_with_duckdb(form: str, people: int, folder: Path) -> dict[str, Any]:
     """A relation, which says nothing about itself, against the usual SQL that counts everybody once."""
+    found = in_turn(
+        plain=lambda: duckdb_query(DEDUPLICATED, folder, form),
+        ours=lambda: tallied_table(form, people, folder),
+    )
+    found["ours"] |= {"tally": digest(tallied_table(form, people, folder))}
+    return {f"plain table {form}": found["plain"], f"table {form}": found["ours"]}
+
+
+def tallied_table(form: str, people: int, folder: Path) -> dpairs.Tally:
     from dpairs.engines import tally_with_duckdb
     from dpairs.engines.duckdb_queries import connected
 
-    def ours() -> dpairs.Tally:
-        with connected() as connection:
-            table = connection.read_parquet(f"{folder}/{form}/*/*.parquet", hive_partitioning=False)
-            found = tally_with_duckdb(STUDY, table, cells=FORMS[form])
-        assert found.reasons == {"counted": people}
-        return found.tally
-
-    found = in_turn(plain=lambda: duckdb_query(DEDUPLICATED, folder, form), ours=ours)
-    found["ours"] |= {"tally": digest(ours())}
-    return {f"plain table {form}": found["plain"], f"table {form}": found["ours"]}
+    with connected() as connection:
+        table = connection.read_parquet(f"{folder}/{form}/*/*.parquet", hive_partitioning=False)
+        found = tally_with_duckdb(STUDY, table, cells=FORMS[form])
+    assert found.reasons == {"counted": people}
+    return found.tally
 
 
 def memory_of_duckdb(form: str, people: int, folder: Path) -> dict[str, Any]:
     return {f"memory {form}": {"seconds": tallied(form, people, folder)[0]}}
 
 
+def memory_of_a_table(form: str, people: int, folder: Path) -> dict[str, Any]:
+    return {f"memory of a table {form}": {"tally": digest(tallied_table(form, people, folder))}}
+
+
 def with_spark(people: int, folder: Path) -> dict[str, Any]:
+    """Files against the bare text, and DataFrames against the usual SQL that counts everybody once."""
     from dpairs.engines.cpu import cores
     from dpairs.engines.on_spark import session, tally_with_spark
 
@@ -295,23 +306,31 @@ def with_spark(people: int, folder: Path) -> dict[str, Any]:
     for form in FORMS:
         if not (folder / form).exists():
             continue
-        spark.read.parquet(f"file://{folder}/{form}/*").createOrReplaceTempView("bare")
+        frame = spark.read.parquet(f"file://{folder}/{form}/*")
+        frame.createOrReplaceTempView("reports")
 
-        def bare() -> None:
+        def query(text: str) -> None:
             # The answer goes nowhere: nothing but the query is measured.
-            spark.sql(BARE.format("bare")).write.format("noop").mode("overwrite").save()
+            spark.sql(text.format("reports")).write.format("noop").mode("overwrite").save()
 
-        def ours(form: str = form) -> dpairs.Tally:
-            tally = tally_with_spark(STUDY, [f"{folder}/{form}/*/*.parquet"], spark)
-            assert tally.reasons == {"counted": people}
-            return tally.tally
+        def files(form: str = form) -> dpairs.Tally:
+            return right(tally_with_spark(STUDY, [f"{folder}/{form}/*/*.parquet"], spark))
 
-        # Java compiles the first time.
-        bare()
-        tally = ours()
-        times = in_turn(bare=bare, ours=ours)
-        found |= {f"bare spark {form}": times["bare"]}
-        found |= {f"spark {form}": times["ours"] | {"tally": digest(tally)}}
+        def table(form: str = form, frame: Any = frame) -> dpairs.Tally:
+            return right(tally_with_spark(STUDY, frame, cells=FORMS[form]))
+
+        def right(found: Any) -> dpairs.Tally:
+            assert found.reasons == {"counted": people}
+            tally: dpairs.Tally = found.tally
+            return tally
+
+        for name, text, ours in (("", BARE, files), (" table", DEDUPLICATED, table)):
+            # Java compiles the first time.
+            query(text)
+            tally = ours()
+            times = in_turn(theirs=partial(query, text), ours=ours)
+            found |= {f"{'plain' if name else 'bare'} spark{name} {form}": times["theirs"]}
+            found |= {f"spark{name} {form}": times["ours"] | {"tally": digest(tally)}}
     spark.stop()
     return found
 
@@ -331,13 +350,9 @@ TASKS: dict[str, Any] = {
         ("duckdb", with_duckdb),
         ("memory", memory_of_duckdb),
         ("table", table_with_duckdb),
+        ("memory of a table", memory_of_a_table),
     )
-} | {
-    "spark": with_spark,
-    "plain duckdb": lambda _, folder: {
-        "plain duckdb": {"seconds": duckdb_query(DEDUPLICATED, folder, "symbols")}
-    },
-}
+} | {"spark": with_spark}
 
 if __name__ == "__main__":
     print(json.dumps(TASKS[sys.argv[1]](int(sys.argv[2]), Path(sys.argv[3]))))

@@ -16,6 +16,7 @@ SCALES = {
     "reports/s": ((1e3, "k reports/s"), (1, "reports/s")),
     "gates": ((1, "AND"),),
     "B": ((1e3, "KB"), (1, "B")),
+    "processor s/s": ((1, "cores"),),
     "AND/s": ((1e6, "M AND/s"), (1, "AND/s")),
 }
 

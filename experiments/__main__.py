@@ -14,7 +14,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from dpairs.cli.show import progress
-from dpairs.engines.cpu import cores
 from dpairs.errors import BadParameter, DpairsError
 from dpairs.formats.checks import integer
 
@@ -66,7 +65,12 @@ def _run(given: argparse.Namespace) -> int:
     chosen = [named(name) for name in dict.fromkeys(given.names)] if given.names else list(FIGURES)
     runs = None if given.runs is None else integer("runs", given.runs, 2, 100_000)
     scale = Scale(given.quick, runs, integer("seed", given.seed, 0, 2**53 - 1))
-    at_once = cores() if given.processes is None else integer("processes", given.processes, 1, 1024)
+    if given.processes is None:
+        from dpairs.engines.cpu import cores  # with pyarrow and pandas
+
+        at_once = cores()
+    else:
+        at_once = integer("processes", given.processes, 1, 1024)
     if given.keep and scale != Scale():
         raise BadParameter("--keep renews results as they are: it goes with no --quick, --runs or --seed")
     if given.fetch:

@@ -5,8 +5,11 @@ from __future__ import annotations
 import os
 import shutil
 from collections import Counter
+from collections.abc import Iterator
 
 import pytest
+
+from .collector.postgres import Cluster
 
 REQUIRED_IN_CI = ("node",)
 """Programs without which a run that decides over a change must not pass."""
@@ -28,6 +31,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         for item in items:
             if item.get_closest_marker("data"):
                 item.add_marker(absent)
+
+
+@pytest.fixture(scope="session")
+def cluster() -> Iterator[Cluster]:
+    """A PostgreSQL cluster, started by the first test that asks for it."""
+    made = Cluster()
+    yield made
+    made.stop()
 
 
 def reasons(reports: list[pytest.TestReport | pytest.CollectReport]) -> Counter[str]:

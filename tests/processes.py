@@ -17,28 +17,33 @@ from pathlib import Path
 
 from dpairs import __file__ as dpairs_package
 
-PROGRAM = [sys.executable, "-c", "from dpairs.cli import main; main()"]
+MAIN = "from dpairs.cli import main; main()"
 # The very code that is tested, from whatever folder a process is started in.
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(dpairs_package).parents[1])}
 FRESH = any(name.startswith("COVERAGE_") for name in os.environ)
 _FORKS = multiprocessing.get_context("forkserver")
-_FORKS.set_forkserver_preload(["dpairs.cli.app", "dpairs.client", "dpairs.collector", "uvloop", "psycopg"])
+_FORKS.set_forkserver_preload(
+    ["dpairs.cli.app", "dpairs.client", "dpairs.collector", "dpairs.aggregator.app", "uvloop", "psycopg"]
+)
 
 
-def _command(arguments: list[str], folder: Path, files: tuple[Path, Path], environ: dict[str, str]) -> None:
-    from dpairs.cli import main
-
+def _command(
+    before: str, arguments: list[str], folder: Path, files: tuple[Path, Path], environ: dict[str, str]
+) -> None:
     for number, path in enumerate(files, 1):
         os.dup2(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND), number)
     os.chdir(folder)
     os.environ.clear()
     os.environ.update(environ)
     sys.argv = ["dpairs", *arguments]
-    main()
+    exec(before + MAIN, {"__name__": "__main__"})
 
 
 class Child:
-    """`dpairs` with these arguments; what it prints goes to two files."""
+    """`dpairs` with these arguments; what it prints goes to two files.
+
+    ``before`` are statements that it runs first, for what no option sets.
+    """
 
     def __init__(
         self,
@@ -46,18 +51,23 @@ class Child:
         folder: Path,
         out: Path,
         err: Path,
-        environ: Mapping[str, str],
+        environ: Mapping[str, str] = ENVIRONMENT,
+        before: str = "",
     ) -> None:
         if FRESH:
             with out.open("ab") as said, err.open("ab") as complained:
                 self._fresh = subprocess.Popen(
-                    [*PROGRAM, *arguments], stdout=said, stderr=complained, cwd=folder, env=environ
+                    [sys.executable, "-c", before + MAIN, *arguments],
+                    stdout=said,
+                    stderr=complained,
+                    cwd=folder,
+                    env=environ,
                 )
             self.pid = self._fresh.pid
             return
         files = (out.absolute(), err.absolute())
         self._fork = _FORKS.Process(
-            target=_command, args=(arguments, folder.absolute(), files, dict(environ))
+            target=_command, args=(before, arguments, folder.absolute(), files, dict(environ))
         )
         self._fork.start()
         self.pid = self._fork.pid or 0
@@ -84,11 +94,14 @@ def dpairs(
     *arguments: str,
     cwd: Path | None = None,
     environment: Mapping[str, str] | None = None,
+    before: str = "",
 ) -> subprocess.CompletedProcess[str]:
     """Run the command line to its end."""
     with tempfile.TemporaryDirectory() as folder:
         out, err = Path(folder, "out"), Path(folder, "err")
-        child = Child(list(arguments), cwd or Path(), out, err, {**ENVIRONMENT, **(environment or {})})
+        child = Child(
+            list(arguments), cwd or Path(), out, err, {**ENVIRONMENT, **(environment or {})}, before
+        )
         code = child.wait(120)
         said, complained = (path.read_text(encoding="utf-8") for path in (out, err))
         return subprocess.CompletedProcess(arguments, code, said, complained)

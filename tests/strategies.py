@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,8 @@ from hypothesis import strategies as st
 from dpairs import Categories, Integers, Interval, Levels, Tally
 from dpairs.protocols.counts import DenseCounts
 
-QUICK = settings(max_examples=60, deadline=None, derandomize=True, database=None)
+FULL = os.environ.get("DPAIRS_VALIDATE") == "1"
+QUICK = settings(max_examples=60 if FULL else 25, deadline=None, derandomize=True, database=None)
 """The same examples on every machine; no deadline, since the first call may import scipy."""
 
 SMALL = st.integers(-3, 3)

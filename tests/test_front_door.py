@@ -256,3 +256,56 @@ def test_28_nothing_warns():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         dpairs.auc(y_true, y_score, epsilon=1)
+
+
+def test_29_an_estimate_computes_like_its_value():
+    estimate = dpairs.auc(y_true, y_score, epsilon=4, seed=1)
+    value = estimate.value
+    assert round(estimate, 3) == round(value, 3)
+    assert estimate > 0.5
+    assert max([estimate, 0.1]) is estimate
+    assert (2 * estimate, estimate - 1, 1 - estimate, -estimate) == (2 * value, value - 1, 1 - value, -value)
+    assert (estimate / 2, 1 / estimate, 1 + estimate, abs(estimate)) == (
+        value / 2,
+        1 / value,
+        1 + value,
+        value,
+    )
+    assert float(np.mean([estimate, estimate])) == pytest.approx(value)
+    assert estimate <= estimate
+    assert not estimate < estimate
+    assert estimate >= value
+
+
+def test_30_a_scorer_of_scikit_learn():
+    metrics, linear = (pytest.importorskip(f"sklearn.{name}") for name in ("metrics", "linear_model"))
+    model = linear.LogisticRegression().fit(y_score[:, None], y_true)
+    scorer = metrics.make_scorer(dpairs.auc, response_method="predict_proba", epsilon=4.0, seed=1)
+    assert scorer(model, y_score[:, None], y_true) == pytest.approx(0.83, abs=0.1)
+
+
+def test_31_a_study_is_not_its_name():
+    people = {"score": y_score, "label": y_true}
+    plan = dpairs.plan("auc", domain=(0, 1), epsilon=1, n=N)
+    for wrong in (
+        lambda: dpairs.simulate("auc", people),  # type: ignore[arg-type]
+        lambda: dpairs.Tally("study.json"),  # type: ignore[arg-type]
+        lambda: dpairs.Participant(plan, index=1),  # type: ignore[arg-type]
+    ):
+        with pytest.raises(dpairs.BadParameter) as error:
+            wrong()
+        assert "Study.create" in sentence(error)
+
+
+def test_32_values_and_columns_have_names():
+    study = dpairs.Study.create("auc", epsilon=1, domain=(0, 1), bins=16)
+    with pytest.raises(dpairs.BadParameter, match=r"report\(score=\.\.\.\)") as error:
+        dpairs.Participant(study, index=1, stratum="positive").report(0.73)  # type: ignore[arg-type]
+    assert "0.73" not in sentence(error)
+    with pytest.raises(dpairs.BadValue, match=r"columns=\{'score'"):
+        dpairs.simulate(study, {"p_hat": y_score, "label": y_true})
+
+
+def test_33_random_state_is_called_seed():
+    with pytest.raises(dpairs.BadParameter, match="did you mean 'seed'"):
+        dpairs.auc(y_true, y_score, epsilon=1, random_state=0)  # type: ignore[call-arg]

@@ -87,7 +87,7 @@ def test_strict_checkers_take_the_script_and_find_every_mistake(checker, tmp_pat
     if checker == "mypy":
         pytest.importorskip("mypy")
     elif not PYRIGHT.exists() or shutil.which("node") is None:
-        pytest.skip("pyright is not installed (npm ci in js/)")
+        pytest.skip("pyright is not installed (npm ci in js/, which make test does where npm is installed)")
     for script in (GOOD, WRONG):
         shutil.copy(script, tmp_path)
     assert len(expected(checker)) >= 35

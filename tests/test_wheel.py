@@ -23,7 +23,12 @@ ROOT = Path(__file__).parents[1]
 PATIENCE = 600.0
 """Seconds until an installation is taken to hang; Spark is large."""
 LINE = re.compile(r"pip install ['\"]?(?:dpairs|\.)(?:\[([a-z,]+)\])?['\"]?(?=[\s`\\])")
-PAGES = [ROOT / "README.md", ROOT / "js" / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+PAGES = [
+    ROOT / "README.md",
+    ROOT / "js" / "README.md",
+    *sorted((ROOT / "docs").rglob("*.md")),
+    *sorted((ROOT / "examples").glob("*.ipynb")),
+]
 PROGRAMS = [ROOT / "src/dpairs/collector/web/static/participant/steps.js"]
 """Pages that are made by a program show install lines too."""
 STUDY = """import dpairs
@@ -31,7 +36,8 @@ study = dpairs.Study.create("auc", epsilon=2.0, domain=dpairs.Interval(0, 1), bi
 """
 PEOPLE = "people = {'score': [0.1, 0.9] * 50, 'label': [0, 1] * 50}\n"
 CORE = (
-    STUDY
+    "import sys\n"
+    + STUDY
     + PEOPLE
     + """
 assert dpairs.simulate(study, people, seed=1).n == 100
@@ -39,6 +45,7 @@ report = dpairs.Participant(study, index=17, stratum="positive").report(score=0.
 tally = dpairs.Tally(study)
 tally.add(dpairs.Report.from_bytes(bytes(report), study))
 assert tally.n == 1
+assert not {"narwhals", "pandas", "matplotlib", "pyarrow"} & set(sys.modules)
 """
 )
 PAIRS = """
@@ -73,6 +80,51 @@ finally:
     served.wait()
 """
 )
+TWO_LINES = """import dpairs
+print(dpairs.auc([0, 1] * 200, [0.2, 0.7] * 200, epsilon=1))
+"""
+"""From the wheel to a private AUC."""
+PLOT = """
+import dpairs
+estimate = dpairs.auc([0, 1] * 200, [0.2, 0.7] * 200, epsilon=1)
+estimate.plot().savefig("estimate.png")
+"""
+SAVED = """
+import dpairs
+from dpairs import client
+from dpairs.client import Analyst, Device, Link, Transport, join
+import dpairs.client.peer
+analyst = Analyst("http://127.0.0.1:1", "token", transport=Transport("http://127.0.0.1:1", patience=0))
+for wanted in (lambda: client.Gateway, lambda: analyst.save_reports("0" * 64, "here")):
+    try:
+        wanted()
+    except dpairs.Unavailable:
+        import pyarrow  # which another extra has brought
+    except (ModuleNotFoundError, dpairs.BadParameter) as error:
+        assert "install the extra 'duckdb' of dpairs" in str(error)
+"""
+TASK = """
+import subprocess, sys
+def dpairs(line):
+    subprocess.run([sys.executable, "-m", "dpairs", *line.split()], check=True)
+dpairs("study create auc --protocol two_servers -e 1 -d interval:0,1 --bins 8 -o study.json")
+servers = "--leader A=http://127.0.0.1:8001 --helper B=http://127.0.0.1:8002"
+dpairs(f"server task study.json {servers} --key analyst.key --out task.json")
+"""
+SERVER = (
+    TASK
+    + """
+dpairs("server key shared.key")
+command = [sys.executable, "-m", "dpairs", "serve", "--role", "helper", "--port", "0", "--json"]
+command += ["--accept", "task.json", "--secret", "shared.key", "--workers", "1"]
+served = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+try:
+    assert '"role": "helper"' in served.stdout.readline()
+finally:
+    served.terminate()
+    served.wait()
+"""
+)
 SERVICE = """
 from dpairs.collector import Service, Settings, create_app
 import uvicorn
@@ -97,20 +149,30 @@ for line in (
 PROOFS = {
     "": CORE,
     "cli": COMMANDS,
+    "plots": PLOT,
     "pairs": PAIRS,
     "vdaf": "import dpairs.vdaf.hpke, dpairs.vdaf.instances, dpairs.vdaf.pingpong",
     "servers": "import dpairs.vdaf.batch.server",
-    "client": "from dpairs.client import Analyst, Device, Link, Transport, join; import dpairs.client.peer",
+    "client": SAVED,
     "service": SERVICE,
     "postgresql": "import psycopg",
     "duckdb": FILES,
     "spark": "from dpairs.engines.on_spark import tally_with_spark; import pyspark.sql",
+    "adbc": "import adbc_driver_postgresql.dbapi, duckdb; from dpairs.engines import tally_with_duckdb",
+    "delta": "import deltalake, duckdb; from dpairs.engines import tally_with_duckdb",
+    "iceberg": "import pyiceberg.table, duckdb; from dpairs.engines import tally_with_duckdb",
     "experiments": "import sklearn, pandas, matplotlib",
 }
 """For each extra, a program that needs all of it and nothing else; also of those that come together below."""
 EXTRAS = sorted(set(PROOFS) - {"", "experiments"})
 """Those for users; experiments are run in a clone."""
-TOGETHER = {("cli", "client", "service"): JOIN}
+WAREHOUSES = {"adbc", "delta", "iceberg"}
+"""Those that the extra `all` leaves out."""
+TOGETHER = {
+    ("cli", "client", "service"): JOIN,
+    ("cli", "client", "vdaf"): TASK,
+    ("cli", "client", "service", "servers"): SERVER,
+}
 ABSENT = {
     "": {"typer", "rich", "matplotlib", "pyarrow", "pandas", "urllib3", "cryptography"},
     "vdaf": {"numba", "rbcl"},
@@ -206,7 +268,7 @@ def test_an_extra_brings_what_it_is_for_and_no_more(extra, installed, tmp_path):
     assert {"dpairs", "numpy", "scipy"} <= names
     assert not names & ABSENT.get(extra, set())
     if not extra:
-        assert names == {"dpairs", "numpy", "scipy"}
+        assert names == {"dpairs", "numpy", "scipy", "narwhals"}
 
 
 @in_environments("extras", written())
@@ -232,6 +294,13 @@ def test_without_another_extra_a_command_says_which(extra, installed, tmp_path):
         assert words in " ".join((done.stdout + done.stderr).split())
 
 
+@in_environments("extra", [""])
+def test_a_private_auc_is_two_lines_away(extra, installed, tmp_path):
+    done = run(installed(extra), "-I", "-W", "error", "-c", TWO_LINES, folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "95% interval" in done.stdout
+
+
 def test_join_follows_an_install_line_that_is_enough_for_it():
     """A page that shows ``dpairs join`` below an install line shows the extra for it."""
     shown = 0
@@ -253,14 +322,9 @@ def test_all_is_everything_for_users(wheel):
     for line in metadata.get_all("Requires-Dist", []):
         for extra in re.findall(r"extra == '(\w+)'", line):
             brought.setdefault(extra, set()).add(re.split(r"[^\w-]", line)[0])
-    assert brought["all"] == set().union(*(brought[extra] for extra in EXTRAS))
-    assert set(metadata.get_all("Provides-Extra", [])) == set(PROOFS) - {""} | {
-        "all",
-        "test",
-        "check",
-        "docs",
-        "bench",
-    }
+    assert brought["all"] == set().union(*(brought[extra] for extra in set(EXTRAS) - WAREHOUSES))
+    tools = {"all", "test", "check", "docs", "bench", "release"}
+    assert set(metadata.get_all("Provides-Extra", [])) == set(PROOFS) - {""} | tools
     assert not [
         name for name in inside if "node_modules" in name or name.startswith(("experiments", "tests"))
     ]

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 import dpairs
-from dpairs.engines import ReportWriter
 
 from ..exhibits import results, table
 from ..experiment import Experiment, Setting, Table
@@ -51,6 +50,8 @@ def row_bytes(part: int, seed: int) -> float:
     study = dpairs.Study.create("auc", protocol="tree", epsilon=1.0, domain=UNIT, bins=2**16, seed=1)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "window.parquet"
+        from dpairs.engines import ReportWriter  # with pyarrow and pandas
+
         with ReportWriter(path, study) as writer:
             writer.write("positive", indices, symbols)
         return path.stat().st_size / ROWS

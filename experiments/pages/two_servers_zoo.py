@@ -16,7 +16,7 @@ from ..zoo.measure import measure as measure_cell
 from ..zoo.populations import POPULATIONS
 
 HALVES = ("first", "second")
-CELLS = 60
+CELLS = 40
 """Of each half: a random sample, always the same."""
 SIZES, EPSILONS = (100, 1000, 10_000), (0.5, 1.0, 4.0)
 TOGETHER = 25
@@ -84,7 +84,7 @@ def measure(setting: Setting, seed: int, data: Path) -> list[Row]:
 
 
 EXPERIMENT = Experiment(
-    "two-servers-zoo", "Intervals of two servers on the zoo's populations", settings, measure, runs=4
+    "two-servers-zoo", "Intervals of two servers on the zoo's populations", settings, measure, runs=2
 )
 
 

@@ -48,7 +48,7 @@ def tree_rows(
             options={"bins": 2 ** int(setting["alpha"]), "rows": rows, **options},
             seed=seed,
         )
-        value = simulate_tally(study, data, seed=seed).estimate(name).value
+        value = simulate_tally(study, data, seed=seed).estimate(name).raw
         found.append({"estimator": name, "value": value, "truth": truth})
     return found
 
@@ -67,7 +67,7 @@ def generic_rows(
             options={"bins": 2 ** int(setting["alpha"]), "mechanism": name},
             seed=seed,
         )
-        value = simulate_tally(study, data, seed=seed).estimate().value
+        value = simulate_tally(study, data, seed=seed).estimate().raw
         found.append({"mechanism": name, "value": value, "truth": truth})
     return found
 

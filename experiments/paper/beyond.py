@@ -150,7 +150,7 @@ def measure(setting: Setting, seed: int, folder: Path) -> list[Row]:
         if way in ("paper, own", "tree") and name not in AUC:
             continue
         study, estimator = study_of(way, statistic, domain, data, epsilon, seed)
-        value = simulate_tally(study, data, seed=seed).estimate(estimator).value
+        value = simulate_tally(study, data, seed=seed).estimate(estimator).raw
         protocol = study.protocol.name
         rows.append({"way": way, "protocol": protocol, "value": value, "truth": truth, "limit": limit})
     return rows

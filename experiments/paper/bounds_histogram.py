@@ -48,7 +48,7 @@ def response(worst: bool) -> Run:
         study = Study.create(asked, epsilon=epsilon, mechanism="krr", seed=0)
         truth = float(shares @ matrix @ shares)
         squares = [
-            (simulate(study, {"value": people(each).choice(k, n, p=shares)}, seed=each).value - truth) ** 2
+            (simulate(study, {"value": people(each).choice(k, n, p=shares)}, seed=each).raw - truth) ** 2
             for each in seeds(seed, repeats)
         ]
         yield Measured(
@@ -118,7 +118,7 @@ def whole(n: int, kernel: str, repeats: int) -> Run:
             seed=0,
         )
         squares = [
-            (simulate(study, {"value": slope(n, each)}, seed=each).value - SLOPE_GINI) ** 2
+            (simulate(study, {"value": slope(n, each)}, seed=each).raw - SLOPE_GINI) ** 2
             for each in seeds(seed, repeats)
         ]
         yield Measured(float(np.mean(squares)), bound)

@@ -40,7 +40,7 @@ def pairs(rounds: int, n: int = 2000, epsilon: float = 2.0, clamped: bool = Fals
                     noise="laplace",
                     seed=each,
                 )
-                found = simulate(study, {"value": cell}, seed=each, crypto="ideal").value / top
+                found = simulate(study, {"value": cell}, seed=each, crypto="ideal").raw / top
                 exact_noise = added(study, matrix, shares)
             else:
                 kernel = partial(between, matrix, cell)

@@ -54,7 +54,7 @@ def measure(setting: Setting, seed: int, data: Path) -> list[Row]:
             "kendall_tau", protocol=protocol, epsilon=epsilon, domain=domain, seed=seed, options=options
         )
 
-    response = simulate(study("histogram", mechanism="krr"), table, seed=seed).value
+    response = simulate(study("histogram", mechanism="krr"), table, seed=seed).raw
     rows = [row(RESPONSE, 0, response, people.response_error(epsilon))]
     draw = np.random.default_rng([seed, READINGS.index(reading), round(1000 * epsilon)])
     kernel = partial(between, people.kernel, people.cells)
@@ -65,7 +65,7 @@ def measure(setting: Setting, seed: int, data: Path) -> list[Row]:
     for name, pairs in ((CLAMPED, 1), *((OURS, each) for each in rounds)):
         options = {"noise": "laplace"} if name == CLAMPED else {}
         asked = study("pairwise", pairs=pairs, **options)
-        found = simulate(asked, table, seed=seed, crypto="ideal").value
+        found = simulate(asked, table, seed=seed, crypto="ideal").raw
         # A kernel in [0, 1] has a quarter of the noise.
         noise = 4 * added(asked, (people.kernel + 1) / 2, people.shares)
         rows.append(row(name, pairs, found, people.pairs_error(pairs, noise)))

@@ -74,7 +74,9 @@ export class Axis {
       return integerRange(domain, start(bin), start(bin + 1) - 1n);
     }
     const extent = domain.high - domain.low;
-    if (this.rounding === "random") return { value: domain.low + (extent * bin) / (this.bins - 1) };
+    if (this.rounding === "random") {
+      return { value: domain.valueAt(domain.low + (extent * bin) / (this.bins - 1)) };
+    }
     return intervalRange(domain, bin, this.bins);
   }
 }
@@ -82,8 +84,8 @@ export class Axis {
 /** One of `parts` equal parts of an interval. */
 export function intervalRange(domain, part, parts) {
   const at = (place) => domain.low + (domain.high - domain.low) * (place / parts);
-  const inside = (number) => Math.min(Math.max(number, domain.low), domain.high);
-  const high = part + 1 === parts ? domain.high : inside(at(part + 1));
+  const inside = (number) => domain.valueAt(Math.min(Math.max(number, domain.low), domain.high));
+  const high = part + 1 === parts ? domain.valueAt(domain.high) : inside(at(part + 1));
   return { value: inside(at(part + 0.5)), low: inside(at(part)), high };
 }
 

@@ -5,7 +5,7 @@ import { choice, fields, integer, real, text } from "./checks.js";
 import { BadParameter, BadValue } from "./errors.js";
 import { kindOf, repr } from "./wording.js";
 
-const MAX_LEVELS = 4096;
+const [MAX_LEVELS, MAX_EDGES] = [4096, 1024];
 const [LEAST, MOST] = [-(2n ** 63n), 2n ** 64n - 1n];
 
 /** @typedef {number | bigint | string | boolean | null} Value what a person may give */
@@ -27,9 +27,10 @@ function refuse(column, wanted, value) {
   throw new BadValue(`${column} must be ${wanted}, not ${repr(value)}`);
 }
 
-/** Every real number from `low` to `high`, both included. */
+/** Every real number from `low` to `high`, both included; `edges` between them say how closely to look where. */
 export class Interval {
-  constructor(low, high) {
+  /** @param {any} low @param {any} high @param {readonly any[]} [edges] */
+  constructor(low, high, edges = []) {
     this.kind = "interval";
     this.ordered = true;
     this.numeric = true;
@@ -41,7 +42,19 @@ export class Interval {
     if (Math.max(Math.abs(this.low), Math.abs(this.high)) > 1e300 || this.high - this.low < 1e-300) {
       throw new BadParameter("Interval needs ends within 1e300 of zero and at least 1e-300 apart");
     }
-    Object.freeze(this);
+    /** @type {readonly number[]} */
+    this.edges = Object.freeze(between(this.low, this.high, edges));
+    if (new.target === Interval) Object.freeze(this);
+  }
+
+  /** Whether only the order of its values is kept. */
+  get scaled() {
+    return this.edges.length > 0;
+  }
+
+  /** The value at a place of what `check` returns: of an interval, itself. @param {number} place */
+  valueAt(place) {
+    return place;
   }
 
   /** The value as a double inside the interval. @param {Value} value @param {string} column */
@@ -54,12 +67,28 @@ export class Interval {
   }
 
   toSpec() {
-    return { kind: this.kind, low: this.low, high: this.high };
+    const ends = { kind: this.kind, low: this.low, high: this.high };
+    return this.edges.length > 0 ? { ...ends, edges: [...this.edges] } : ends;
   }
 
   toString() {
-    return `Interval(low=${repr(this.low)}, high=${repr(this.high)})`;
+    const inner =
+      this.edges.length > 0 ? `, edges=(${repr(this.edges[0])}, ..., ${repr(this.edges[this.edges.length - 1])})` : "";
+    return `Interval(low=${repr(this.low)}, high=${repr(this.high)}${inner})`;
   }
+}
+
+/** Numbers that ascend from one end to the other, without the ends. */
+function between(low, high, edges) {
+  if (edges.length > MAX_EDGES) throw new BadParameter(`Interval takes a tuple of at most ${MAX_EDGES} edges`);
+  const inner = edges.map((edge) => real("each edge of an Interval", edge));
+  const all = [low, ...inner, high];
+  if (inner.length > 0 && all.some((edge, place) => place > 0 && !(all[place - 1] < edge))) {
+    throw new BadParameter(
+      `the edges of an Interval must ascend from low=${repr(low)} to high=${repr(high)}, without these`,
+    );
+  }
+  return inner;
 }
 
 /** Every whole number from `low` to `high`, both included; never enumerated. */
@@ -168,9 +197,16 @@ export function readDomain(spec) {
   const kind = choice("domain kind", spec.get("kind"), ["interval", "integers", "levels", "categories"]);
   const listed = kind === "levels" || kind === "categories";
   const names = listed ? ["values"] : ["low", "high"];
-  fields(`domain ${repr(kind)}`, spec, ["kind", ...names]);
+  fields(`domain ${repr(kind)}`, spec, ["kind", ...names, ...(kind === "interval" ? ["edges"] : [])]);
   const missing = names.find((name) => !spec.has(name));
   if (missing) throw new BadParameter(`domain ${repr(kind)} lacks ${repr(missing)}`);
+  if (spec.has("edges")) {
+    const edges = spec.get("edges");
+    if (!Array.isArray(edges) || edges.length === 0) {
+      throw new BadParameter("the edges of an interval are a list of numbers");
+    }
+    return new Interval(spec.get("low"), spec.get("high"), edges);
+  }
   if (kind === "interval") return new Interval(spec.get("low"), spec.get("high"));
   if (kind === "integers") return new Integers(readInteger(spec.get("low")), readInteger(spec.get("high")));
   if (!Array.isArray(spec.get("values"))) throw new BadParameter(`domain ${repr(kind)} needs a list of values`);

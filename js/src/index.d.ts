@@ -26,11 +26,12 @@ export type Value = number | bigint | string | boolean;
 /** A person's values, by column name. */
 export type Values = Record<string, Value>;
 
-/** Every real number from `low` to `high`. */
+/** Every real number from `low` to `high`; `edges` between them, where only the order of values counts. */
 export interface Interval {
   readonly kind: "interval";
   readonly low: number;
   readonly high: number;
+  readonly edges: readonly number[];
 }
 /** Every whole number from `low` to `high`. */
 export interface Integers {

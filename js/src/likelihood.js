@@ -2,6 +2,7 @@
 
 import { intervalRange, integerRange } from "./axes.js";
 import { Integers, Interval } from "./domains.js";
+import { placed } from "./positions.js";
 
 /**
  * @typedef {object} Part some values of one column
@@ -28,7 +29,8 @@ function partsOf(domain, limit) {
  */
 export function alternatives(study, limit) {
   const { columns } = study;
-  const parts = study.protocol.parts?.() ?? columns.map(({ domain }) => partsOf(domain, limit));
+  const parts =
+    study.protocol.parts?.() ?? placed(columns.map(({ domain }) => domain)).map((domain) => partsOf(domain, limit));
   let found = [{}];
   columns.forEach(({ name }, place) => {
     found = found.flatMap((person) => parts[place].map((part) => ({ ...person, [name]: part })));

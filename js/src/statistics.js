@@ -186,6 +186,11 @@ export function checkDomains(statistic, domains) {
     if (needs === "ordered" && !domain.ordered) {
       throw new BadParameter(`${name} compares values, so ${column} needs an ordered domain, not ${domain}`);
     }
+    if (domain instanceof Interval && domain.scaled && needs !== "ordered") {
+      throw new BadParameter(
+        `${name} needs the values of ${column}, of which edges keep only the order: give an Interval without a scale`,
+      );
+    }
     if (needs === "discrete" && domain instanceof Interval) {
       throw new BadParameter(
         `${name} counts equal values, so ${column} needs Categories, Levels or Integers, not ${domain}`,

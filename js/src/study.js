@@ -7,6 +7,7 @@ import { readDomain } from "./domains.js";
 import { BadFile, InvalidInput } from "./errors.js";
 import { checkFollows } from "./following.js";
 import { parse } from "./json.js";
+import { placed } from "./positions.js";
 import { PrivacyClaim } from "./privacy.js";
 import { readProtocol } from "./protocols/index.js";
 import { cellDomains, readStatistic, statisticSpec } from "./statistics.js";
@@ -39,7 +40,7 @@ export class Study {
     this.epsilon = positive("epsilon", spec.get("epsilon"));
     this.domains = Object.freeze(domains.map(readDomain));
     this.statistic = readStatistic(spec.get("statistic"));
-    this.protocol = readProtocol(this.statistic, this.domains, protocol);
+    this.protocol = readProtocol(this.statistic, placed(this.domains), protocol);
     if (this.protocol.epsilon > this.epsilon) {
       const [promised, loses] = [short(this.epsilon), short(this.protocol.epsilon)];
       throw new BadFile(`the study promises epsilon ${promised}, but its mechanism loses ${loses}`);

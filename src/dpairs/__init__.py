@@ -150,6 +150,7 @@ __all__ = [
 
 _ELSEWHERE = {
     "roc_auc_score": "auc(y_true, y_score, epsilon=...)",
+    "roc_auc": "auc(y_true, y_score, epsilon=...)",
     "kendalltau": "kendall_tau(x, y, epsilon=...)",
     "mannwhitneyu": "mann_whitney(x, y, epsilon=...)",
     "gini_coefficient": "gini(values, epsilon=...)",
@@ -162,5 +163,5 @@ _ELSEWHERE = {
 if not typing.TYPE_CHECKING:  # else type checkers would take any name to be there
 
     def __getattr__(name: str) -> object:
-        known = f"; what you look for is dpairs.{_ELSEWHERE[name]}" if name in _ELSEWHERE else ""
+        known = f"; did you mean dpairs.{_ELSEWHERE[name]}?" if name in _ELSEWHERE else ""
         raise AttributeError(f"module 'dpairs' has no attribute {name!r}{known}")

@@ -5,11 +5,11 @@
     │   ├── BadParameter      an argument of a study, mechanism or statistic
     │   ├── BadValue          a person's value, or a column of data
     │   ├── BadFile           a file that is missing, damaged or of another kind
-    │   ├── BadMessage        a message of a pair that is cut, damaged or of another version
+    │   ├── BadMessage        a message of a pair that is cut short, damaged or of another version
     │   │   ├── WrongPartner  it belongs to another pair of the study
     │   │   ├── Replayed      it was used before, or belongs to another exchange of the pair
     │   │   ├── OutOfOrder    it comes too early, too late or from the wrong side
-    │   │   ├── TrailingBytes it goes on after its end
+    │   │   ├── TrailingBytes it has bytes after its end
     │   │   ├── ForgedOutput  an output label or a decoding table that is not the garbler's
     │   │   └── NotVerified   shares whose proof does not hold
     │   └── WrongStudy        a report, tally or message that belongs to another study
@@ -20,17 +20,17 @@
     ├── LimitExceeded         a study asks for more epsilon than the participant allows
     ├── TapeExhausted         a given tape of random bits is too short
     ├── WorkerLost            a process that did part of the work was ended from outside
-    └── ServiceError          what a collector answers instead of doing it
+    └── ServiceError          a collector refuses a request, or cannot be reached
         ├── NotAllowed        no token, or one that is not known here
-        ├── NotYours          a token that is known, for something else
+        ├── NotYours          a known token for something else
         ├── NotFound          there is no such study, pair or message
         ├── NotYet            a message that the partner has not sent yet
-        ├── Conflict          it was done otherwise before: another report, a used code
-        ├── Closed            the study or the round takes no more of it
-        ├── TooLarge          more bytes than are read
+        ├── Conflict          it contradicts an earlier request: another report, a used code
+        ├── Closed            the study or the round is over
+        ├── TooLarge          more bytes than are allowed
         ├── TooSlow           the request took too long to arrive
-        ├── TooMany           more requests than are answered
-        ├── Refused           what a server of a task refuses, by a name that DAP has for it
+        ├── TooMany           more requests than are allowed
+        ├── Refused           what a server of a task refuses, with DAP's name for the reason
         └── Unavailable       it cannot be reached, or cannot answer now
 
 The message is one sentence: what was wrong, where, and what is allowed.
@@ -77,7 +77,7 @@ class OutOfOrder(BadMessage):
 
 
 class TrailingBytes(BadMessage):
-    """A message goes on after its end."""
+    """A message has bytes after its end."""
 
 
 class ForgedOutput(BadMessage):
@@ -117,15 +117,15 @@ class TapeExhausted(DpairsError):
 
 
 class ServiceError(DpairsError):
-    """A collector refused a request, or could not be asked."""
+    """A collector refused a request, or could not be reached."""
 
 
 class NotAllowed(ServiceError):
-    """The request needs a token, and has none that is known."""
+    """The request has no token, or one that is not known here."""
 
 
 class NotYours(ServiceError):
-    """The token is good, and not for this."""
+    """The token is valid, though not for this."""
 
 
 class NotFound(ServiceError):
@@ -141,11 +141,11 @@ class Conflict(ServiceError):
 
 
 class Closed(ServiceError):
-    """The study, or its round, takes no more of this."""
+    """The study, or its round, is over."""
 
 
 class TooLarge(ServiceError):
-    """The request has more bytes than are read."""
+    """The request has more bytes than are allowed."""
 
 
 class TooSlow(ServiceError):

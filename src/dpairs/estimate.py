@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from .errors import BadParameter
 from .formats.checks import choice, integer, real
 from .formats.display import Shown, number
+from .formats.numeric import Numeric
 from .privacy import PrivacyClaim
 from .statistics.fixed_length import reach
 
@@ -35,7 +36,7 @@ class ConfidenceInterval(NamedTuple):
 class Explanation:
     """The two estimated distributions, on parts of the domain from the lowest to the highest.
 
-    ``discarded`` parts were not looked into: their pairs were taken to be won half of the time.
+    The walk did not split ``discarded`` parts: their pairs count as half won.
     ``recursed_nodes`` and ``discarded_nodes`` are by level, the root first.
     """
 
@@ -55,12 +56,12 @@ class Explanation:
 
 @dataclass(frozen=True)
 class Quantization:
-    """What binning may have done to the value; the interval allows for it through `Estimate.bias`.
+    """How far binning may have moved the value; the interval allows for it through `Estimate.bias`.
 
-    ``bound`` holds for any data (known when the kernel has a Lipschitz constant). ``estimate`` is for
-    data like these, from the same reports: how far the kernel can lie from its binned value, averaged
-    over pairs. ``delta`` is the paper's Delta, the average of the square of that distance, so
-    ``estimate <= sqrt(delta)`` but for noise. The last two are None under random rounding. All are zero
+    ``bound`` holds for any data (it is known when the kernel has a Lipschitz constant). ``estimate`` is for
+    this data, from the same reports: how far the kernel can be from its binned value, averaged over
+    pairs. ``delta`` is the paper's Delta, the average of the square of that distance, so
+    ``estimate <= sqrt(delta)`` up to noise. The last two are None under random rounding. All are zero
     on domains that were not binned.
     """
 
@@ -73,10 +74,10 @@ class Quantization:
 class Manipulation:
     """How far ``people`` liars can move an answer: down to ``value - down``, up to ``value + up``.
 
-    The liars see everything and replace ``reports`` reports of their choice by what they like. ``exact``: an
-    attack reaches both ends. Otherwise ``down`` and ``up`` are bounds that no attack exceeds. ``multiplier``
-    is how many times further a false report moves the answer than a false value that is randomized as agreed
-    does on average: what privacy gives to liars.
+    The liars see everything and replace ``reports`` reports of their choice by whatever they like. If
+    ``exact``, an attack reaches both ends; otherwise ``down`` and ``up`` are bounds that no attack exceeds.
+    ``multiplier`` is what privacy gives to liars: how many times further a false report moves the answer
+    than a false value, randomized as agreed, does on average.
     """
 
     people: int
@@ -124,21 +125,20 @@ class Laws(NamedTuple):
 
 
 class WithoutPrivacy(NamedTuple):
-    """What the same people's values give where somebody has them all."""
+    """The same people's answer if somebody has all their values."""
 
     value: float
     standard_error: float
 
 
 @dataclass(frozen=True, repr=False)
-class Estimate(Shown):
-    """A statistic's value with its standard error and the privacy claim it was bought under.
+class Estimate(Shown, Numeric):
+    """A statistic's value with its standard error and its privacy claim. It computes like its value.
 
-    ``standard_error`` is around the value in the *population* the people were drawn from: it holds the
-    sampling of people and the privacy noise. ``sample_standard_error`` is around the exact statistic of
-    the very people who took part: the privacy noise alone. ``bias`` is the most that anything which does not
-    average out over repetitions can have moved the value: cells that hide how people lie within them, and
-    what a derivative misses.
+    ``standard_error`` is around the value in the *population* that the people come from: it includes the
+    sampling of people and the privacy noise. ``sample_standard_error`` is around the exact statistic of the
+    people who took part: the privacy noise alone. ``bias`` bounds errors that do not average out over
+    repetitions: cells do not show where people are within them, and a derivative misses a remainder.
     """
 
     statistic: str
@@ -154,24 +154,26 @@ class Estimate(Shown):
     details: Mapping[str, float] = field(default_factory=dict)
     explanation: Explanation | None = field(default=None, repr=False, compare=False)
     bounds: tuple[float, float] = (-math.inf, math.inf)
-    """What the statistic can be, where the interval ends at the latest."""
+    """The range of the statistic, which the interval never leaves."""
+    raw: float = field(default=math.nan, repr=False, compare=False)
+    """The value before it is moved into ``bounds``: what the paper's figures are about."""
     bias: float = 0.0
     logarithmic: bool = False
-    """Whether e^-value, and not the value itself, has a normal error: so with entropies."""
+    """Whether e^-value, and not the value itself, has a normal error, as with entropies."""
     centre: float | None = None
-    """What the interval is around, where that is not the value."""
+    """The centre of the interval, if it is not the value."""
     laws: Laws | None = field(default=None, repr=False, compare=False)
-    """Where the errors are known not to be normal, how they are distributed."""
+    """How the errors are distributed, if they are known not to be normal."""
     attack: Attack | None = field(default=None, repr=False, compare=False)
     study: Study = field(default=None, repr=False, compare=False)  # type: ignore[assignment]
-    """The study that was answered, in its first round where the estimate was simulated."""
+    """The study that people answered; after a simulation, its first round."""
     caveats: tuple[str, ...] = ()
-    """What must be said before everything else, such as that the domain was taken from the data."""
+    """Warnings that come before all other notes, such as that the domain was taken from the data."""
     without_privacy: WithoutPrivacy | None = field(default=None, repr=False, compare=False)
-    """The exact value with its own standard error, where the data was at hand."""
+    """The exact value with its standard error, if the data was available."""
 
     def __getstate__(self) -> dict[str, Any]:
-        """All but the tally behind it, which does not travel."""
+        """Everything except the tally behind it, which does not travel."""
         return {**self.__dict__, "attack": None}
 
     @property
@@ -199,24 +201,25 @@ class Estimate(Shown):
         return self.statistic
 
     def rows(self, level: float = 0.95) -> list[tuple[str, str]]:
-        """What belongs to the estimate, name by name: a table."""
+        """The estimate as a table of names and texts."""
         low, high = self.confidence_interval(level)
         rows = [
             ("estimate", number(self.value)),
             ("standard error", number(self.standard_error)),
             (f"{level:.0%} interval", f"{number(low)} to {number(high)}"),
-            ("people", ", ".join(f"{count:,} {stratum}" for stratum, count in self.strata.items())),
+            ("people", counted_people(self.strata)),
             ("privacy", str(self.privacy)),
         ]
         if self.without_privacy is not None:
             value, error = self.without_privacy
             rows.append(("without privacy", f"{number(value)}, standard error {number(error)}"))
         if self.attack is not None:
-            liars = self.manipulation(share=LIARS)
+            liars = self._few_liars(self.attack)
             moved = f"at most {liars.change:.2g}" if math.isfinite(liars.change) else "no bound is known"
             if math.isfinite(liars.multiplier):
                 moved += f"; a lie counts {liars.multiplier:.3g} times"
-            rows.append((f"{LIARS:.0%} of liars move it", moved))
+            who = "one liar moves" if liars.people == 1 else f"{LIARS:.0%} of liars move"
+            rows.append((f"{who} it", moved))
         return rows + [(name.replace("_", " "), number(value)) for name, value in self.details.items()]
 
     @property
@@ -227,7 +230,7 @@ class Estimate(Shown):
         return self.details["p_value"]
 
     def plot(self, level: float = 0.95) -> Figure:
-        """The interval, beside the one without privacy where the data was at hand."""
+        """Draw the interval, next to the one without privacy if the data was available."""
         from .pictures.intervals import Bar, draw_intervals
 
         bars = [
@@ -250,12 +253,12 @@ class Estimate(Shown):
     ) -> ConfidenceInterval:
         """An interval that covers the target with probability at least about ``level``.
 
-        ``target="population"``: the value in the population the people come from. ``target="sample"``:
-        the exact statistic of the people who took part; both of values moved into the domain where they lie
-        outside. Either way it covers the privacy noise and whatever bias the data leave possible: value
-        +- cv(b/s) s for the standard error s and the bound b on the bias (see `statistics.fixed_length`).
-        It does not cover answers that were not honest, nor who chose to take part. ``confidence_level`` is
-        scipy's name for ``level``.
+        ``target="population"`` is the value in the population that the people come from,
+        ``target="sample"`` the exact statistic of the people who took part; for both, values outside the
+        domain count as its nearest end. The interval covers the privacy noise and any bias that the data
+        leave possible: value +- cv(b/s) s for the standard error s and the bound b on the bias (see
+        `statistics.fixed_length`). It does not cover dishonest answers, or who chose to take part.
+        ``confidence_level`` is scipy's name for ``level``.
         """
         share = real("level", level if confidence_level is None else confidence_level)
         if not 0 < share <= 1 - 1e-12:
@@ -274,9 +277,9 @@ class Estimate(Shown):
         return ConfidenceInterval(max(around - down, low), min(around + up, high))
 
     def manipulation(self, people: int | None = None, *, share: float | None = None) -> Manipulation:
-        """The most that so many liars, or such a share of the people of this round, can do to this answer."""
+        """How far so many liars, or such a share of this round's people, can move this answer."""
         if self.attack is None:
-            raise BadParameter("this estimate was not made from a tally: nobody knows what liars could do")
+            raise BadParameter("this estimate does not come from a tally, so the effect of liars is unknown")
         there = self.attack.participants
         if (people is None) == (share is None):
             raise BadParameter("say how many liars there are: either people or share")
@@ -288,20 +291,28 @@ class Estimate(Shown):
         return self.attack(integer("people", people, 0, there))
 
     def explain(self) -> Explanation:
-        """Where the estimate looked closely and where it did not (tree studies)."""
+        """Which parts of the domain a tree study examined closely."""
         if self.explanation is None:
             raise BadParameter(f"an estimate of the {self.protocol} protocol has nothing to explain")
         return self.explanation
 
     def notes(self) -> list[str]:
         """What the interval covers and does not cover, in sentences."""
-        return self._notes(None if self.attack is None else self.manipulation(share=LIARS))
+        return self._notes(None if self.attack is None else self._few_liars(self.attack))
+
+    def _few_liars(self, attack: Attack) -> Manipulation:
+        """What 1% of the people of this round can do, or one of them where they are fewer than a hundred."""
+        there = attack.participants
+        return attack(min(max(math.floor(LIARS * there + 1e-9), 1), there))
 
     def _notes(self, liars: Manipulation | None) -> list[str]:
         said = [*self.caveats, "The interval covers the privacy noise and the sampling of people."]
         if self.bias > 0:
-            cause = "what the cells hide" if self.explanation is None else "what the leaves hide"
-            said.append(f"It also covers a bias of up to {self.bias:.3g}, by {cause} of how people lie.")
+            where = "cells" if self.explanation is None else "leaves"
+            said.append(
+                f"It also covers a bias of up to {self.bias:.3g}: "
+                f"{where} do not show where people are within them."
+            )
         if self.quantization.estimate is None and self.bias == 0:
             said.append("Not covered: binning may shift the value, by an amount that is not estimated.")
         said.append("Not covered: people who answer falsely, and who chose to take part.")
@@ -310,24 +321,25 @@ class Estimate(Shown):
         return said
 
     def _liars(self, found: Manipulation) -> str:
-        who = f"{LIARS:.0%} of dishonest participants ({found.people:,})"
+        several = f"{LIARS:.0%} of dishonest participants ({found.people:,})"
+        who = "One dishonest participant" if found.people == 1 else several
         times = ""
         if math.isfinite(found.multiplier):
             times = (
                 f"; at epsilon {self.privacy.epsilon:.3g} privacy multiplies a lie by {found.multiplier:.3g}"
             )
         if not math.isfinite(found.change):
-            return f"{who} can move this answer as far as they like, for all that is known{times}."
+            return f"{who} can move this answer without any known limit{times}."
         return f"{who} can move this answer by at most {found.change:.2g}{times}."
 
     def to_dict(self) -> dict[str, Any]:
-        """The same as `to_json`, under the name that data frames use."""
+        """`to_json` under the name that data frames use."""
         return self.to_json()
 
     def to_json(self) -> dict[str, Any]:
         """The estimate as plain values; a number that does not exist becomes null."""
         low, high = self.confidence_interval()
-        liars = None if self.attack is None else self.manipulation(share=LIARS)
+        liars = None if self.attack is None else self._few_liars(self.attack)
         return {
             "statistic": self.statistic,
             "value": _finite(self.value),
@@ -346,6 +358,16 @@ class Estimate(Shown):
             "manipulation": None if liars is None else liars.to_json(),
             "notes": self._notes(liars),
         }
+
+
+def counted_people(strata: Mapping[str, int]) -> str:
+    """How many people each class has.
+
+    >>> counted_people({"positive": 1200, "negative": 90}), counted_people({"everybody": 1200})
+    ('1,200 positive, 90 negative', '1,200')
+    """
+    named = len(strata) > 1
+    return ", ".join(f"{count:,} {stratum}" if named else f"{count:,}" for stratum, count in strata.items())
 
 
 def _finite(number: float) -> float | None:

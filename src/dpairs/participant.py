@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Never
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .errors import AlreadyAnswered, BadParameter, BadValue, LimitExceeded
+from .errors import AlreadyAnswered, BadParameter, BadValue, LimitExceeded, NotAsked
 from .formats.checks import below_one, choice, integer, positive
 from .randomness import Randomness, SystemRandomness
 from .release import shared
-from .report import MAX_INDEX, Report, check_asked
+from .report import MAX_INDEX, Report, check_asked, check_study
 from .shares import SharedReport, share_report
 from .statistics.labels import positives
 from .study import Study
@@ -21,10 +21,10 @@ from .study import Study
 class Participant:
     """One person in one study.
 
-    ``stratum`` is the person's public class (not needed when the study has none). A study that loses
-    more than ``max_epsilon``, or has a delta above ``max_delta``, is refused; so is a second round that was
-    not read together with its first (``Study.from_json(text, first=study)``), since only the first says whom
-    it asks. Bits come from the operating system unless a tape is given, which only tests and simulations do.
+    ``stratum`` is the person's public class (not needed when the study has none). A study that costs more
+    than ``max_epsilon``, or has a delta above ``max_delta``, is refused; so is a second round that was not
+    read together with its first (``Study.from_json(text, first=study)``), because only the first says whom
+    it asks. Random bits come from the operating system; only tests and simulations give a tape.
 
     >>> from dpairs import Interval
     >>> study = Study.create("auc", epsilon=1.0, domain=Interval(0, 1), bins=16)
@@ -44,6 +44,7 @@ class Participant:
         bits: Randomness | None = None,
     ) -> None:
         """Check the study before anything is answered."""
+        check_study(study)
         if stratum is None:
             if len(study.strata) > 1:
                 raise BadParameter(f"say which class this person belongs to: {' or '.join(study.strata)}")
@@ -71,15 +72,21 @@ class Participant:
         self._answered = True
         return report
 
-    def report(self, **values: Any) -> Report:
-        """The randomized report of this person's values, given by column name; only once."""
+    def report(self, *unnamed: Never, **values: Any) -> Report:
+        """The randomized report of this person's values, given by column name. Works once."""
+        if unnamed:
+            names = ", ".join(f"{name}=..." for name in self._study.statistic.private_columns)
+            raise BadParameter(f"give values by their names: report({names})")
         if self._answered:
             raise AlreadyAnswered(
                 "this participant has answered; a second answer would double the privacy loss, "
                 "so send the first report again instead"
             )
         columns = private_columns(self._study, values)
-        if self._study.protocol.shared is not None:
+        protocol = self._study.protocol.shared
+        if protocol is not None:
+            if protocol.of_sites:
+                raise NotAsked("this study asks sites, each for all its records: see dpairs.client.Site")
             return self._split(columns)
         study, stratum = self._study, self._study.strata.index(self._stratum)
         symbol = study.protocol.alone.randomize(study.coins, stratum, self._index, columns, self._bits)[0]

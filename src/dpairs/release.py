@@ -1,4 +1,4 @@
-"""What two servers release: a few noisy numbers, all that an analyst gets, and all that an estimate needs."""
+"""What two servers release: a few noisy numbers, and nothing else. An estimate needs no more."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class _Attack:
 
 @dataclass(frozen=True, eq=False)
 class Release:
-    """The released numbers of one round, and how many people of each stratum they are of.
+    """The released numbers of one round, and how many people of each stratum took part.
 
     >>> from dpairs import Interval, simulate_release
     >>> study = Study.create("auc", protocol="two_servers", epsilon=1.0, domain=Interval(0, 1), bins=64)
@@ -72,7 +72,7 @@ class Release:
         return sum(self.sizes.values())
 
     def counts(self, stratum: str) -> NoisyCounts:
-        """The released counts of a stratum: what a second round is made from."""
+        """The released counts of a stratum, from which a second round is made."""
         name = choice("stratum", stratum, self.study.strata)
         return NoisyCounts(self.numbers.counts[name], self.sizes[name])
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from .errors import BadValue, NotAsked, WrongStudy
+from .errors import BadParameter, BadValue, NotAsked, WrongStudy
 from .formats.checks import choice, fields, integer, required
 from .study import Study
 
@@ -47,7 +47,7 @@ class Report:
 
     @classmethod
     def from_bytes(cls, wire: bytes, study: Study) -> Report:
-        """Read a report of ``study``; refuse another study's, a cut one, and trailing bytes."""
+        """Read a report of ``study``; refuse another study's, a truncated one, and trailing bytes."""
         size = _HEAD.size + _symbol_size(study)
         if len(wire) != size:
             raise BadValue(f"a report of this study has {size} bytes, not {len(wire)}")
@@ -75,6 +75,13 @@ class Report:
                 f"this report belongs to study {str(spec['study'])[:16]}..., not to {study.id[:16]}..."
             )
         return cls(study, spec["stratum"], spec["index"], spec["symbol"])
+
+
+def check_study(given: object) -> None:
+    """Refuse a name, a path or a plan where a study is meant."""
+    if not isinstance(given, Study):
+        kind = repr(given) if isinstance(given, str) and len(given) < 60 else f"a {type(given).__name__}"
+        raise BadParameter(f"a study is made by Study.create(...) or plan(...).begin(); this is {kind}")
 
 
 def check_asked(study: Study, stratum: str, index: int) -> None:

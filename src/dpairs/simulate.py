@@ -1,7 +1,7 @@
-"""Running a whole study in one process: every participant's device, then the tally, then the estimate.
+"""Run a whole study in one process: every participant's device, then the tally, then the estimate.
 
-A simulation with a ``seed`` is reproducible and protects nobody: it is for trying a study out on data
-that one already has. Data streams through in small slices, so memory does not grow with the people.
+A simulation with a ``seed`` is reproducible and protects nobody: use it to try a study on data that you
+have. Data streams through in small slices, so memory does not grow with the people.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from .protocols.sites.unit import PERSON
 from .protocols.two_servers.released import Numbers
 from .randomness import Randomness, SystemRandomness, source
 from .release import Release, shared
+from .report import check_study
 from .sites import PERSON_COLUMN, SITE_COLUMN, SiteAnswer, SiteTally, by_sites
 from .study import Study
 from .tally import Tally
@@ -47,12 +48,12 @@ def simulate(
     """Run ``study`` on ``data``, every participant and every round, and estimate.
 
     ``data`` is a mapping of column names to arrays, a data frame of any kind, an Arrow table, a DuckDB
-    relation, or an iterable of those. ``columns={"score": "p_hat", "label": "died"}`` says which of its
-    columns are meant, ``positive="yes"`` which label is the positive class. A study of two rounds reads the
-    data twice, so it cannot be an iterator then. Without a ``seed`` the
-    randomness is the operating system's, as on real devices. ``progress`` is called with the number of
-    people after each slice of each round. The same seed gives the same estimate for the same data in the
-    same chunks; how a population with public classes is cut into chunks changes who gets which noise.
+    relation, or an iterable of these. ``columns={"score": "p_hat", "label": "died"}`` says what its columns
+    are called, ``positive="yes"`` which label is the positive class. A two-round study reads the data twice,
+    so an iterator will not do. Without a ``seed``, randomness comes from the operating system, as on real
+    devices. ``progress`` is called with the number of people after each slice of each round. The same seed
+    gives the same estimate for the same data in the same chunks; with public classes, other chunks change
+    who gets which noise.
 
     ``crypto`` is for studies of pairs: "ideal" (the default) draws each pair's symbol from the circuit's
     distribution without a circuit, "real" garbles and evaluates every pair. Both give the same symbols
@@ -65,6 +66,7 @@ def simulate(
     >>> round(simulate(study, people, seed=1).value, 1)
     1.3
     """
+    check_study(study)
     people = with_columns(data, study.statistic.columns, columns, positive)
     if study.protocol.by_sites is not None:
         if crypto is not None:
@@ -79,23 +81,19 @@ def simulate(
 def simulate_sites(
     study: Study, data: Any, seed: int | None = None, *, progress: Callable[[int], None] | None = None
 ) -> SiteTally:
-    """What all sites answer in the last round: ``data`` has a column `site` that names each record's."""
+    """All sites' answers in the last round; the column `site` of ``data`` names each record's site."""
     bits = source(seed)
     protocol = by_sites(study)
     person = (PERSON_COLUMN,) if protocol.unit.kind == PERSON else ()
     table = whole(data, (*study.statistic.columns, SITE_COLUMN, *person))
-    names = np.array([str(each) for each in table.pop(SITE_COLUMN).tolist()], dtype=object)
-    order = np.argsort(names, kind="stable")
-    sites, starts = np.unique(names[order], return_index=True)
-    rows = dict(zip(sites.tolist(), np.split(order, starts[1:]), strict=True)) if names.size else {}
+    sites = sorted_by_site(table)
 
     def run(asked: Study) -> SiteTally:
         tally = SiteTally(asked)
-        for site, those in rows.items():
-            records = {name: values[those] for name, values in table.items()}
+        for site, records in sites:
             tally.add(SiteAnswer.of(asked, site, records, bits=bits))
             if progress is not None:
-                progress(len(those))
+                progress(len(next(iter(records.values()))))
         return tally
 
     return _every_round(study, table, run)
@@ -109,11 +107,11 @@ def simulate_release(
     crypto: str | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> Release:
-    """What two servers release in the last round of a study of shares.
+    """What two servers release in the last round of a two-server study.
 
-    ``crypto="ideal"`` (the default) adds everybody's answers up in the clear and draws both servers' noise.
-    ``"real"`` splits every answer into shares with proofs, verifies them between two servers, adds up what is
-    valid and multiplies by oblivious transfer. Both release the same numbers for the same seed.
+    ``crypto="ideal"`` (the default) adds up everybody's answers in the clear and draws both servers' noise.
+    ``"real"`` splits every answer into shares with proofs, verifies them between two servers, adds up the
+    valid ones and multiplies by oblivious transfer. Both release the same numbers for the same seed.
     """
     bits = source(seed)
     way = "ideal" if crypto is None else choice("crypto", crypto, CRYPTO)
@@ -124,8 +122,9 @@ def _released(
     study: Study, data: Any, bits: Randomness, crypto: str, progress: Callable[[int], None] | None
 ) -> Release:
     protocol = shared(study)
+    named = (SITE_COLUMN,) if protocol.of_sites else ()
     parts: dict[str, list[NDArray[np.int64]]] = {stratum: [] for stratum in study.strata}
-    for number, table in enumerate(tables(data, study.statistic.columns)):
+    for number, table in enumerate(tables(data, (*study.statistic.columns, *named))):
         try:
             for stratum, columns in study.statistic.split(table):
                 parts[stratum].append(protocol.measure(stratum, columns))
@@ -137,17 +136,45 @@ def _released(
     sizes = {name: int(each.size) for name, each in people.items()}
     noise = [protocol.noise(sizes, bits) for _ in range(2)]
     if crypto == "real":
-        return _shared_release(study, people, noise)
+        return _shared_release(study, data, people, noise)
     totals = protocol.totals({name: protocol.added(name, each) for name, each in people.items()})
     return Release(study, sizes, totals.plus(noise[0]).plus(noise[1]))
 
 
-def _shared_release(study: Study, people: Mapping[str, NDArray[np.int64]], noise: list[Numbers]) -> Release:
+def _shared_release(
+    study: Study, data: Any, people: Mapping[str, NDArray[np.int64]], noise: list[Numbers]
+) -> Release:
     try:
         from .servers.steps import in_one_process
+        from .shares import share_report, share_site
     except ImportError:
         raise BadParameter("real servers need more packages: install the extra 'servers' of dpairs") from None
-    return in_one_process(study, people, noise)
+    # Shares come from the operating system: they decide over no number.
+    bits = SystemRandomness()
+    if shared(study).of_sites:
+        table = whole(data, (*study.statistic.columns, SITE_COLUMN))
+        sites = sorted_by_site(table)
+        return in_one_process(
+            study, [each for site, rows in sites for each in share_site(study, site, rows, bits)], noise
+        )
+    reports = [
+        share_report(study, stratum, index, measurement, bits)
+        for stratum, measurements in people.items()
+        for index, measurement in enumerate(measurements.tolist())
+    ]
+    return in_one_process(study, reports, noise)
+
+
+def sorted_by_site(table: Table) -> list[tuple[str, Table]]:
+    """The records of each site, in the order of their names."""
+    names = np.array([str(each) for each in table.pop(SITE_COLUMN).tolist()], dtype=object)
+    order = np.argsort(names, kind="stable")
+    sites, starts = np.unique(names[order], return_index=True)
+    rows = np.split(order, starts[1:]) if names.size else []
+    return [
+        (site, {name: values[those] for name, values in table.items()})
+        for site, those in zip(sites.tolist(), rows, strict=True)
+    ]
 
 
 def simulate_tally(
@@ -158,7 +185,7 @@ def simulate_tally(
     crypto: str | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> Tally:
-    """The tally that `simulate` estimates from: the last round's."""
+    """The tally of the last round, from which `simulate` computes its estimate."""
     bits = source(seed)
     protocol = study.protocol.in_pairs
     if protocol is not None:

@@ -7,14 +7,15 @@ site: the same one may come again, another one of the same site is refused.
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from .data.tables import Table, whole
 from .errors import AlreadyAnswered, BadFile, BadParameter, BadValue, NotAsked, WrongStudy
-from .estimate import Estimate
+from .estimate import Estimate, Manipulation
 from .formats import files
 from .formats.canonical import canonical, parse
 from .formats.checks import choice, fields, required
@@ -63,19 +64,20 @@ class SiteAnswer:
     def of(
         cls, study: Study, site: str, data: Any, *, bits: Randomness | None = None, keep: bool = False
     ) -> SiteAnswer:
-        """A fresh answer for all records of ``data``; making two of them loses twice as much.
+        """A fresh answer for all records of ``data``; two such answers cost twice the privacy.
 
-        In a study of persons, ``data`` has a column `person`. Somebody with more records than the study
-        allows is refused by name; with ``keep`` the first records of each person are kept, so many.
+        In a study that protects persons, ``data`` has a column `person`. Somebody with more records than
+        the study allows is refused by name; with ``keep`` only that many of each person's records count.
         """
-        if study.protocol.round > 1 and study.first is None:
-            raise BadParameter(
-                "this is a second round, and its first round is missing: read it with its first, "
-                "Study.from_json(text, first=study)"
-            )
+        check_first(study)
         exact = exact_numbers(study, data, keep)
         source = SystemRandomness() if bits is None else bits
         return cls(study, site_name(site), by_sites(study).with_noise(exact, source))
+
+    @property
+    def sizes(self) -> dict[str, int] | None:
+        """The records of each class, which everybody learns; None where they are hidden."""
+        return self.numbers.sizes
 
     def __eq__(self, other: object) -> bool:
         """Answers are equal when their bytes are."""
@@ -91,7 +93,7 @@ class SiteAnswer:
 
     @classmethod
     def from_bytes(cls, wire: bytes | str, study: Study) -> SiteAnswer:
-        """Read an answer to ``study``; refuse another study's, and whatever is not written as one is."""
+        """Read an answer to ``study``; refuse another study's, and anything that is not an answer."""
         spec = parse(wire, "the site's answer")
         if spec.get("format") != FORMAT or spec.get("version") != VERSION:
             kind = str(spec.get("format"))[:80]
@@ -118,13 +120,30 @@ class SiteAnswer:
 def exact_numbers(study: Study, data: Any, keep: bool = False) -> SiteNumbers:
     """A site's numbers without noise, which never leave it."""
     protocol = by_sites(study)
-    person = (PERSON_COLUMN,) if protocol.unit.kind == PERSON else ()
+    most = protocol.unit.most if protocol.unit.kind == PERSON else None
+    return protocol.exact_numbers(by_class(study, data, most, keep))
+
+
+def by_class(
+    study: Study, data: Any, most: int | None = None, keep: bool = False
+) -> dict[str, Sequence[Any]]:
+    """A site's records by class, all of them in their domains; at most so many of each person."""
+    person = () if most is None else (PERSON_COLUMN,)
     table = whole(data, (*study.statistic.columns, *person))
-    if person:
-        table = bounded(table, protocol.unit.most, keep)
+    if most is not None:
+        table = bounded(table, most, keep)
     for name, domain in zip(study.statistic.domain_columns, study.domains, strict=True):
         domain.check(table[name], name)
-    return protocol.exact_numbers(dict(study.statistic.split(table)))
+    return dict(study.statistic.split(table))
+
+
+def check_first(study: Study) -> None:
+    """Refuse a second round that nobody could hold against its first."""
+    if study.protocol.round > 1 and study.first is None:
+        raise BadParameter(
+            "this is a second round, and its first round is missing: read it with its first, "
+            "Study.from_json(text, first=study)"
+        )
 
 
 def bounded(table: Table, most: int, keep: bool) -> Table:
@@ -142,6 +161,29 @@ def bounded(table: Table, most: int, keep: bool) -> Table:
             f"protects: leave some out, or keep the first {most} of each person"
         )
     return {name: values[rank < most] for name, values in table.items()}
+
+
+@dataclass(frozen=True)
+class _Attack:
+    """What lying sites can do to an estimate, computed when it is asked for."""
+
+    protocol: BySites
+    answers: dict[str, SiteNumbers]
+    raw: float
+    """The answer before it is moved into the statistic's range."""
+    bounds: tuple[float, float]
+
+    @property
+    def participants(self) -> int:
+        return len(self.answers)
+
+    def __call__(self, people: int) -> Manipulation:
+        found = self.protocol.moved_by(self.answers, people)
+        value, low, high = (self._inside(self.raw + move) for move in (0.0, -found.down, found.up))
+        return replace(found, down=value - low, up=high - value)
+
+    def _inside(self, value: float) -> float:
+        return min(max(value, self.bounds[0]), self.bounds[1])
 
 
 class SiteTally:
@@ -175,12 +217,17 @@ class SiteTally:
         return tuple(sorted(self._answers))
 
     @property
+    def n(self) -> int:
+        """How many sites answered."""
+        return len(self._answers)
+
+    @property
     def answers(self) -> dict[str, SiteNumbers]:
         """What each site answered, in the order of their names."""
         return {site: self._answers[site] for site in self.sites}
 
     def add(self, answer: SiteAnswer) -> bool:
-        """Keep an answer; False if the same one is here already. Another one of the same site is refused."""
+        """Keep an answer; False if it is already here. A second, different answer of a site is refused."""
         if answer.study != self._study:
             raise WrongStudy(
                 f"this answer belongs to study {answer.study.id[:16]}..., not to {self._study.id[:16]}..."
@@ -190,11 +237,11 @@ class SiteTally:
             if bytes(SiteAnswer(self._study, answer.site, before)) == bytes(answer):
                 return False
             raise AlreadyAnswered(f"site {answer.site!r} has already given another answer")
-        self._check_first(answer)
+        self.check(answer)
         self._answers[answer.site] = answer.numbers
         return True
 
-    def _check_first(self, answer: SiteAnswer) -> None:
+    def check(self, answer: SiteAnswer) -> None:
         """A second round asks those who answered the first, with the sizes that they said then."""
         first = self._protocol.first_numbers
         if first is None:
@@ -221,7 +268,7 @@ class SiteTally:
     __hash__ = None  # type: ignore[assignment]
 
     def counts(self, stratum: str) -> OfSites:
-        """One class's numbers by site: what a second round is made from."""
+        """One class's numbers by site, from which a second round is made."""
         name = choice("stratum", stratum, self._study.strata)
         answers = self.answers
         hidden = self._protocol.unit.hide_sizes
@@ -234,10 +281,12 @@ class SiteTally:
         """The statistic of all records at the sites that answered, with its standard error."""
         protocol = self._protocol
         chosen = choice("estimator", estimator or protocol.estimators[0], protocol.estimators)
-        answer, sizes = protocol.answer(self.answers)
+        answers = self.answers
+        answer, sizes = protocol.answer(answers)
+        value, bounds = answer.within(self._study.statistic, self._study.domains, sizes)
         return Estimate(
             statistic=self._study.statistic.name,
-            value=answer.value,
+            value=value,
             standard_error=answer.standard_error,
             sample_standard_error=answer.sample_standard_error,
             strata=sizes,
@@ -247,7 +296,13 @@ class SiteTally:
             study_id=self._study.id,
             quantization=answer.quantization,
             details=answer.details,
-            bounds=answer.bounds,
+            bounds=bounds,
+            bias=answer.bias,
+            logarithmic=self._study.statistic.logarithmic,
+            laws=answer.laws,
+            caveats=answer.caveats,
+            attack=_Attack(protocol, answers, answer.value, bounds),
+            study=self._study,
         )
 
     def to_json(self) -> str:

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .data.domains import Domain, DomainLike, domain_from_json
+from .data.positions import placed
 from .errors import BadFile, InvalidInput, WrongStudy
 from .formats import files
 from .formats.canonical import canonical, digest, parse
@@ -164,12 +165,12 @@ class Study(Shown):
         ``seed`` is public: it only makes studies differ (a fresh one is drawn when none is given).
         Other keywords are the statistic's (``ties``, ``labels``, ``variant``) and the protocol's
         (``histogram``: ``bins``, ``mechanism``, ``kernel``, ``rounding``, and ``n``, the expected number
-        of people, from which missing bins are chosen; ``tree``: ``bins``, ``splitting``, ``rows``,
+        of people, which sets missing bins; ``tree``: ``bins``, ``splitting``, ``rows``,
         ``answer``, ``delta``; ``projection``: ``pilot_fraction``, ``pilot``, ``bins``, ``n``, ``mechanism``;
         ``pairwise``: ``pairs``, ``noise``, ``bits``, ``matching``; ``two_servers``: ``release``, ``rounds``,
-        ``bins``, ``split``, ``noise``, ``delta``, ``n``; ``sites``: those but ``release``, and ``sites``,
-        ``unit``, ``max_records_per_person``, ``hide_sizes``). Those of another package's protocol go into
-        ``options``.
+        ``bins``, ``split``, ``noise``, ``delta``, ``n``; ``sites``: these except ``release``, and ``sites``,
+        ``unit``, ``max_records_per_person``, ``hide_sizes``). Keywords of a protocol from another package
+        go into ``options``.
         """
         loss = positive("epsilon", epsilon)
         given = {**(options or {}), **keywords}
@@ -178,11 +179,11 @@ class Study(Shown):
         domains = domains_of(chosen, domain)
         public = public_seed() if seed is None else integer("seed", seed, 0, MAX_SEED)
         if protocol is None and set(given) <= {"n"} and cls.chooser is not None:
-            way = cls.chooser(chosen, domains, loss, given.get("n"))
+            way = cls.chooser(chosen, placed(domains), loss, given.get("n"))
         else:
             name = "histogram" if protocol is None else choice("protocol", protocol, PROTOCOLS)
             fields(f"a {name!r} study of {chosen.name!r}", given, (*own, *PROTOCOLS[name].options))
-            way = PROTOCOLS[name].create(chosen, domains, loss, **given)
+            way = PROTOCOLS[name].create(chosen, placed(domains), loss, **given)
         return cls(way.statistic, domains, way, loss, way.delta, public)
 
     def __repr__(self) -> str:
@@ -200,7 +201,7 @@ class Study(Shown):
         return {**self._content, "id": self.id}
 
     def rows(self) -> list[tuple[str, str]]:
-        """What the study asks of people, name by name: a table."""
+        """What the study asks of people, as a table of names and texts."""
         protocol = self.protocol
         several = f", round {protocol.round} of {protocol.rounds}" if protocol.rounds > 1 else ""
         return [
@@ -216,7 +217,7 @@ class Study(Shown):
 
     @property
     def strata(self) -> tuple[str, ...]:
-        """What reports are counted by: the public classes people belong to, or pairs."""
+        """The classes in which reports are counted: people's public classes, or pairs."""
         return self.protocol.strata
 
     @cached_property
@@ -244,10 +245,10 @@ class Study(Shown):
         return answers
 
     def next(self, tally: RoundTally) -> Study:
-        """The round that follows: a study of its own, with what this round's tally showed inside.
+        """The next round: a separate study that contains what this round's tally showed.
 
-        The same tally gives the same study, so anybody who has it can check the next round. What only its
-        analyst needs stays beside the study: `analysis_to_json` writes it, `with_analysis` reads it.
+        The same tally gives the same study, so anybody who has it can check the next round. What only the
+        analyst needs is kept in another file: `analysis_to_json` writes it, `with_analysis` reads it.
         """
         if tally.study != self:
             raise WrongStudy(f"this tally belongs to study {tally.study.id[:16]}..., not {self.id[:16]}...")
@@ -256,11 +257,11 @@ class Study(Shown):
         return Study(way.statistic, self.domains, way, self.epsilon, way.delta, self.seed, first=self)
 
     def following(self, first: Study) -> Study:
-        """This second round, with its ``first``; refused if anything changed that somebody agreed to.
+        """This second round with its ``first``; refused if it changes anything that people agreed to.
 
-        The same epsilon, delta, statistic, domains, strata and seed; the first round named by its whole id;
-        and asked are exactly those whom the first round does not ask. Public coins repeat in blocks of people
-        of which the same share is asked, so one block shows the share.
+        Epsilon, delta, statistic, domains, strata and seed must be the same; it must name the first round by
+        its whole id and ask exactly the people whom the first round does not ask. Public coins ask the same
+        share of every block of people, so one block shows the share.
         """
         changed = changed_term(self, first)
         if changed is not None:
@@ -271,14 +272,14 @@ class Study(Shown):
         return replace(self, first=first)
 
     def analysis_to_json(self) -> str | None:
-        """The analyst's file of a later round, which names this study; None where there is nothing to it."""
+        """The analyst's file of a later round, which names this study; None if the analyst needs none."""
         analysis = self.protocol.analysis_to_json()
         if analysis is None:
             return None
         return canonical({"format": ANALYSIS, "version": VERSION, "study": self.id, "analysis": analysis})
 
     def with_analysis(self, text: str | bytes) -> Study:
-        """This study with what its analyst needs; refuse another study's file, and one that was changed."""
+        """This study with what its analyst needs; refuse a file that was changed or is another study's."""
         spec = parse(text, "the analysis")
         names = ("format", "version", "study", "analysis")
         try:
@@ -330,10 +331,10 @@ class Study(Shown):
 
     @classmethod
     def from_json(cls, text: str | bytes, *, first: Study | None = None) -> Study:
-        """Read a study; refuse one that was changed, cut short or is of another version.
+        """Read a study; refuse one that was changed, cut short or has another version.
 
-        A second round that is read with its ``first`` round is refused unless it follows from it; only such
-        a one is answered by a `Participant`.
+        Give a second round its ``first`` round: it is refused unless it follows from it, and a `Participant`
+        answers only second rounds that were read this way.
         """
         spec = parse(text, "the study")
         if spec.get("format") != FORMAT:
@@ -372,7 +373,7 @@ class Study(Shown):
         domains = tuple(domain_from_json(each) for each in spec["domain"])
         statistic = statistic_from_json(spec["statistic"])
         kind = PROTOCOLS[choice("protocol", spec["protocol"].get("name"), PROTOCOLS)]
-        protocol = kind.from_json(statistic, domains, spec["protocol"])
+        protocol = kind.from_json(statistic, placed(domains), spec["protocol"])
         if protocol.epsilon > loss:
             raise BadFile(
                 f"the study promises epsilon {loss:g}, but its mechanism loses {protocol.epsilon:.6g}"

@@ -1,4 +1,4 @@
-"""A tally: how often each symbol was reported. Small whatever the number of people, and additive."""
+"""A tally: how often each symbol was reported. It stays small for any number of people, and adds up."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .formats.compact import compress, expand
 from .formats.display import Shown
 from .protocols.base import Protocol
 from .protocols.counts import Counts
-from .report import MAX_INDEX, Report, check_asked
+from .report import MAX_INDEX, Report, check_asked, check_study
 from .study import Study
 
 NO_CELLS = "reports of this study cannot be told by one cell each: their files hold symbols"
@@ -76,6 +76,7 @@ class Tally(Shown):
 
     def __init__(self, study: Study) -> None:
         """An empty tally of ``study``."""
+        check_study(study)
         self._study = study
         self._counts = {stratum: study.empty_counts(stratum) for stratum in study.strata}
 
@@ -120,7 +121,7 @@ class Tally(Shown):
     __hash__ = None  # type: ignore[assignment]
 
     def add(self, report: Report) -> None:
-        """Count one report. Whether a person reports twice is for the collector to see: see its index."""
+        """Count one report. Check for repeated indices yourself: a tally does not know who reported."""
         if not isinstance(report, Report):
             raise BadValue(
                 f"a tally adds a Report, as Participant(study, index).report(...) makes one or "
@@ -140,7 +141,7 @@ class Tally(Shown):
         """Count the symbols of participants of one stratum with these indices, in any order, at once.
 
         Both are arrays, or columns of a data frame or of an Arrow table, without missing values.
-        Whoever is asked in another round is refused; whether somebody reports twice is for the caller to see.
+        People who act in another round are refused; check for repeated indices yourself.
         """
         counts = self.counts(stratum)
         indices, symbols = whole_numbers(indices, "indices"), whole_numbers(symbols, "symbols")
@@ -158,7 +159,7 @@ class Tally(Shown):
         counts.add_at(ascending, places, symbols[order])
 
     def add_cells(self, stratum: str, cells: NDArray[np.int64], counts: NDArray[np.int64]) -> None:
-        """Count reports of one stratum that were counted by cell already, whoever they are of.
+        """Count reports of one stratum that are already counted by cell.
 
         A cell is what a report counts in once its coins are known: the symbol where there are no coins, and
         the code of level, row and bit for a tree that asks everybody for one bit.
@@ -209,6 +210,7 @@ class Tally(Shown):
             details=answer.details,
             explanation=answer.explanation,
             bounds=bounds,
+            raw=answer.value,
             bias=answer.bias,
             centre=answer.centre,
             logarithmic=self._study.statistic.logarithmic,

@@ -7,27 +7,26 @@ from pathlib import Path
 
 import pytest
 
+from dpairs.aggregator import driver
+
 from ..collector.postgres import Cluster
+from .pair import LINGER, RETRY
 
 
-@pytest.fixture(scope="session")
-def clusters() -> Iterator[list[Cluster]]:
-    """Two of PostgreSQL, one for each server, started by whoever asks first."""
-    found: list[Cluster] = []
-    yield found
-    for each in found:
-        each.stop()
+@pytest.fixture(autouse=True)
+def _soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A leader in this process verifies what has come and tries again without a pause that people need."""
+    monkeypatch.setattr(driver, "LINGER", LINGER)
+    monkeypatch.setattr(driver, "RETRY", RETRY)
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
-def databases(request: pytest.FixtureRequest, tmp_path: Path, clusters: list[Cluster]) -> tuple[str, str]:
+def databases(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[str, str]:
     """An empty database for each server."""
     if request.param == "sqlite":
         return f"sqlite:///{tmp_path}/0.sqlite", f"sqlite:///{tmp_path}/1.sqlite"
-    while len(clusters) < 2:
-        clusters.append(Cluster())
-    one, two = (each.new_database() for each in clusters)
-    return one, two
+    cluster: Cluster = request.getfixturevalue("cluster")
+    return cluster.new_database(), cluster.new_database("other")
 
 
 @pytest.fixture

@@ -1,10 +1,17 @@
-"""A leader that sends what it likes to a helper; and an honest leader with nobody at the other end."""
+"""A leader that sends what it likes, a line that lies to a leader, and an honest leader alone."""
 
 from __future__ import annotations
 
+import contextlib
+import threading
 import time
+from collections import Counter
+from collections.abc import Callable
 from dataclasses import replace
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+
+import urllib3
 
 from dpairs.aggregator import schema
 from dpairs.aggregator.leader import Leader
@@ -134,3 +141,54 @@ class Alone:
         answers = [VerifyResp(each, outbound[each]) for each in outbound]
         self.leader.commit(name, self.verifiers[0].finish(begun, answers))
         return found.buckets
+
+
+class Between:
+    """Stands where the leader expects the helper: lies to the first requests of each path, then hands on."""
+
+    def __init__(self, here: str, helper: str, lies: list[Callable[[BaseHTTPRequestHandler], None]]) -> None:
+        self.told: Counter[str] = Counter()
+        pool, told, lock = urllib3.PoolManager(retries=False), self.told, threading.Lock()
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_POST(self) -> None:
+                body = self.rfile.read(int(self.headers["Content-Length"]))
+                with lock:
+                    told[self.path] += 1
+                    number = told[self.path] - 1
+                if number < len(lies):
+                    self.close_connection = True
+                    lies[number](self)
+                    return
+                names = ("Content-Type", "Authorization")
+                answer = pool.request(
+                    "POST",
+                    helper + self.path,
+                    body=body,
+                    headers={name: self.headers[name] for name in names},
+                )
+                say(self, answer.status, answer.data)
+
+            def log_message(self, *_: object) -> None:
+                pass
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", int(here.rpartition(":")[2])), Handler)
+        self._thread = threading.Thread(target=self._server.serve_forever)
+        self._thread.start()
+
+    def stop(self) -> None:
+        self._server.shutdown()
+        self._thread.join()
+        self._server.server_close()
+
+
+def say(handler: BaseHTTPRequestHandler, status: int, body: bytes, **headers: str) -> None:
+    """One answer; a leader that hangs up in the middle of it is none the worse."""
+    handler.send_response(status)
+    for name, value in {"Content-Length": str(len(body)), **headers}.items():
+        handler.send_header(name.replace("_", "-"), value)
+    handler.end_headers()
+    with contextlib.suppress(OSError):
+        handler.wfile.write(body)

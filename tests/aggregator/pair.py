@@ -6,8 +6,6 @@ import contextlib
 import json
 import signal
 import socket
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator, Mapping
@@ -34,12 +32,14 @@ from dpairs.dap.task import Analyst, Operator, Task, analyst_token
 from dpairs.randomness import SeededRandomness, SystemRandomness
 from dpairs.release import Release
 
-from ..collector.servers import DEADLINE, free_port, until
-from ..processes import ENVIRONMENT
+from ..collector.servers import DEADLINE, first_line, free_port, until
+from ..processes import Child
 
 SECRET, ANALYST = bytes(range(32)), bytes(range(32, 64))
 NOISE = (71, 72)
 """Seeds of the two servers' noise."""
+LINGER, RETRY = 0.05, 0.2
+"""Seconds until a leader verifies a few reports, and until it tries again."""
 KIND = "application/ppm-dap;message="
 
 
@@ -138,7 +138,14 @@ class InThread:
     """One server in a thread of this process."""
 
     def __init__(
-        self, task: Task, number: int, database: str, workers: int = 1, kept: Path | None = None, **more: Any
+        self,
+        task: Task,
+        number: int,
+        database: str,
+        workers: int = 1,
+        kept: Path | None = None,
+        base: str | None = None,
+        **more: Any,
     ) -> None:
         self.task, self.number, self.database = task, number, database
         self.keys = fresh_keys()
@@ -152,7 +159,7 @@ class InThread:
             noise=SeededRandomness(NOISE[number]),
             releases=Releases(kept),
         )
-        self.base = task.operators[number].url
+        self.base = base or task.operators[number].url
         self._line = socket.create_server(("127.0.0.1", int(self.base.rpartition(":")[2])), backlog=512)
         config = uvicorn.Config(create_app(self.service), timeout_graceful_shutdown=2, **options())
         self._server = uvicorn.Server(config)
@@ -170,23 +177,25 @@ class InThread:
 
 @contextlib.contextmanager
 def in_threads(task: Task, folder: Path, **more: Any) -> Iterator[tuple[InThread, InThread]]:
-    """Both servers, on SQLite."""
+    """Both servers, on SQLite; ``workers`` are the leader's."""
+    leaders = {"workers": more.pop("workers", 1)}
     with contextlib.ExitStack() as stack:
         found = []
         for number in (1, 0):
             kept = folder / f"{number}.released"
-            server = InThread(task, number, f"sqlite:///{folder}/{number}.sqlite", kept=kept, **more)
+            own = more if number else more | leaders
+            server = InThread(task, number, f"sqlite:///{folder}/{number}.sqlite", kept=kept, **own)
             stack.callback(server.stop)
             found.append(server)
         yield found[1], found[0]
 
 
 SEEDED = (
-    "import sys, dpairs.aggregator.service as service; from dpairs.randomness import SeededRandomness; "
-    "seed = int(sys.argv.pop(1)); service.SystemRandomness = lambda: SeededRandomness(seed); "
-    "from dpairs.cli import main; main()"
+    "from dpairs.aggregator import driver, service; from dpairs.randomness import SeededRandomness; "
+    f"driver.LINGER, driver.RETRY = {LINGER}, {RETRY}; "
+    "service.SystemRandomness = lambda: SeededRandomness({}); "
 )
-"""`dpairs`, with noise of a given seed."""
+"""What a server runs first to have noise of a given seed, and to wait for little."""
 
 
 class Process:
@@ -198,7 +207,7 @@ class Process:
         self.base = task.operators[number].url
         self.line = Transport(self.base, patience=DEADLINE, timeout=30.0)
         self._starts = 0
-        self._child: subprocess.Popen[bytes] | None = None
+        self._child: Child | None = None
         task.save(folder / "task.json")
         (folder / "secret").write_text(SECRET.hex())
 
@@ -213,27 +222,14 @@ class Process:
 
     def start(self, wait: bool = True) -> Process:
         self._starts += 1
-        command = [
-            sys.executable,
-            "-c",
-            SEEDED,
-            str(NOISE[self.number]),
-            "serve",
-            "--role",
-            self.role,
-            "--json",
-        ]
-        command += ["--accept", "task.json", "--secret", "secret", "--database", self.database, "--rate", "0"]
-        command += ["--port", self.base.rpartition(":")[2], "--workers", "1", *self._more]
-        with self.log.open("wb") as log:
-            self._child = subprocess.Popen(
-                command, stdout=subprocess.PIPE, stderr=log, cwd=self._folder, env=ENVIRONMENT
-            )
+        command = ["serve", "--role", self.role, "--json", "--accept", "task.json", "--secret", "secret"]
+        command += ["--database", self.database, "--rate", "0", "--workers", "1", *self._more]
+        command += ["--port", self.base.rpartition(":")[2]]
+        out = self.log.with_suffix(".out")
+        before = SEEDED.format(NOISE[self.number])
+        self._child = Child(command, self._folder, out, self.log, before=before)
         if wait:
-            assert self._child.stdout is not None
-            line = self._child.stdout.readline()
-            assert line, self.log.read_text()
-            assert json.loads(line)["role"] == self.role
+            assert json.loads(first_line(self._child, out, self.log))["role"] == self.role
         return self
 
     def kill(self) -> None:
@@ -247,8 +243,6 @@ class Process:
         if child is not None:
             child.send_signal(how)
             child.wait(DEADLINE)
-            if child.stdout is not None:
-                child.stdout.close()
 
 
 def agree(states: Mapping[str, Any], others: Mapping[str, Any]) -> bool:

@@ -6,6 +6,7 @@ import psutil
 import pytest
 
 import dpairs
+from dpairs.aggregator import driver
 from dpairs.dap.products import CloseReq
 from dpairs.dap.reports import ReportError
 from dpairs.errors import Refused
@@ -65,19 +66,20 @@ def test_a_report_sent_again_is_taken_once(tmp_path):
         assert set(upload(leader.line, task, late).values()) == {ReportError.BATCH_COLLECTED.name}
 
 
-def test_several_processes_verify_and_a_lost_one_is_replaced(tmp_path):
-    task = new_task(auc(bins=64))
+def test_several_processes_verify_and_a_lost_one_is_replaced(tmp_path, monkeypatch):
+    monkeypatch.setattr(driver, "JOB", 20)
+    task = new_task()
     with in_threads(task, tmp_path, workers=2) as (leader, helper):
-        people = crowd(task, 900)
+        people = crowd(task, 60)
         reports = people.reports((leader.line, helper.line))
-        assert upload(leader.line, task, reports[:450]) == {}
-        until(lambda: sum(state(helper.line, task)["verified"].values()) == 450, "verified reports")
+        assert upload(leader.line, task, reports[:40]) == {}  # two jobs
+        until(lambda: sum(state(helper.line, task)["verified"].values()) == 40, "verified reports")
         children = psutil.Process().children()
         workers = [each for each in children if "spawn_main" in " ".join(each.cmdline())]
         assert len(workers) >= 2
         for each in workers:
             each.kill()
-        assert upload(leader.line, task, reports[450:]) == {}
+        assert upload(leader.line, task, reports[40:]) == {}
         assert collect(leader.line, task).to_json() == people.ideal().to_json()
 
 

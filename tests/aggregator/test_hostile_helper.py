@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import random
 import time
+import zlib
 from pathlib import Path
 
 import pytest
 
+from dpairs.aggregator import driver
+from dpairs.aggregator.workers import MAX_ANSWER
 from dpairs.dap.collection import CollectionJobReq
 from dpairs.dap.jobs import VerifyResp, read_answer, write_answer
 from dpairs.dap.participant import make_report
@@ -18,10 +21,10 @@ from dpairs.errors import BadMessage, DpairsError, Refused
 from dpairs.randomness import SystemRandomness
 from dpairs.vdaf.hpke import derive_key, public_key
 
-from ..collector.servers import Caller
+from ..collector.servers import Caller, free_port, until
 from ..dap.test_messages import mutated
-from .hostile import MUTATIONS, Alone
-from .pair import ANALYST, KIND, SECRET, InThread, auc, new_task, state
+from .hostile import MUTATIONS, Alone, Between, say
+from .pair import ANALYST, KIND, SECRET, InThread, auc, collect, crowd, new_task, state, upload
 
 
 @pytest.fixture
@@ -56,7 +59,7 @@ def test_mutated_messages_of_a_helper_crash_nothing_and_release_nothing(alone, t
     alone.leader.collect(bytes(CollectionJobReq()))
     alone.leader.close()
     offer = HelperProducts(task, buckets, bytes(32)).offer
-    for _ in range(min(MUTATIONS, 200)):
+    for _ in range(MUTATIONS):
         with pytest.raises(DpairsError):
             alone.leader.reply(mutated(offer, rng)[: len(offer) - 1])
     reply = alone.leader.reply(offer)
@@ -73,6 +76,51 @@ def test_mutated_messages_of_a_helper_crash_nothing_and_release_nothing(alone, t
     with pytest.raises(Refused, match="wrong time"):
         alone.leader.release(bytes(1) + b"\x00\x20" + bytes(32) + b"\x00\x00\x00\x01x")
     assert alone.store.row().result is None
+
+
+LIES = [
+    lambda handler: say(handler, 200, b""),
+    lambda handler: say(handler, 200, bytes(MAX_ANSWER + 2**20)),
+    lambda handler: say(handler, 200, bytes(40), Content_Length="9" * 30),
+    lambda handler: say(handler, 200, zlib.compress(bytes(10**7)), Content_Encoding="deflate"),
+    lambda handler: say(handler, 302, b"", Location="http://127.0.0.1:9/"),
+    lambda handler: say(handler, 500, b"<traceback>"),
+    lambda handler: say(handler, 400, b'{"error": "Unavailable", "message": "\\u0000[bold]\\ud800"}'),
+    lambda handler: handler.wfile.write(b"HTTP/1.1 200 " + b"x" * 70_000),
+    lambda handler: None,
+]
+
+
+def test_a_leader_outlives_answers_that_are_none(tmp_path, ending, monkeypatch):
+    """Each step gets each of these answers, then an honest one: the result is the ideal one."""
+    monkeypatch.setattr(driver, "RETRY", 0.01)
+    monkeypatch.setattr(driver, "LINGER", 0.01)
+    task = new_task(auc(bins=8), least=20)
+    helper = InThread(task, 1, f"sqlite:///{tmp_path}/helper.sqlite", base=f"http://127.0.0.1:{free_port()}")
+    ending(helper.stop)
+    between = Between(task.helper.url, helper.base, LIES)
+    ending(between.stop)
+    leader = InThread(task, 0, f"sqlite:///{tmp_path}/leader.sqlite")
+    ending(leader.stop)
+    people = crowd(task, 30)
+    reports = people.reports(configs=[leader.keys.configs[0], helper.keys.configs[0]])
+    assert upload(leader.line, task, reports) == {}
+    token, path = analyst_token(ANALYST), f"/tasks/{task.name}/collection_jobs"
+    call, looks = Caller(leader.base), list[str]()
+
+    def released() -> bool:
+        answer = call(
+            "POST", path, body=bytes(CollectionJobReq()), kind=f"{KIND}collection-job-req", token=token
+        )
+        assert answer.status in (200, 202, 400), answer
+        looks.append(state(leader.line, task)["state"])
+        return looks[-1] == "released"
+
+    until(released, "a result")
+    assert len(looks) > len(LIES)
+    assert collect(leader.line, task).to_json() == people.ideal().to_json()
+    steps = ("aggregation_jobs", "products", "products/reply", "aggregate_shares")
+    assert all(between.told[f"/tasks/{task.name}/{step}"] > len(LIES) for step in steps)
 
 
 def test_the_leader_alone_refuses_too_few_and_a_second_release(alone, task):

@@ -1,6 +1,7 @@
 """The command line, as a statistician would use it and as a careless person would."""
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -11,9 +12,10 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 import pytest
+import typer
 
 import dpairs
-from dpairs.cli.app import run
+from dpairs.cli.app import app, run
 from dpairs.cli.study import parse_domain
 
 AUC = ["study", "create", "auc", "-e", "1", "-d", "interval:0,1", "--bins", "8", "--seed", "1"]
@@ -511,15 +513,36 @@ def test_wrong_usage_is_code_2(folder, capsys, arguments):
 def test_help_and_version(capsys):
     assert run(["--version"]) == 0
     assert dpairs.__version__ in said(capsys)[0]
-    for verb in ("study", "simulate", "report", "tally", "estimate", "demo"):
-        assert run([verb, "--help"]) == 0
-        assert "Usage" in said(capsys)[0]
+
+
+def verbs(command, path=()):
+    yield list(path)
+    for name, below in getattr(command, "commands", {}).items():
+        yield from verbs(below, (*path, name))
+
+
+def test_help_fits_a_terminal_and_names_no_type_of_python(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    everything = list(verbs(typer.main.get_command(app)))
+    assert len(everything) > 30
+    for verb in everything:
+        assert run([*verb, "--help"]) == 0
+        words = said(capsys)[0]
+        assert words.startswith(f"Usage: dpairs {' '.join(verb)}".rstrip())
+        assert max(map(len, words.splitlines())) <= 80, words
+        assert not re.search(r"<\w+(\[\w+\])?>|[{}]|range", words), words
+        assert not re.search(r"^  [a-z]+ .*\.\.\.$", words, re.MULTILINE), "a summary is cut off"
 
 
 def test_domains_from_text():
-    assert parse_domain("interval:-1,2.5") == dpairs.Interval(-1, 2.5)
+    assert parse_domain("interval:-1,2.5") == parse_domain("-1, 2.5") == dpairs.Interval(-1, 2.5)
     assert parse_domain("integers:0,18446744073709551615") == dpairs.Integers(0, 2**64 - 1)
     assert parse_domain("levels:-1, 1,2") == dpairs.Levels([-1, 1, 2])
+    assert parse_domain("interval:1,1e6,log") == dpairs.Interval(1, 1e6, scale="log")
+    assert parse_domain("interval:-2e5, 1e6, asinh") == dpairs.Interval(-2e5, 1e6, scale="asinh")
+    for wrong in ("interval:1,2,3", "interval:a,2,log", "interval:0,1,log", "integers:1,9,log"):
+        with pytest.raises(dpairs.BadParameter):
+            parse_domain(wrong)
     assert parse_domain("categories:red,green") == dpairs.Categories(["red", "green"])
 
 

@@ -8,7 +8,13 @@ import pytest
 
 import dpairs
 from dpairs.cli.app import run
+from dpairs.cli.show import print_table
+from dpairs.client.transport import Transport
+from dpairs.client.two_servers import server_states
 from dpairs.dap.task import Task
+from dpairs.errors import BadFile
+
+from ..aggregator.pair import new_task
 
 SERVERS = ["--leader", "Clinic=https://clinic.example", "--helper", "University=https://uni.example/dap/"]
 
@@ -71,3 +77,33 @@ def test_a_page_is_written_for_somebody_else_to_host(folder, capsys):
     assert f"/two-servers/{task.id.hex()}/" in "".join(capsys.readouterr().out.split())
     (folder / "file").touch()
     assert run(["server", "page", "task.json", "--out", "file"]) == 2
+
+
+def test_a_strangers_words_are_shown_as_they_are(capsys):
+    print_table(("server",), [("[bold red]Clinic[/] [link=https://x.org]",)], title="[blink]a study")
+    out = capsys.readouterr().out
+    assert "[bold red]Clinic[/] [link=https://x.org]" in out
+    assert "[blink]a study" in out
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        None,
+        [],
+        {},
+        {"state": "open", "verified": {"a": "1"}, "refused": {}},
+        {"state": "[bold]", "verified": {}, "refused": {}},
+        {"state": [], "verified": {}, "refused": {}},
+    ],
+)
+def test_a_server_that_does_not_tell_its_state_is_named(monkeypatch, said):
+    monkeypatch.setattr(Transport, "json", lambda *_: said)
+    with pytest.raises(BadFile, match="Clinic does not answer as a server of a task does"):
+        server_states(new_task())
+    fine = {"state": "open", "verified": {"positive": 2, "negative": 1}, "refused": {}, "name": "Somebody"}
+    monkeypatch.setattr(Transport, "json", lambda *_: fine)
+    assert server_states(new_task()) == [
+        ("Clinic", "leader", "open", 3, 0),
+        ("University", "helper", "open", 3, 0),
+    ]

@@ -10,6 +10,10 @@ import pytest
 from dpairs import Interval, Study
 from dpairs.cli.app import run
 
+from ..collector.conftest import here, sqlite
+
+__all__ = ["here", "sqlite"]
+
 
 @pytest.fixture
 def sites(tmp_path, monkeypatch):
@@ -115,3 +119,22 @@ def test_a_study_of_persons_is_made_and_shown(tmp_path, capsys):
     assert "a site sends" in capsys.readouterr().out
     assert run(["study", "show", str(out), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["privacy"]["kind"] == "person-level"
+
+
+def test_a_link_shows_sends_and_sends_the_same_again(sites, here, tmp_path, capsys):
+    link = here.analyst().begin(sites, "Hospitals")
+    assert site("a", link) == 0
+    assert here.analyst().progress(sites.id)["sites"] == []
+    assert site("a", "study.json", "--send", "--yes") == 2
+    assert "--send needs the link" in capsys.readouterr().err
+    for said in ("is counted", "was counted before"):
+        assert site("a", link, "--send", "--yes", "--out", "sent.json") == 0
+        assert f"answer of a {said}" in capsys.readouterr().out
+    assert site("b", link, "--send", "--yes") == 0
+    here.analyst().advance(sites.id)
+    capsys.readouterr()
+    assert site("a", link, "--send", "--yes", "--json") == 0
+    said = json.loads(capsys.readouterr().out)
+    assert (said["site"], said["sent"], said["written"]) == ("a", True, None)
+    assert here.analyst().answers(sites.id).sites == ("a",)
+    assert here.analyst().answers(sites.id, 1).sites == ("a", "b")

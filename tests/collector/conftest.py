@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 import structlog
 
+from dpairs.collector.database import POSTGRESQL
+
 from .postgres import Cluster
-from .servers import Caller, InThread, Process, collector
+from .servers import CLOCKS, HASTE, Caller, InThread, Process, collector
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -19,12 +22,11 @@ def _plain_logs() -> None:
     structlog.configure(processors=[structlog.processors.format_exc_info, plain])
 
 
-@pytest.fixture(scope="session")
-def cluster() -> Iterator[Cluster]:
-    """A PostgreSQL cluster, started by the first test that asks for it."""
-    made = Cluster()
-    yield made
-    made.stop()
+@pytest.fixture
+def server(cluster: Cluster) -> Iterator[Cluster]:
+    """The same, for a test that stops and freezes it."""
+    yield cluster
+    cluster.heal()
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
@@ -68,14 +70,24 @@ def ask(here) -> Caller:
 
 
 @pytest.fixture
+def hasty(monkeypatch) -> None:
+    """Collectors in this process give up and take over sooner."""
+    for clock in CLOCKS:
+        module, _, name = clock.partition(".")
+        whose = importlib.import_module(f"dpairs.collector.{module}")
+        monkeypatch.setattr(whose, name, getattr(whose, name) * HASTE)
+    monkeypatch.setitem(POSTGRESQL, "connect_timeout", 2)
+
+
+@pytest.fixture
 def serve(tmp_path) -> Iterator[Callable[..., Process]]:
     """Makes `dpairs serve` processes, and ends those that are left."""
     made: list[Process] = []
 
-    def make(database: str, *options: str) -> Process:
+    def make(database: str, *options: str, before: str = "") -> Process:
         folder = tmp_path / f"serve{len(made)}"
         folder.mkdir(parents=True)
-        made.append(Process(database, Path(folder), *options))
+        made.append(Process(database, Path(folder), *options, before=before))
         return made[-1].start()
 
     yield make

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
+import signal
 import subprocess
 import tempfile
 from pathlib import Path
@@ -12,7 +13,6 @@ from typing import Any
 
 import psutil
 import pytest
-from sqlalchemy import create_engine, text
 
 MISSING = "PostgreSQL is not installed: on Debian, `apt-get install postgresql`"
 # A machine's crash is not tested, so it need not flush; a server's own crash loses nothing then.
@@ -40,7 +40,7 @@ class Cluster:
         if os.geteuid() == 0:  # initdb refuses root
             shutil.chown(self._folder, "postgres", "postgres")
             self._as |= {"user": "postgres", "group": "postgres", "extra_groups": []}
-        self._data = self._folder / "data"
+        self._data, self._databases = self._folder / "data", {"postgres"}
         self._run(initdb, "-D", self._data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C", "-N")
         self.start()
 
@@ -80,16 +80,32 @@ class Cluster:
     def address(self, name: str) -> str:
         return f"postgresql+psycopg://postgres@/{name}?host={self._folder}"
 
-    def new_database(self) -> str:
+    def heal(self) -> None:
+        """Let it run again, whatever was done to it."""
+        with contextlib.suppress(OSError, psutil.NoSuchProcess):
+            self.signal(signal.SIGCONT)
+        if not (self._data / "postmaster.pid").exists():
+            self.start()
+
+    def new_database(self, name: str = "postgres") -> str:
         """The address of an empty database: the same one, emptied, which is cheaper than a new one."""
-        engine = create_engine(self.address("postgres"), isolation_level="AUTOCOMMIT")
-        with engine.connect() as connection:
-            others = "select pg_terminate_backend(pid) from pg_stat_activity where pid <> pg_backend_pid()"
-            connection.execute(text(f"{others} and datname = 'postgres' and backend_type = 'client backend'"))
-            connection.execute(text("drop schema public cascade"))
-            connection.execute(text("create schema public"))
-        engine.dispose()
-        return self.address("postgres")
+        import psycopg
+
+        mine = f"host={self._folder} user=postgres"
+        with psycopg.connect(mine, autocommit=True) as connection:
+            connection.execute(
+                "select pg_terminate_backend(pid) from pg_stat_activity "
+                "where pid <> pg_backend_pid() and datname = %s and backend_type = 'client backend'",
+                [name],
+            )
+            if name not in self._databases:
+                connection.execute(f"create database {name}")  # type: ignore[arg-type]
+                self._databases.add(name)
+        with psycopg.connect(
+            f"host={self._folder} user=postgres dbname={name}", autocommit=True
+        ) as connection:
+            connection.execute("drop schema public cascade; create schema public")
+        return self.address(name)
 
     def stop(self) -> None:
         with contextlib.suppress(AssertionError):  # a test may have stopped it

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import signal
 import stat
-import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -12,9 +13,9 @@ from dpairs.collector import backup
 from dpairs.collector.settings import Settings, configured
 from dpairs.errors import BadFile, BadParameter, Conflict
 
-from ..processes import ENVIRONMENT, PROGRAM, dpairs
+from ..processes import Child, dpairs
 from .people import Population, histogram, report_json
-from .servers import STUDIES, Caller, begin, collector, enrol
+from .servers import STUDIES, Caller, begin, collector, enrol, until
 
 
 def test_a_backup_brings_everything_back_but_the_secrets(running, tmp_path, cluster):
@@ -141,14 +142,18 @@ def test_settings_come_from_options_the_environment_and_a_file(tmp_path):
             configured({}, {name: value})
 
 
-def test_a_link_that_works_here_only_is_warned_of(sqlite):
-    command = [*PROGRAM, "serve", "--port", "0", "--database", sqlite]
-    for more, warned in (([], True), (["--public-url", "https://studies.example"], False)):
-        child = subprocess.Popen(
-            [*command, *more], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=ENVIRONMENT
-        )
-        lines = iter(child.stdout or [])
-        assert any("Ctrl-C" in line for line in lines)
-        child.terminate()
-        _, said = child.communicate(timeout=60)
-        assert ("works on this machine only" in said) == warned
+def test_a_link_that_works_here_only_is_warned_of(sqlite, tmp_path):
+    for name, more, warned in (
+        ("here", [], True),
+        ("out", ["--public-url", "https://studies.example"], False),
+    ):
+        out, err = tmp_path / f"{name}.out", tmp_path / f"{name}.err"
+        child = Child(["serve", "--port", "0", "--database", sqlite, *more], tmp_path, out, err)
+        until(lambda: "Ctrl-C" in read(out) or not child.alive, "the words of a collector")  # noqa: B023
+        child.send_signal(signal.SIGTERM)
+        child.wait(60)
+        assert ("works on this machine only" in err.read_text()) == warned
+
+
+def read(path: Path) -> str:
+    return path.read_text() if path.exists() else ""

@@ -12,7 +12,7 @@ from dpairs.study import Study
 from dpairs.tally import Tally
 
 from .people import Population, histogram
-from .servers import VALIDATE, begin, collector, stored_symbols, until
+from .servers import IN_HASTE, VALIDATE, begin, collector, stored_symbols, until
 
 KILLS, REPORTS = (20, 20_000) if VALIDATE else (2, 400)
 """During reports; one more comes during enrolment."""
@@ -47,9 +47,9 @@ class Meanwhile:
         assert self.failed == []
 
 
-def test_every_acknowledged_report_is_counted_once_whenever_the_collector_dies(serve, database):
+def test_every_acknowledged_report_is_counted_once_whenever_the_collector_dies(serve, database, hasty):
     study = histogram()
-    process = serve(database, "--log-level", "warning")
+    process = serve(database, "--log-level", "warning", before=IN_HASTE)
     begin(process.analyst(), study)
     crowd = Population(study, REPORTS, seed=SEED)
     rng = random.Random(SEED)

@@ -19,11 +19,13 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
+from dpairs import Interval, Study
 from dpairs.collector.limits import Limits
-from dpairs.collector.routes import analysts, pairs, participants, plans, reports
+from dpairs.collector.routes import analysts, pairs, participants, plans, reports, sites
 
 from .people import Population, histogram, pairwise, projection, report_json, tree
 from .servers import VALIDATE, Caller, begin, collector, enrol
+from .test_sites import Raw
 
 CASES = 300 if VALIDATE else 25
 """For each of some 22 operations."""
@@ -54,7 +56,10 @@ def test_no_request_waits_for_a_thread_before_it_is_handled(here):
 
     routes: list[Any] = [
         route
-        for router in (*participants.routers, analysts.router, reports.router, pairs.router, plans.router)
+        for router in (
+            *(*participants.routers, *sites.routers),
+            *(analysts.router, reports.router, pairs.router, plans.router),
+        )
         for route in router.routes
     ]
     assert len(routes) > 20
@@ -99,6 +104,11 @@ def crowded(tmp_path_factory):
             secrets[study.id] = [each["secret"] for each in list(crowd.enrolled.values())[:2]]
         given = analyst.gateway(histogram().id, {"everybody": 10})["everybody"]
         secrets[histogram().id].append(given["secret"])
+        hospitals = Study.create("auc", protocol="sites", epsilon=1.0, domain=Interval(0, 1), bins=4, seed=1)
+        begin(analyst, hospitals)
+        secrets[hospitals.id] = [
+            Raw(made.base, hospitals, f"site {n}", n).enrolled.json["secret"] for n in (1, 2)
+        ]
         pairs, invited = pairwise(), histogram(5)
         begin(analyst, pairs)
         secrets[pairs.id] = [enrol(call, pairs.id, n, key=f"{n:064x}")["secret"] for n in range(9, 13)]

@@ -8,7 +8,6 @@ import shutil
 import signal
 import socket
 import stat
-import subprocess
 import threading
 import time
 from pathlib import Path
@@ -23,7 +22,7 @@ from dpairs.collector import estimate_history
 from dpairs.collector.rates import Rates, network
 from dpairs.errors import TooMany, Unavailable
 
-from ..processes import ENVIRONMENT, PROGRAM
+from ..processes import Child
 from .people import Population, histogram, report_json
 from .servers import (
     STUDIES,
@@ -32,6 +31,7 @@ from .servers import (
     begin,
     collector,
     enrol,
+    first_line,
     until,
 )
 
@@ -196,17 +196,16 @@ def test_the_password_is_not_printed(cluster, tmp_path):
 
 
 def test_an_address_of_the_sixth_version_is_listened_on(sqlite, tmp_path):
-    command = [*PROGRAM, "serve", "--json", "--host", "::1", "--port", "0", "--database", sqlite]
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=ENVIRONMENT
-    ) as child:
-        assert child.stdout is not None
-        said = json.loads(child.stdout.readline())
-        try:
-            assert said["address"].startswith("http://[::1]:")
-            until(lambda: _answers(said["address"]), "an answer")
-        finally:
-            child.terminate()
+    command = ["serve", "--json", "--host", "::1", "--port", "0", "--database", sqlite]
+    out, err = tmp_path / "out", tmp_path / "err"
+    child = Child(command, tmp_path, out, err)
+    try:
+        said = json.loads(first_line(child, out, err))
+        assert said["address"].startswith("http://[::1]:")
+        until(lambda: _answers(said["address"]), "an answer")
+    finally:
+        child.send_signal(signal.SIGTERM)
+        child.wait(60)
 
 
 def _answers(base: str) -> bool:
@@ -264,13 +263,12 @@ def test_a_study_that_is_begun_again_has_a_history(here):
 
 
 def test_a_demonstration_that_is_ended_leaves_nothing_behind(tmp_path):
-    command = [*PROGRAM, "demo", "--people", "1000", "--pairs", "2", "--folder", str(tmp_path)]
-    child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=ENVIRONMENT)
+    command = ["demo", "--people", "1000", "--pairs", "2", "--folder", str(tmp_path)]
+    child = Child(command, tmp_path, tmp_path / "out", tmp_path / "err")
     database = tmp_path / "dpairs.sqlite"
-    until(lambda: database.exists() or child.poll() is not None, "the demonstration's collector", 180)
+    until(lambda: database.exists() or not child.alive, "the demonstration's collector", 180)
     child.send_signal(signal.SIGTERM)
-    child.communicate(timeout=60)
-    assert child.returncode == 128 + signal.SIGTERM
+    assert child.wait(60) == 128 + signal.SIGTERM
     # Its collector lets go of the database.
     with collector(f"sqlite:///{database}"):
         pass

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import dpairs
+from dpairs.client import Device, Site
 
 from ..collecting import Collector, collecting
 from .browser import CHROMIUM, DRIVER, Browser
@@ -645,3 +646,53 @@ def test_the_next_round_is_not_the_main_thing_before_anybody_answered(browser, s
     sign_in(browser, server)
     browser.open(f"/studies/{name}")
     assert "second" in browser.see("#advance").get_attribute("class")
+
+
+def test_sites_are_shown_by_name_with_what_they_answered(browser, server, tmp_path):
+    study = dpairs.Study.create("auc", protocol="sites", epsilon=2.0, domain=SCORES, bins=8, sites=2)
+    name = server.begin(study, "Hospitals")
+    link = f"{server.address}/take-part/{name}"
+    records = {"score": [0.1, 0.4, 0.6, 0.3, 0.9, 0.7] * 50, "label": [0, 1, 0, 0, 1, 1] * 50}
+
+    def send(site: str) -> None:
+        Site(site, device=Device(tmp_path / site)).send(link, records)
+
+    for site in ("North", "South", MARKUP[3:]):
+        send(site)
+    sign_in(browser, server)
+    browser.open(f"/studies/{name}")
+    browser.see("#enrolled", "3 sites have enrolled.")
+    rows = """return [...document.querySelectorAll('#people ~ div tbody tr')].map(
+        (row) => [...row.cells].map((cell) => cell.textContent).slice(0, -1))"""
+    assert ["North", "Answered", "150 positive, 150 negative", "–"] in browser.run(rows)
+    assert [MARKUP[3:], "Answered", "150 positive, 150 negative", "–"] in browser.run(rows)
+    assert browser.barriers() == []
+    browser.press("Begin round 2")
+    browser.see("dialog", "A site that has not answered by now is not asked any more.")
+    browser.see("#dialog-yes").click()
+    browser.see(".badge", "round 2 of 2")
+    send("North")
+    # The same folder, set up anew under the same name: another answer, which is refused and shown.
+    copy = Device(tmp_path / "North")
+    with copy.study(study.id) as me:
+        second = next(each for each in me.data["answers"] if each != study.id)
+        del me.data["answers"][second]
+        me.data["delivered"].remove(second)
+        me.save()
+    with pytest.raises(dpairs.errors.AlreadyAnswered):
+        send("North")
+    until(
+        lambda: ["North", "Answered", "Answered", "150 positive, 150 negative", "1"] in browser.run(rows),
+        "the refusal",
+    )
+    browser.shot("analyst-sites")
+    browser.press("Close the study")
+    browser.see("#dialog-yes").click()
+    until(
+        lambda: ["South", "Answered", "Dropped out", "150 positive, 150 negative", "–"] in browser.run(rows),
+        "a site that dropped out",
+    )
+    browser.open(f"/take-part/{name}")
+    browser.see("h2", "This study asks sites that hold many records")
+    browser.see("pre", f"dpairs site {link}")
+    assert browser.barriers() == []

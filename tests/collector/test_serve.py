@@ -68,7 +68,9 @@ def test_a_file_or_folder_that_is_no_database_is_refused(tmp_path):
 
 def test_a_second_collector_on_the_same_database_is_refused(sqlite):
     with collector(sqlite):
-        refused("serve", "--port", "0", "--database", sqlite, words="another collector uses this database")
+        hurry = "import dpairs.collector.database as database; database.PATIENCE = 0.2; "
+        words = "another collector uses this database"
+        refused("serve", "--port", "0", "--database", sqlite, words=words, before=hurry)
 
 
 def test_a_setting_that_makes_no_sense_is_refused(sqlite):

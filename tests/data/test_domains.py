@@ -234,7 +234,7 @@ BAD_JSON = {
     "unknown kind": ({"kind": "circle"}, "'categories', 'integers', 'interval', 'levels', not 'circle'"),
     "more fields": (
         {"kind": "interval", "low": 0, "high": 1, "step": 1},
-        "no option 'step'; it takes high, kind, low",
+        "no option 'step'; it takes edges, high, kind, low",
     ),
     "fewer fields": ({"kind": "interval", "low": 0}, "'interval' lacks 'high'"),
     "no values": ({"kind": "levels"}, "'levels' lacks 'values'"),

@@ -1,4 +1,9 @@
-"""A task that fails. Executors import this file, so it needs no part of dpairs that they lack."""
+"""Tasks that fail. Executors import this file, so it needs no part of dpairs that they lack."""
+
+import importlib.util
+import os
+import signal
+from pathlib import Path
 
 
 def fails_once(marker, batches):
@@ -12,3 +17,21 @@ def fails_once(marker, batches):
         if context.partitionId() == 2 and context.attemptNumber() == 0:
             marker.touch()
             raise RuntimeError("this machine goes down")
+
+
+def dies_once(marker, worker, batches):
+    """Takes a worker down with it, in the middle of a partition, the first time."""
+    for batch in batches:
+        yield batch
+        if not marker.exists():
+            marker.touch()
+            os.kill(worker, signal.SIGKILL)
+            # The executor is the parent of the process that this one was forked from.
+            grandparent = Path(f"/proc/{os.getppid()}/stat").read_text().rpartition(")")[2].split()[1]
+            os.kill(int(grandparent), signal.SIGKILL)
+
+
+def has_dpairs(_):
+    """Whether the package is there: an editable install leaves a folder of that name without one."""
+    spec = importlib.util.find_spec("dpairs")
+    return int(spec is not None and spec.origin is not None)

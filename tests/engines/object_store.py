@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from pyarrow import fs
 from urllib3 import PoolManager, Retry
 
 KEY, SECRET = "DPAIRSTESTKEY", "dpairs-test-secret"
@@ -51,6 +52,23 @@ def free_port() -> int:
         here.bind(("127.0.0.1", 0))
         port: int = here.getsockname()[1]
         return port
+
+
+@contextlib.contextmanager
+def bucket(server: str, folder: Path) -> Iterator[str]:
+    """The address of a new bucket at a server, ``radosgw`` or ``moto``, that the environment then names."""
+    with SERVERS[server](folder) as address, pytest.MonkeyPatch.context() as patch:
+        patch.setenv("AWS_ACCESS_KEY_ID", KEY)
+        patch.setenv("AWS_SECRET_ACCESS_KEY", SECRET)
+        patch.setenv("AWS_ENDPOINT_URL", address)
+        patch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+        # Ceph of Debian 12 does not know the checksums that Amazon's library sends by default since 2025.
+        patch.setenv("AWS_REQUEST_CHECKSUM_CALCULATION", "when_required")
+        patch.setenv("AWS_RESPONSE_CHECKSUM_VALIDATION", "when_required")
+        name = f"{server}-reports"
+        store, root = fs.FileSystem.from_uri(f"s3://{name}?allow_bucket_creation=true&region=us-east-1")
+        store.create_dir(root)
+        yield f"s3://{name}"
 
 
 @contextlib.contextmanager
@@ -120,3 +138,6 @@ def moto(folder: Path) -> Iterator[str]:
         address = f"http://127.0.0.1:{port}"
         wait_for(address)
         yield address
+
+
+SERVERS = {"radosgw": radosgw, "moto": moto}

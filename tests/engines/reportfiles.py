@@ -11,7 +11,8 @@ import pyarrow.parquet as pq
 import dpairs
 from dpairs.engines.files import CELLS, FORMAT, ROW_GROUP, STUDY, SYMBOLS
 
-PEOPLE = 10**7 if os.environ.get("DPAIRS_VALIDATE") else 2 * 10**5
+WHOLE = bool(os.environ.get("DPAIRS_VALIDATE"))
+PEOPLE = 10**7 if WHOLE else 3 * 10**4
 TREE = dpairs.Study.create(
     "auc", protocol="tree", epsilon=1.0, domain=dpairs.Interval(0, 1), bins=2**16, seed=1
 )

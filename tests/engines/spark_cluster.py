@@ -23,14 +23,16 @@ class Cluster:
         import pyspark
 
         self._home = Path(pyspark.__file__).parent
-        self._folder = folder
+        self.folder = folder
+        self.workers: dict[str, int] = {}
+        """The process of each worker."""
         self._processes: list[subprocess.Popen[bytes]] = []
         self._readers: list[Thread] = []
         self._environment = dict(os.environ) | {
             "SPARK_HOME": str(self._home),
             "SPARK_LOCAL_IP": "127.0.0.1",
             "SPARK_DAEMON_MEMORY": "256m",
-            "SPARK_DAEMON_JAVA_OPTS": "-XX:TieredStopAtLevel=1",
+            "SPARK_DAEMON_JAVA_OPTS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
         }
 
     def __enter__(self) -> Self:
@@ -39,11 +41,12 @@ class Cluster:
         self.address = said
         return self
 
-    def worker(self, name: str, before: Sequence[str] = ()) -> int:
-        """Start a worker with one core, after the words of another command; its process id."""
+    def worker(self, name: str, before: Sequence[str] = ()) -> None:
+        """Start a worker with one core, after the words of another command."""
         here = ("--host", "127.0.0.1", "--webui-port", "0", "--cores", "1", "--memory", "1g")
-        place = ("--work-dir", str(self._folder / f"work-{name}"), self.address)
-        return self._start(name, before, "org.apache.spark.deploy.worker.Worker", *here, *place)[0]
+        place = ("--work-dir", str(self.folder / f"work-{name}"), self.address)
+        process, _ = self._start(name, before, "org.apache.spark.deploy.worker.Worker", *here, *place)
+        self.workers[name] = process
 
     def _start(self, name: str, before: Sequence[str], kind: str, *words: str) -> tuple[int, str]:
         """Start a process and read what it says until it is there."""
@@ -57,11 +60,11 @@ class Cluster:
         )
         self._processes.append(process)
         arrived: Queue[str | None] = Queue()
-        reader = Thread(target=self._read, args=(process, self._folder / f"{name}.log", arrived))
+        reader = Thread(target=self._read, args=(process, self.folder / f"{name}.log", arrived))
         reader.start()
         self._readers.append(reader)
         said = arrived.get(timeout=ARRIVAL)
-        assert said is not None, f"{name} did not start: see {self._folder / name}.log"
+        assert said is not None, f"{name} did not start: see {self.folder / name}.log"
         return process.pid, said
 
     @staticmethod
@@ -85,16 +88,17 @@ class Cluster:
 
 
 def python_without_dpairs(folder: Path) -> Path:
-    """A Python with all packages that executors need, in which dpairs cannot be imported."""
+    """A Python with all packages that executors need, and these tests, in which dpairs cannot be imported."""
     import numpy
     import pandas
     import pyarrow
     import pyspark
     import scipy
 
-    places = dict.fromkeys(
+    places: dict[str, None] = dict.fromkeys(
         str(Path(each.__file__ or "").parents[1]) for each in (numpy, pandas, pyarrow, pyspark, scipy)
     )
+    places[str(Path(__file__).parents[2])] = None
     script = folder / "python-without-dpairs"
     # Without `site` the files that make an editable install are not read.
     script.write_text(

@@ -201,7 +201,7 @@ def test_one_wrong_cell_is_found_when_all_are_looked_at(tmp_path, capsys, monkey
         tally_with_duckdb(TREE, [f"{tmp_path}/few.parquet"])
     wrong_file(tmp_path / "many.parquet", 50 * SAMPLE, 1)
     assert run(["tally", "study.json", "many.parquet", "--recompute", "--out", "t.tally"]) == 2
-    assert "1 of 51,200 that were looked at" in capsys.readouterr().err
+    assert "1 of 51,200 that were compared" in capsys.readouterr().err
     wrong_file(tmp_path / "none.parquet", 50 * SAMPLE, 0)
     assert run(["tally", "study.json", "none.parquet", "--recompute", "--out", "t.tally"]) == 0
 

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from pyarrow import fs
 
 import dpairs
 from dpairs.cli.app import run
@@ -18,19 +17,8 @@ pytest.importorskip("duckdb", reason="DuckDB is not installed: the extra 'duckdb
 @pytest.fixture(scope="module", params=["radosgw", "moto"])
 def bucket(request, tmp_path_factory):
     """A new bucket, at a server that the variables of the environment name."""
-    folder = tmp_path_factory.mktemp(request.param)
-    with getattr(object_store, request.param)(folder) as address, pytest.MonkeyPatch.context() as patch:
-        patch.setenv("AWS_ACCESS_KEY_ID", object_store.KEY)
-        patch.setenv("AWS_SECRET_ACCESS_KEY", object_store.SECRET)
-        patch.setenv("AWS_ENDPOINT_URL", address)
-        patch.setenv("AWS_EC2_METADATA_DISABLED", "true")
-        # Ceph of Debian 12 does not know the checksums that Amazon's library sends by default since 2025.
-        patch.setenv("AWS_REQUEST_CHECKSUM_CALCULATION", "when_required")
-        patch.setenv("AWS_RESPONSE_CHECKSUM_VALIDATION", "when_required")
-        name = f"{request.param}-reports"
-        store, root = fs.FileSystem.from_uri(f"s3://{name}?allow_bucket_creation=true&region=us-east-1")
-        store.create_dir(root)
-        yield f"s3://{name}"
+    with object_store.bucket(request.param, tmp_path_factory.mktemp(request.param)) as address:
+        yield address
 
 
 @pytest.mark.parametrize("cells", [False, True])

@@ -1,17 +1,16 @@
 """The reports of a collector's PostgreSQL, counted where they lie."""
 
 import os
-import shutil
-import socket
 
 import numpy as np
 import pytest
 
 import dpairs
 from dpairs.cli.app import run
-from dpairs.errors import BadFile
+from dpairs.engines import tally_with_duckdb
+from dpairs.errors import BadFile, BadValue
 
-from ..collector import postgres
+from .databases import Reachable, collector
 from .reportfiles import OTHER, PEOPLE, TREE
 
 pytest.importorskip("adbc_driver_postgresql", reason="ADBC is not installed: the extra 'adbc' has it.")
@@ -20,48 +19,16 @@ pytest.importorskip("duckdb", reason="DuckDB is not installed: the extra 'duckdb
 from dpairs.engines import postgresql
 
 
-class Reachable(postgres.Cluster):
-    """One that listens at a port, as Java wants it."""
-
-    def start(self) -> None:
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self._port = free.getsockname()[1]
-        before = postgres.SETTINGS
-        postgres.SETTINGS = f"{before} -c listen_addresses=127.0.0.1 -c port={self._port}"
-        try:
-            super().start()
-        finally:
-            postgres.SETTINGS = before
-
-    def address(self, name: str) -> str:
-        return f"postgresql+psycopg://postgres@127.0.0.1:{self._port}/{name}"
-
-
 @pytest.fixture(scope="module")
 def collected():
     """A collector's tables with reports of two studies, and the first one's tally."""
     import psycopg
-    from sqlalchemy import create_engine, insert
-
-    from dpairs.collector import schema
 
     server = Reachable()
     try:
-        engine = create_engine(server.address("postgres"))
-        schema.metadata.create_all(engine)
-        with engine.begin() as connection:
-            for study in (OTHER, TREE):
-                about = dict.fromkeys(("title", "question", "epoch", "words"), "") | {"state": "open"}
-                connection.execute(
-                    insert(schema.studies).values(id=study.id, enrolment="open", created=0, **about)
-                )
-                body = {"study": study.id, "number": 1, "body": study.to_json()}
-                connection.execute(insert(schema.rounds).values(**body))
-        engine.dispose()
+        url = collector(server.address("postgres"), (OTHER, TREE))
         rng = np.random.default_rng(6)
         tally = dpairs.Tally(TREE)
-        url = server.address("postgres").replace("+psycopg", "")
         with psycopg.connect(url) as link, link.cursor() as cursor:
             for serial, people in ((1, 100), (2, PEOPLE)):
                 place = rng.integers(0, 2, people)
@@ -99,19 +66,36 @@ def test_what_is_not_there_is_said(collected):
         assert "\n" not in str(refused.value)
 
 
+@pytest.mark.parametrize(
+    ("columns", "words"),
+    [
+        ("'positive' AS stratum, 1 AS index", "no column 'symbol'"),
+        ("'positive' AS stratum, 1 AS index, 'one' AS symbol", "'symbol' holds varchar"),
+        ("'positive' AS stratum, 1 AS index, NULL::int AS symbol", "1 symbol out of range"),
+        ("'positive' AS stratum, 1 AS index, -1 AS symbol", "1 symbol out of range"),
+        ("'positive' AS stratum, 1 AS index, 1 << 30 AS symbol", "1 symbol out of range"),
+        ("'positive' AS stratum, 1 AS index, 1e30::numeric AS symbol", "'symbol' holds"),
+        ("'positive' AS stratum, 1.5::float8 AS index, 1 AS symbol", "'index' holds double"),
+        ("'stranger' AS stratum, 1 AS index, 1 AS symbol", "1 of an unknown stratum"),
+    ],
+)
+def test_any_table_of_postgresql_and_wrong_ones(collected, columns, words):
+    from adbc_driver_postgresql import dbapi
+
+    url, _ = collected
+    with dbapi.connect(url) as link, link.cursor() as cursor:
+        cursor.execute(f"SELECT {columns}")
+        with pytest.raises(BadValue, match=words) as refused:
+            tally_with_duckdb(TREE, cursor.fetch_record_batch())
+        assert "\n" not in str(refused.value)
+
+
 @pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning", "ignore:PySpark")
-def test_spark_reads_the_same_through_jdbc(collected):
-    pytest.importorskip("pyspark", reason="Spark is not installed: the extra 'spark' has it.")
-    if shutil.which("java") is None or not os.path.exists(postgresql.JAR):
-        pytest.skip("Spark needs Java and libpostgresql-jdbc-java, which are not installed.")
-    from dpairs.engines import on_spark
-    from dpairs.engines.cluster import session
+def test_spark_reads_the_same_through_jdbc(collected, spark):
+    if not os.path.exists(postgresql.JAR):
+        pytest.skip("Spark reads PostgreSQL with libpostgresql-jdbc-java, which is not installed.")
+    from dpairs.engines.on_spark import tally_with_spark
 
     url, tally = collected
-    spark = session("local[2]", postgresql.settings_of_jdbc())
-    try:
-        spark.conf.set("spark.sql.shuffle.partitions", "4")
-        rows = spark.read.format("jdbc").options(**postgresql.jdbc(url, TREE, partitions=2)).load()
-        assert on_spark.tally_with_spark(TREE, rows).tally == tally
-    finally:
-        spark.stop()
+    rows = spark.read.format("jdbc").options(**postgresql.jdbc(url, TREE, partitions=2)).load()
+    assert tally_with_spark(TREE, rows).tally == tally

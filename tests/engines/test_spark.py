@@ -1,8 +1,9 @@
-"""Spark gives DuckDB's tally and counts, also when a part of the work fails and is done again."""
+"""Spark on a cluster of several processes gives the tally of memory, whatever fails there."""
 
 import re
 import shutil
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,13 +11,15 @@ import pytest
 import dpairs
 from dpairs.cli.app import run
 
-from .failing import fails_once
+from .failing import dies_once, fails_once
 from .reportfiles import (
     FEW,
     KINDS,
+    OTHER,
     PEOPLE,
     SMALL,
     TREE,
+    WHOLE,
     cells_of,
     in_plain_python,
     messy,
@@ -25,12 +28,13 @@ from .reportfiles import (
     write,
     write_rows,
 )
+from .spark_cluster import hiding
 
 pytest.importorskip("pyspark", reason="Spark is not installed: the extra 'spark' has it.")
 if shutil.which("java") is None:
     pytest.skip("Spark needs Java, which is not installed.", allow_module_level=True)
 
-from dpairs.engines import on_spark, tally_with_duckdb
+from dpairs.engines import on_spark
 from dpairs.engines.cluster import explain
 from dpairs.errors import BadFile, BadParameter, BadValue
 
@@ -39,84 +43,65 @@ pytestmark = pytest.mark.filterwarnings(
 )
 
 
-@pytest.fixture(scope="module")
-def spark():
-    made = on_spark.session("local[2,4]")
-    # 200, Spark's own choice, are more tasks than most of these files have rows. Not 4, which tests ask for:
-    # Spark would take the one shuffle for the other.
-    made.conf.set("spark.sql.shuffle.partitions", "6")
-    yield made
-    made.stop()
+def counted(study: dpairs.Study, reports: Any, *more: Any, **options: Any) -> tuple[dpairs.Tally, Any]:
+    found = on_spark.tally_with_spark(study, reports, *more, **options)
+    return found.tally, found.reasons
 
 
 @pytest.mark.parametrize("cells", [False, True])
-def test_spark_counts_what_duckdb_counts(tmp_path, spark, cells):
-    tally, reasons = messy(tmp_path / "r", PEOPLE, cells)
-    patterns = [f"{tmp_path}/r/**/*.parquet"]
-    found = on_spark.tally_with_spark(TREE, patterns, spark)
-    assert found.reasons == reasons
-    assert found.tally == tally
-    here = tally_with_duckdb(TREE, patterns)
-    assert (here.tally, here.reasons) == (found.tally, found.reasons)
-
-    # A task that fails is done again, and counts once.
+def test_a_task_that_fails_is_done_again_and_counts_once(tmp_path, spark, cells):
+    right = messy(tmp_path / "r", PEOPLE, cells)
     failure = partial(fails_once, tmp_path / "failed")
-    again = on_spark.tally_with_spark(TREE, patterns, spark, partitions=4, before=failure)
+    assert counted(TREE, tmp_path / "r", spark, partitions=4, before=failure) == right
     assert (tmp_path / "failed").exists()
-    assert (again.tally, again.reasons) == (tally, reasons)
+    if WHOLE:
+        assert counted(TREE, tmp_path / "r", spark) == right
 
 
 def test_a_task_of_straight_files_that_fails_counts_once(tmp_path, spark):
-    index = np.arange(30_000)
+    index = np.arange(PEOPLE // 10)
     tally = dpairs.Tally(TREE)
     for place, name in enumerate(TREE.strata):
         tally.add_reports(name, index, index % 2)
         cells = cells_of(TREE, np.full(index.size, place), index, index % 2)
         write(tmp_path / f"{place}.parquet", TREE, [name] * index.size, index, cells, cells=True)
     failure = partial(fails_once, tmp_path / "failed")
-    found = on_spark.tally_with_spark(
-        TREE, [f"{tmp_path}/*.parquet"], spark, partitions=4, before=failure, recompute=True
-    )
+    found = counted(TREE, tmp_path, spark, partitions=4, before=failure, recompute=True)
     assert (tmp_path / "failed").exists()
-    assert found.tally == tally
-    assert found.reasons == {"counted": 60_000}
+    assert found == (tally, {"counted": 2 * index.size})
 
 
 @pytest.mark.parametrize(("study", "cells"), [(SMALL, False), (SMALL, True), (FEW, False)])
-@pytest.mark.parametrize("seed", range(2))  # the text is DuckDB's, which counts many more
+@pytest.mark.parametrize("seed", range(1 - WHOLE, 2))  # the text is DuckDB's, which counts many more
 def test_random_files_are_counted_as_one_would_by_hand(tmp_path, spark, study, cells, seed):
     rng = np.random.default_rng(seed)
     files = random_files(rng, study, bad=seed > 0)
     for number, rows in enumerate(files):
         write_rows(tmp_path / f"{number}.parquet", study, rows, cells, rng)
-    tally, reasons = in_plain_python(study, [row for rows in files for row in rows])
-    found = on_spark.tally_with_spark(study, [f"{tmp_path}/*.parquet"], spark)
-    assert found.reasons == reasons
-    assert found.tally == tally
+    right = in_plain_python(study, [row for rows in files for row in rows])
+    assert counted(study, f"{tmp_path}/*.parquet", spark) == right
 
 
-@pytest.mark.parametrize(("kind", "cells"), [(kind, place % 2 > 0) for place, kind in enumerate(KINDS)])
-def test_a_bad_file_is_named_or_left_out(tmp_path, spark, kind, cells):
+@pytest.mark.parametrize("cells", [False, True])
+def test_bad_files_are_named_or_left_out(tmp_path, spark, cells):
     said = cells_of(TREE, [0] * 3, range(3), [0, 1, 1]) if cells else [0, 1, 1]
     # Spark reads addresses: a name with its special characters is a name all the same.
     write(tmp_path / "good [1] {2}.parquet", TREE, ["positive"] * 3, range(3), said, cells)
-    spoil(tmp_path / "bad.parquet", kind, cells)
-    patterns = [f"{tmp_path.as_uri()}/*.parquet"]
-    with pytest.raises(BadFile, match=f"bad.parquet.*{kind}") as refused:
-        on_spark.tally_with_spark(TREE, patterns, spark)
-    assert "\n" not in str(refused.value)
-    rest = on_spark.tally_with_spark(TREE, patterns, spark, keep_going=True)
+    bad = {f"{kind}.parquet": kind for kind in KINDS}
+    for name, kind in bad.items():
+        spoil(tmp_path / name, kind, cells)
+    if cells:
+        wrong = cells_of(TREE, [0] * 9, range(20, 29), [0] * 9)
+        wrong[np.argmax(wrong)] ^= 4
+        write(tmp_path / "wrong.parquet", TREE, ["positive"] * 9, range(20, 29), wrong, cells=True)
+        bad["wrong.parquet"] = r"hold cells .* 1 of 9 "
+    for name, kind in bad.items():
+        with pytest.raises(BadFile, match=f"{name}.*{kind}") as refused:
+            on_spark.tally_with_spark(TREE, [tmp_path / "good [1] {2}.parquet", tmp_path / name], spark)
+        assert "\n" not in str(refused.value)
+    rest = on_spark.tally_with_spark(TREE, f"{tmp_path.as_uri()}/*.parquet", spark, keep_going=True)
     assert rest.reasons == {"counted": 3}
-    assert len(rest.refused) == 1
-
-
-def test_wrong_cells_are_found_where_the_files_are(tmp_path, spark):
-    cells = cells_of(TREE, [0] * 9, range(9), [0] * 9)
-    cells[np.argmax(cells)] ^= 4
-    write(tmp_path / "bad.parquet", TREE, ["positive"] * 9, range(9), cells, cells=True)
-    with pytest.raises(BadFile, match=r"bad\.parquet hold cells .* 1 of 9 "):
-        on_spark.tally_with_spark(TREE, [f"{tmp_path}/*.parquet"], spark)
-    assert on_spark.tally_with_spark(TREE, [f"{tmp_path}/*.parquet"], spark, keep_going=True).tally.n == 0
+    assert len(rest.refused) == len(bad)
 
 
 @pytest.mark.parametrize("cells", [False, True])
@@ -126,10 +111,7 @@ def test_a_data_frame_is_counted_like_files(tmp_path, spark, cells):
     frame = spark.read.parquet(*(f"file://{path}" for path in tmp_path.glob("day*/*.parquet")))
     frame = frame.withColumnRenamed("index", "a `person`").withColumnRenamed("stratum", "class")
     options = {"columns": {"index": "a `person`", "stratum": "class"}, "cells": cells}
-    found = on_spark.tally_with_spark(TREE, frame, keep_going=True, recompute=cells, **options)
-    assert (found.tally, found.reasons) == (tally, reasons)
-    with pytest.raises(BadValue, match="nothing was counted: 20 index out of range, 27 of an unknown"):
-        on_spark.tally_with_spark(TREE, frame, **options)
+    assert counted(TREE, frame, keep_going=True, recompute=cells, **options) == (tally, reasons)
 
 
 @pytest.mark.parametrize(
@@ -137,26 +119,55 @@ def test_a_data_frame_is_counted_like_files(tmp_path, spark, cells):
     [
         ("'positive' AS stratum, id AS index", "no column 'symbol'"),
         ("'positive' AS stratum, id AS index, 'one' AS symbol", "column 'symbol' holds string"),
-        ("'positive' AS stratum, id AS index, CAST(NULL AS INT) AS symbol", "2 symbol out of range"),
-        ("'positive' AS stratum, id AS index, id - 1 AS symbol", "1 symbol out of range"),
-        ("'positive' AS stratum, id AS index, id * CAST(1e30 AS DECIMAL(38,0)) AS symbol", "1 symbol out of"),
         ("'positive' AS stratum, id + 0.5 AS index, id AS symbol", "column 'index' holds"),
-        ("'stranger' AS stratum, id AS index, id AS symbol", "2 of an unknown stratum"),
+        (
+            "IF(id < 2, 'positive', 'stranger') AS stratum, IF(id < 1, -1, 2) AS index, 1 AS symbol",
+            "nothing was counted: 1 index out of range, 6 of an unknown stratum;",
+        ),
+        (
+            "'positive' AS stratum, id AS index, CASE WHEN id < 2 THEN id WHEN id < 4 THEN NULL "
+            "WHEN id < 6 THEN -1 ELSE CAST(1e30 AS DECIMAL(38,0)) END AS symbol",
+            "nothing was counted: 6 symbol out of range;",
+        ),
     ],
 )
 def test_a_wrong_data_frame_is_refused_in_one_sentence(spark, columns, words):
     with pytest.raises(BadValue, match=words) as refused:
-        on_spark.tally_with_spark(TREE, spark.sql(f"SELECT {columns} FROM range(2)"))
+        on_spark.tally_with_spark(TREE, spark.sql(f"SELECT {columns} FROM range(8)"))
     assert "\n" not in str(refused.value)
 
 
-def test_wrong_cells_of_a_data_frame_are_found(spark):
+def test_another_studys_data_frame_and_wrong_cells(spark):
     cells = cells_of(TREE, [0] * 9, range(9), [0] * 9)
     cells[np.argmax(cells)] ^= 4
-    rows = [("positive", index, int(cell)) for index, cell in enumerate(cells)]
-    frame = spark.createDataFrame(rows, "stratum string, index bigint, symbol bigint")
+    rows = [(OTHER.id, "positive", index, int(cell)) for index, cell in enumerate(cells)]
+    frame = spark.createDataFrame(rows, "study string, stratum string, index bigint, symbol bigint")
+    with pytest.raises(BadValue, match="none of the table's 9 rows is of this study"):
+        on_spark.tally_with_spark(TREE, frame, columns={"study": "study"})
     with pytest.raises(BadValue, match=r"the table holds cells .* 1 of 9 "):
         on_spark.tally_with_spark(TREE, frame, cells=True)
+
+
+@pytest.mark.parametrize("keep_going", [False, True])
+def test_files_that_one_worker_does_not_see(cluster, spark, keep_going):
+    if hiding(cluster.folder) is None:
+        pytest.skip("A worker that sees less needs unshare, and the right to mount.")
+    unseen = cluster.folder / "unseen"
+    write(unseen / "a.parquet", TREE, ["positive"] * 3, range(3), [0, 1, 1])
+    with pytest.raises(BadFile, match="are not visible on worker") as refused:
+        on_spark.tally_with_spark(TREE, unseen, spark, keep_going=keep_going)
+    assert "\n" not in str(refused.value)
+
+
+def test_a_worker_that_is_killed_in_the_middle(tmp_path, cluster, spark):
+    """The last test of the cluster, of which one worker stays."""
+    right = messy(tmp_path / "r", PEOPLE // 10)
+    failure = partial(dies_once, tmp_path / "killed", cluster.workers["blind"])
+    assert counted(TREE, tmp_path / "r", spark, partitions=6, before=failure) == right
+    assert (tmp_path / "killed").exists()
+
+
+# ---------------------------------------------------------------- without a cluster
 
 
 @pytest.mark.parametrize(

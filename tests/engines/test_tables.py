@@ -1,6 +1,7 @@
 """Tables as users have them: the same tally and counts as report files, and one sentence on wrong ones."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,11 +14,12 @@ import pytest
 
 import dpairs
 from dpairs.cli.app import run
-from dpairs.engines import tally_with_duckdb
-from dpairs.engines.tables import MAX_COLUMNS
+from dpairs.engines import lakes, tally_with_duckdb
+from dpairs.engines.tables import MAX_COLUMNS, Field, choose
 from dpairs.errors import BadFile, BadParameter, BadValue, InvalidInput, WrongStudy
 
-from .reportfiles import FEW, OTHER, SMALL, TREE, cells_of, in_plain_python, messy, random_files
+from . import laketables
+from .reportfiles import FEW, OTHER, PEOPLE, SMALL, TREE, cells_of, in_plain_python, messy, random_files
 
 duckdb = pytest.importorskip("duckdb", reason="DuckDB is not installed: the extra 'duckdb' has it.")
 KINDS = ("table", "reader", "dataset", "batch", "polars", "pandas", "relation", "another connection's")
@@ -155,15 +157,37 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
 }
 
 
-@pytest.mark.parametrize("kind", ["table", "reader", "relation"])
+def refused(given: Any, words: str) -> None:
+    with pytest.raises(BadValue) as refusal:
+        tally_with_duckdb(TREE, given)
+    assert words in str(refusal.value)
+    assert "\n" not in str(refusal.value)
+    assert len(str(refusal.value)) < 300
+
+
+@pytest.mark.parametrize("kind", ["table", "reader", "relation", "polars", "pandas"])
 @pytest.mark.parametrize("name", WRONG)
 def test_a_wrong_table_is_refused_in_one_sentence(name, kind):
     columns, words = WRONG[name]
-    with pytest.raises(BadValue) as refused:
-        tally_with_duckdb(TREE, as_users_have_it(kind, pa.table(columns)))
-    assert words in str(refused.value)
-    assert "\n" not in str(refused.value)
-    assert len(str(refused.value)) < 300
+    refused(as_users_have_it(kind, pa.table(columns)), words)
+
+
+def parquet(folder: Path, table: pa.Table) -> str:
+    (folder / "plain").mkdir()
+    pq.write_table(table, folder / "plain/a.parquet")
+    return str(folder / "plain")
+
+
+@pytest.mark.parametrize("written", [parquet, laketables.delta, laketables.iceberg])
+@pytest.mark.parametrize("name", ["missing column", "nulls", "texts", "negative symbols", "huge symbols"])
+def test_a_wrong_table_of_a_lake_is_refused_in_one_sentence(tmp_path, name, written):
+    columns, words = WRONG[name]
+    with lakes.table(TREE, [written(tmp_path, pa.table(columns))], {}, cells=False) as rows:
+        refused(rows, words)
+
+
+def test_missing_numbers_of_pandas_are_fractions():
+    refused(pd.DataFrame({"stratum": ["positive"] * 2, "index": [1, None], "symbol": [0, 1]}), "holds double")
 
 
 def test_another_studys_table_and_form():
@@ -175,9 +199,16 @@ def test_another_studys_table_and_form():
 
 
 def test_a_million_columns_are_not_looked_at(tmp_path):
-    many = pa.schema([pa.field(f"c{number}", pa.int8()) for number in range(10**6)])
-    with pytest.raises(BadValue, match="1,000,000 columns, more than the 10,000"):
+    frame = pd.DataFrame(np.zeros((1, 10**6), dtype=np.int8))
+    for wide in (frame, dict.fromkeys(map(str, range(10**6)), ())):
+        with pytest.raises(BadValue, match="1,000,000 columns, more than the 10,000"):
+            tally_with_duckdb(TREE, wide)
+    wide_as = min(PEOPLE, 10**6)
+    many = pa.schema([pa.field(f"c{number}", pa.int8()) for number in range(wide_as)])
+    with pytest.raises(BadValue, match=f"{wide_as:,} columns, more than the 10,000"):
         tally_with_duckdb(TREE, pa.RecordBatchReader.from_batches(many, []))
+    with pytest.raises(BadValue, match="1,000,000 columns"):
+        choose(TREE, [Field("c", "bigint")] * 10**6, None)
     some = pa.schema([many.field(number) for number in range(MAX_COLUMNS + 1)]).empty_table()
     pq.write_table(some, tmp_path / "some.parquet")
     TREE.save(tmp_path / "study.json")
@@ -233,34 +264,20 @@ def test_tables_on_the_command_line(tmp_path, capsys, monkeypatch):
     index = rng.permutation(3000) // 2
     table = pa.table({"class": ["positive"] * 3000, "person": index, "answer": rng.integers(0, 2, 3000)})
     pq.write_table(table, "plain.parquet")
-    sources = {"plain.parquet": "plain.parquet"}
-    try:
-        import deltalake
+    more = pa.concat_tables([table.slice(2000), table.slice(0, 9)])
+    sources = [
+        "plain.parquet",
+        laketables.delta(tmp_path, table.slice(0, 2000), more),
+        laketables.iceberg(tmp_path, table),
+    ]
+    import deltalake
 
-        deltalake.write_deltalake("delta", table.slice(0, 2000))
-        deltalake.write_deltalake(
-            "delta", pa.concat_tables([table.slice(2000), table.slice(0, 9)]), mode="append"
-        )
-        deltalake.write_deltalake("more", pa.concat_tables([table, table]))
-        deltalake.DeltaTable("more").delete("person >= 0")
-        deltalake.write_deltalake("more", table, mode="append")
-        sources |= {"delta": "delta", "delta with deleted rows": "more"}
-    except ImportError:
-        pass
-    try:
-        from pyiceberg.catalog.sql import SqlCatalog
-
-        catalog = SqlCatalog("mine", uri="sqlite:///catalog.db", warehouse=(tmp_path / "lake").as_uri())
-        catalog.create_namespace("warehouse")
-        made = catalog.create_table("warehouse.reports", schema=table.schema)
-        made.append(table)
-        sources["iceberg"] = made.metadata_location
-        catalog.close()
-    except ImportError:
-        pass
+    deltalake.write_deltalake("deleted", pa.concat_tables([table, table]))
+    deltalake.DeltaTable("deleted").delete("person >= 0")
+    deltalake.write_deltalake("deleted", table, mode="append")
     named = ["-c", "stratum=class", "-c", "index=person", "-c", "symbol=answer"]
     tallies = set()
-    for source in sources.values():
+    for source in [*sources, "deleted"]:
         capsys.readouterr()
         assert run(["tally", "--study", "study.json", source, *named, "-o", "t.tally", "--json"]) == 0
         assert json.loads(capsys.readouterr().out)["reports"]["contradictory"] > 500

@@ -16,6 +16,7 @@ from experiments import catalogue, exhibits, runs, sources
 from experiments.__main__ import main as command
 from experiments.catalogue import EXPERIMENTS, FIGURES, named
 from experiments.experiment import Check, Figure, Findings, Picture, Table
+from experiments.pages import mechanisms, two_servers
 from experiments.report import AGREE, DISAGREE, UNJUDGED, table
 from experiments.reproduce import reproduce
 from experiments.runner import Journal, Scale, jobs, run
@@ -349,46 +350,72 @@ def waited(path: Path, lines: int, process) -> None:
     raise AssertionError("nothing was run in two minutes")
 
 
-@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
-def test_a_run_that_was_ended_goes_on_and_gives_the_same_bytes(tmp_path, how):
+class Counting(ThreadPoolExecutor):
+    """Counts what it is given."""
+
+    jobs = 0
+
+    def submit(self, work, /, *given, **named):
+        self.jobs += 1
+        return super().submit(work, *given, **named)
+
+
+def test_a_run_that_was_ended_goes_on_and_gives_the_same_bytes(tmp_path, monkeypatch):
+    """Killed, interrupted, and gone on with, by another process each time; the last has a pool of threads."""
     words = ["entropy", "--quick", "--runs", "2", "--processes", "1"]  # 8 runs
-    first = started(*words, "--out", str(tmp_path / "cut"))
     journal = tmp_path / "cut" / "entropy.part"
-    waited(journal, 5, first)
-    if how == signal.SIGKILL:
-        first.kill()  # the parent alone: its processes must end by themselves, or the pipes stay open
-    else:
-        os.killpg(first.pid, how)  # as a terminal does
-    _, said = first.communicate(timeout=60)
-    assert first.returncode == (-how if how == signal.SIGKILL else 130)
-    assert "Traceback" not in said
-    if how == signal.SIGINT:
-        assert "the same command goes on" in " ".join(said.split())
-    kept = journal.read_text().count("\n")
-    assert kept >= 5
+    for how, lines in ((signal.SIGKILL, 3), (signal.SIGINT, 5)):
+        first = started(*words, "--out", str(tmp_path / "cut"))
+        waited(journal, lines, first)
+        if how == signal.SIGKILL:
+            first.kill()  # the parent alone: its processes must end by themselves, or the pipes stay open
+        else:
+            os.killpg(first.pid, how)  # as a terminal does
+        _, said = first.communicate(timeout=60)
+        assert first.returncode == (-how if how == signal.SIGKILL else 130)
+        assert "Traceback" not in said
+        kept = journal.read_text().count("\n")
+        assert kept >= lines
+    assert "the same command goes on" in " ".join(said.split())
+    pools = []
+
+    def counting(count: int):
+        pools.append(Counting(count))
+        return pools[-1]
+
+    monkeypatch.setenv("DPAIRS_DATA", "")
+    monkeypatch.setattr("experiments.reproduce.workers", counting)
     for out in ("cut", "whole"):
-        again = started(*words, "--out", str(tmp_path / out))
-        assert again.communicate(timeout=300)[1] == ""
-        assert again.returncode == 0
+        assert command([*words, "--out", str(tmp_path / out)]) == 0
+    assert [pool.jobs for pool in pools] == [8 - (kept - 1), 8]
     for name in ("entropy.csv", "report.md"):
         assert (tmp_path / "cut" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
 
 
 ALONE = [each for each in FIGURES if not each.needs]
 """Figures that need no data."""
-CHEAP = [each for each in ALONE if each.name in ("bounds", "entropy", "gini", "splitting")]
+CHEAP = [each for each in ALONE if each.name in ("bounds", "entropy", "splitting")]
 """A second or less each; what the others measure, say and draw has tests of its own."""
 
 
 @pytest.mark.parametrize(
     "figures", [CHEAP, pytest.param(ALONE, marks=pytest.mark.long)], ids=["cheap", "all"]
 )
-def test_a_quick_run_of_figures_that_need_no_data(tmp_path, figures):
-    done = started(*(each.name for each in figures), "--quick", "--runs", "2", "--out", str(tmp_path))
-    said, wrong = done.communicate(timeout=600)
-    assert (done.returncode, wrong) == (0, "")
+def test_a_quick_run_of_figures_that_need_no_data(tmp_path, monkeypatch, capsys, figures):
+    """In processes of a pool; the cheap ones here, as runs that are ended from outside show the pool."""
+    words = [*(each.name for each in figures), "--quick", "--runs", "2", "--out", str(tmp_path)]
+    if figures == ALONE:
+        done = started(*words)
+        said, wrong = done.communicate(timeout=600)
+        assert done.returncode == 0
+    else:
+        monkeypatch.setenv("DPAIRS_DATA", "")
+        monkeypatch.setattr("experiments.reproduce.workers", lambda count: ThreadPoolExecutor(count))
+        assert command(words) == 0
+        said, wrong = capsys.readouterr()
+    assert wrong == ""
     report = (tmp_path / "report.md").read_text()
-    assert len(figures) >= 4
+    assert len(figures) >= 3
     for each in figures:
         assert runs.read(tmp_path / f"{each.name}.csv")[0]["quick"] == "yes"
         assert f"## {each.title} ({each.name})" in report
@@ -396,10 +423,18 @@ def test_a_quick_run_of_figures_that_need_no_data(tmp_path, figures):
         assert f"{each.name}: " in said
 
 
+SMALL_FORMS = {
+    "plan-held-out": {"kind": "gini", "shape": "packed tail", "repeats": 1},
+    "two-servers": two_servers.EXPERIMENT.settings(True)[0],
+}
+"""Settings with less work than the last one of a quick run, where that takes seconds."""
+
+
 @pytest.mark.parametrize("experiment", EXPERIMENTS[len(FIGURES) :], ids=lambda each: each.name)
-def test_experiments_of_pages_run_in_a_small_form(experiment, tmp_path):
+def test_experiments_of_pages_run_in_a_small_form(experiment, tmp_path, monkeypatch):
     """One setting, in the columns of what is kept."""
-    setting = experiment.settings(True)[-1]
+    monkeypatch.setattr(mechanisms, "MECHANISMS", ("krr", "projective"))  # to optimize one takes seconds
+    setting = SMALL_FORMS.get(experiment.name, experiment.settings(True)[-1])
     rows = experiment.measure(setting, 1, tmp_path)
     kept = runs.read(exhibits.RESULTS / f"{experiment.name}.csv")[1].rows[0]
     assert rows

@@ -21,6 +21,7 @@ import pytest
 import dpairs
 from dpairs import Categories, Integers, Interval, Kernel, Levels, Participant, Report, Study
 from dpairs.data.grids import Axis, CutAxis, Grid
+from dpairs.data.positions import placed
 from dpairs.formats.canonical import canonical, digest
 from dpairs.mechanisms import BitResponse, TableResponse, WindowResponse
 from dpairs.protocols import Histogram, Projection, SecondRound
@@ -65,6 +66,18 @@ def interval(rng: random.Random) -> Interval:
     return Interval(low, 1e300 if low == -1e300 else low + width)
 
 
+def scaled(rng: random.Random) -> Interval:
+    """With the edges of a scale, or with any: neighbouring floats, huge and tiny steps."""
+    low, high = rng.choice([(1.0, 1e6), (1e-300, 1e300), (0.5, 0.75), (3.0, rng.uniform(4, 1e9))])
+    if rng.random() < 0.5:
+        return Interval(*rng.choice([(low, high), (-high, high), (0.0, high)]), scale="asinh")
+    if rng.random() < 0.5:
+        return Interval(low, high, scale="log")
+    inner = {rng.uniform(low, high) for _ in range(rng.randint(1, 20))}
+    inner |= {math.nextafter(each, high) for each in inner if rng.random() < 0.3}
+    return Interval(low, high, edges=tuple(sorted(inner - {low, high})))
+
+
 def integers(rng: random.Random) -> Integers:
     if rng.random() < 0.4:
         return rng.choice(
@@ -89,7 +102,7 @@ def listed(rng: random.Random) -> list[Any]:
 
 
 def ordered(rng: random.Random) -> Any:
-    return rng.choice([interval, integers, lambda rng: Levels(listed(rng))])(rng)
+    return rng.choice([interval, scaled, integers, lambda rng: Levels(listed(rng))])(rng)
 
 
 def categories(rng: random.Random) -> Categories:
@@ -104,6 +117,8 @@ def numeric(rng: random.Random, least: float = -math.inf) -> Any:
         if isinstance(domain, Levels):
             if domain.numeric and float(domain.values[0]) >= least:
                 return domain
+        elif isinstance(domain, Interval) and domain.scaled:
+            continue
         elif domain.low >= least and not (isinstance(domain, Interval) and domain.high > 1e200):
             return domain
 
@@ -271,7 +286,7 @@ def second_round(rng: random.Random) -> Study:
     first = first_round(rng)
     which = first.statistic.described()
     axes: list[Axis] = []
-    columns = which.cell_domains(first.domains)
+    columns = which.cell_domains(placed(first.domains))
     for domain in columns:
         count = rng.randint(0, 6 if len(columns) > 1 else 20)
         if isinstance(domain, Interval):
@@ -303,7 +318,7 @@ def second_round(rng: random.Random) -> Study:
     share = first.protocol.share if isinstance(first.protocol, Projection) else 1
     protocol = SecondRound(
         which,
-        first.domains,
+        placed(first.domains),
         Earlier(first.id, share),
         mechanism,
         influences,
@@ -331,6 +346,9 @@ def made(maker: Any, rng: random.Random, count: int) -> list[Study]:
 def value_of(domain: Any, rng: random.Random) -> Any:
     if isinstance(domain, Interval):
         inside = domain.low + (domain.high - domain.low) * rng.random()
+        if domain.edges:
+            at = rng.choice(domain.edges)
+            inside = rng.choice([at, math.nextafter(at, -math.inf), math.nextafter(at, math.inf), inside])
         edge = domain.low + (domain.high - domain.low) * (rng.randint(0, 64) / 64)
         number = min(
             max(rng.choice([inside, inside, edge, domain.low, domain.high]), domain.low), domain.high
@@ -753,7 +771,7 @@ def test_damaged_reports_are_refused_or_accepted_alike(cases, said):
 
 
 def test_messages_are_the_same_sentences(world, cases, said):
-    """But for Python's guesses, texts that are no JSON, and a few where one side looks at another field first."""
+    """Except Python's guesses, texts that are no JSON, and some where one side reads another field first."""
     pairs = [
         (answered(study, given), both[0])
         for name in MAKERS

@@ -12,10 +12,11 @@ import structlog
 from anyio import to_thread
 
 from ..client.transport import Transport
+from ..dap.products import corrections_size
 from ..errors import DpairsError, InvalidInput, Refused
 from .leader import Leader
 from .store import CLOSED, CLOSING
-from .workers import KIND, Recipe, Workers, leader_job
+from .workers import KIND, MAX_ANSWER, Recipe, Workers, leader_job
 
 JOB = 400
 """Reports of a full job."""
@@ -36,7 +37,8 @@ class Driver:
         self._woken, self._arrived, self._busy = asyncio.Event(), 0, True
         self._running: dict[bytes, asyncio.Task[None]] = {}
         task = leader.store.task
-        self._helper = Transport(task.helper.url, patience=PATIENCE)
+        # The corrections are the longest of its answers.
+        self._helper = Transport(task.helper.url, patience=PATIENCE, most=MAX_ANSWER + corrections_size(task))
         self._path = f"/tasks/{task.name}"
 
     def wake(self, reports: int = 0) -> None:

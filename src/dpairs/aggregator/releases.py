@@ -76,4 +76,4 @@ class Releases:
             pairs = [line.partition(" ") for line in lines]
             return {bytes.fromhex(key): bytes.fromhex(value) for key, _, value in pairs}
         except ValueError:
-            raise BadFile(f"{WHAT} {path} has lines that are no ids") from None
+            raise BadFile(f"{WHAT} {path} has lines that are not ids") from None

@@ -18,11 +18,11 @@ from sqlalchemy.exc import SQLAlchemyError
 from ..collector.database import Database, cause
 from ..dap.buckets import Bucket
 from ..dap.reports import ReportError
-from ..dap.task import ROLES, Task
+from ..dap.task import ROLES, STATES, Task
 from ..errors import Conflict, Unavailable
 from .schema import buckets, jobs, refusals, reports, tasks
 
-OPEN, CLOSING, CLOSED, RELEASED = "open", "closing", "closed", "released"
+OPEN, CLOSING, CLOSED, RELEASED = STATES
 WAITING, IN_JOB, VERIFIED, REFUSED = range(4)
 """The states of a report; the helper knows the last two."""
 AT_ONCE = 500

@@ -22,6 +22,8 @@ from ..errors import Unavailable
 T = TypeVar("T")
 JOBS = "aggregation_jobs"
 KIND = "application/ppm-dap;message="
+MAX_ANSWER = 2**24
+"""Bytes of a helper's answer that are read."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +45,7 @@ def _verifier(recipe: Recipe) -> tuple[Task, Verifier]:
 
 @lru_cache(maxsize=16)
 def _helper(url: str, patience: float) -> Transport:
-    return Transport(url, patience=patience)
+    return Transport(url, patience=patience, most=MAX_ANSWER)
 
 
 def helper_job(recipe: Recipe, inits: Sequence[VerifyInit]) -> tuple[Verified, dict[bytes, bytes]]:

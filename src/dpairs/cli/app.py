@@ -29,6 +29,7 @@ from . import (
     study,
     tally,
 )
+from .help import readable
 from .show import errors, printable
 
 app = typer.Typer(
@@ -36,6 +37,7 @@ app = typer.Typer(
     help="Pairwise statistics (AUC, Kendall's tau, Gini, ...) of people who keep their data.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
+    rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 study.app.command("pairs")(pair.list_pairs)
@@ -130,14 +132,24 @@ FLAGS = {
 """Keywords of the library that the command line has as flags."""
 
 
+def without_passwords(words: str) -> str:
+    """A message without the passwords of addresses in it: standard error ends up in logs.
+
+    >>> without_passwords("no study at postgresql://me:secret@host/x")
+    'no study at postgresql://me:...@host/x'
+    """
+    hidden = re.sub(r"(:/+[^\s/:@]*):\S*@", r"\1:...@", words)
+    return re.sub(r"(password=)[^\s&]+", r"\1...", hidden)
+
+
 def run(arguments: list[str]) -> int:
     """Run one command and return its exit code; wrong usage is 2, like any other wrong input."""
     try:
-        app(arguments, prog_name="dpairs")
+        readable(typer.main.get_command(app))(arguments, prog_name="dpairs")
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else 0
     except DpairsError as error:
-        words = with_flags(printable(str(error)))
+        words = with_flags(without_passwords(printable(str(error))))
         errors.print(Text.assemble(("error: ", "bold red"), words), soft_wrap=True)
         return 2
     except BrokenPipeError:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ..engines import FileTally
 
 SUFFIXES = (".parquet", ".pq")
-DATABASES = ("postgresql://", "postgres://")
+DATABASE = re.compile(r"postgres(?:ql)?(?:\+\w+)?://")
 ENGINES = ("duckdb", "spark")
 
 
@@ -65,14 +65,14 @@ def pairs(texts: list[str]) -> dict[str, str]:
 
 def tally_columns(study: Study, names: list[str], form: TableForm | None, engine: Engine) -> FileTally:
     """What an engine finds; ``form`` is for tables that do not say what they hold."""
-    databases = [name for name in names if name.startswith(DATABASES)]
-    if databases and (len(names) > 1 or form is not None):
+    database = any(map(DATABASE.match, names))
+    if database and (len(names) > 1 or form is not None):
         raise BadParameter("a collector's database is counted on its own: it knows its studies")
     spark = engine.spark
     options: dict[str, Any] = {"keep_going": engine.keep_going, "recompute": engine.recompute}
     if form is not None:
         options |= {"columns": form.columns, "cells": form.cells}
-    return (_with_spark if spark else _with_duckdb)(study, names, bool(databases), form, engine, options)
+    return (_with_spark if spark else _with_duckdb)(study, names, database, form, engine, options)
 
 
 def _with_duckdb(

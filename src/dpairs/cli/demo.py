@@ -63,13 +63,14 @@ def demo(
     pairs: Annotated[int, typer.Option(help="How many pairs compute together.")] = 200,
     port: Annotated[int, typer.Option(help="The collector's port; 0 takes a free one.")] = 0,
     folder: Annotated[
-        Path | None, typer.Option(help="The collector's database; by default nothing is kept.")
+        Path | None, typer.Option(metavar="FOLDER", help="Keep the collector's database here.")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print results as JSON.")] = False,
 ) -> None:
-    """Let made-up people take part, as real ones would: with two servers, with a collector, and in pairs.
+    """Let made-up people take part, as real ones would.
 
-    In a terminal, the collector's pages stay open until you press Enter.
+    They answer to two servers, to a collector, and in pairs. In a terminal, the collector's pages stay open
+    until you press Enter.
     """
     integer("people", people, 1000, 1_000_000)
     integer("pairs", pairs, 2, 100_000)
@@ -79,7 +80,7 @@ def demo(
         importlib.import_module("dpairs.aggregator.app")
     except ImportError as error:
         raise BadParameter(
-            f"the demonstration needs {error.name}: install the extras 'service', 'client' and 'servers'"
+            f"the demonstration needs {error.name}: install the extras 'client', 'service' and 'servers'"
         ) from None
     if folder is not None and not folder.is_dir():
         raise BadParameter(f"the demonstration did not start: {folder} is not a folder")

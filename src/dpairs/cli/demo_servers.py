@@ -96,22 +96,12 @@ def _servers(task: Task, folder: Path) -> Iterator[None]:
 
 
 @contextmanager
-def server(role: str, task: Task, folder: Path) -> Iterator[subprocess.Popen[str]]:
+def server(role: str, task: Task, folder: Path, workers: int = 1) -> Iterator[subprocess.Popen[str]]:
+    """A leader or a helper as a process, whose first line of output says that it is ready."""
     port = (task.leader if role == "leader" else task.helper).url.rpartition(":")[2]
-    command = [
-        sys.executable,
-        "-m",
-        "dpairs",
-        "serve",
-        "--role",
-        role,
-        "--port",
-        port,
-        "--rate",
-        "0",
-        "--json",
-    ]
-    command += ["--accept", "task.json", "--secret", "secret", "--workers", "1", "--log-level", "error"]
+    command = [sys.executable, "-m", "dpairs", "serve", "--role", role, "--port", port, "--json"]
+    command += ["--accept", "task.json", "--secret", "secret", "--workers", str(workers)]
+    command += ["--rate", "0", "--log-level", "error"]
     # Its own session, so that Ctrl-C reaches us first.
     with subprocess.Popen(  # noqa: S603
         command, stdout=subprocess.PIPE, text=True, start_new_session=True, cwd=folder

@@ -41,7 +41,7 @@ PROGRAMS = {
 
 
 def doctor(as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False) -> None:
-    """Say which parts of dpairs work here, and where they keep their data."""
+    """Say which parts of dpairs work here, and where data is kept."""
     found = examine()
     if as_json:
         print_json(found)
@@ -112,7 +112,7 @@ def _places() -> dict[str, str]:
         places["ledger"] = _ledger(ledger)
     except ImportError:
         pass
-    places["a collector's data"] = f"{Path('dpairs.sqlite').resolve()} unless --database says otherwise"
+    places["a collector's data"] = f"{Path('dpairs.sqlite').resolve()}, or what --database names"
     return places | {
         f"{program}, for {use}": shutil.which(program) or "not found" for program, use in PROGRAMS.items()
     }

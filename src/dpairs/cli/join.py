@@ -65,12 +65,16 @@ def join(
     home: Annotated[
         Path | None,
         typer.Option(
-            help="This person's folder; by default where the system keeps data.", envvar="DPAIRS_HOME"
+            metavar="FOLDER",
+            help="This person's folder; by default where the system keeps data.",
+            envvar="DPAIRS_HOME",
         ),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print what happened as JSON.")] = False,
 ) -> None:
-    """Take part in a study: enrol, randomize on this device, send one report, or compute with a partner.
+    """Take part in a study, from its link.
+
+    Enrol, randomize on this device and send one report, or compute with a partner.
 
     This command derives the privacy loss from the study that the link names, and shows it before anything is
     answered. Run it again with the same folder to continue: after a crash, in the next round, or for a pair.

@@ -64,9 +64,10 @@ def limit(
     number: Annotated[float, typer.Argument(metavar="LIMIT", help="The new limit.")],
     delta: Annotated[float | None, typer.Option(help="The new delta; unchanged if not given.")] = None,
 ) -> None:
-    """Change the limit; below what is spent, it refuses every further study.
+    """Change the limit.
 
-    A higher limit allows all answers together, past and future, to reveal that much more.
+    A limit below what is spent refuses every further study. A higher limit allows all answers together, past
+    and future, to reveal that much more.
     """
     with files.locked(file, "the ledger"):
         old = Ledger.load(file)
@@ -77,7 +78,7 @@ def limit(
 
 @app.command()
 def spend(file: File, study: Annotated[Path, typer.Argument(metavar="STUDY", help="A study file.")]) -> None:
-    """Record a study that was answered elsewhere, such as in a browser or in pairs."""
+    """Record a study that was answered elsewhere, as in a browser."""
     book = Ledger.record(file, Study.load(study))
     output.print(f"{book.total:.4g} of {book.limit:.4g} is spent now", highlight=False)
 

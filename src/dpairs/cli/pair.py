@@ -44,15 +44,21 @@ def pair(
     number: Annotated[int, typer.Option(help="The pair's number; `dpairs study pairs` lists them.")],
     people: Annotated[list[int], typer.Option(help=PEOPLE_HELP)],
     out: Annotated[Path, typer.Option("--out", "-o", help="The file for the message to the collector.")],
-    listen: Annotated[str | None, typer.Option(help="Garble: wait for the partner at HOST:PORT.")] = None,
-    connect: Annotated[str | None, typer.Option(help="Evaluate: call the partner at HOST:PORT.")] = None,
+    listen: Annotated[
+        str | None, typer.Option(metavar="HOST:PORT", help="Garble: wait for the partner here.")
+    ] = None,
+    connect: Annotated[
+        str | None, typer.Option(metavar="HOST:PORT", help="Evaluate: call the partner there.")
+    ] = None,
     score: Annotated[str | None, typer.Option(help="The private score.")] = None,
     x: Annotated[str | None, typer.Option("--x", help="The private x.")] = None,
     y: Annotated[str | None, typer.Option("--y", help="The private y.")] = None,
     value: Annotated[str | None, typer.Option(help="The private value.")] = None,
     timeout: Annotated[float, typer.Option(help="Seconds to wait for the partner.")] = 60.0,
 ) -> None:
-    """Compute one report together with a partner: neither sees the other's value, neither knows the noise.
+    """Compute one report with a partner, in a garbled circuit.
+
+    Neither sees the other's value, and neither knows the noise.
 
     One of the two listens and garbles, the other connects and evaluates. With public classes the negative
     listens and the positive connects. If you leave a value out, the
@@ -135,7 +141,9 @@ def decode(
     out: Annotated[Path, typer.Option("--out", "-o", help="The report file to write, for `dpairs tally`.")],
     as_json: Annotated[bool, typer.Option("--json", help="Print what became of the pairs as JSON.")] = False,
 ) -> None:
-    """Read the reports of pairs: only the collector can do this, neither partner can.
+    """Read the reports of pairs, as their collector.
+
+    Neither partner can.
 
     A pair with only one message has dropped out; it is left out and counted.
     """
@@ -184,7 +192,7 @@ def list_pairs(
     people: Annotated[list[int], typer.Option(help=PEOPLE_HELP)],
     as_json: Annotated[bool, typer.Option("--json", help="Print all pairs as JSON.")] = False,
 ) -> None:
-    """Who computes with whom: the same list for everybody, from public coins."""
+    """List who computes with whom, from public coins."""
     study = Study.load(study_file)
     found = _pairwise(study).match(study.coins, _sizes(study, people))
     columns = (found.numbers, found.pairings, found.garblers, found.evaluators)

@@ -33,7 +33,9 @@ CHECK_PEOPLE = 1_000_000
 
 def plan(
     statistic: Annotated[str, typer.Argument(help=f"One of {', '.join(STATISTICS)}.")],
-    domain: Annotated[list[str] | None, typer.Option("--domain", "-d", help=DOMAIN_HELP)] = None,
+    domain: Annotated[
+        list[str] | None, typer.Option("--domain", "-d", metavar="DOMAIN", help=DOMAIN_HELP)
+    ] = None,
     epsilon: Annotated[
         float | None, typer.Option("--epsilon", "-e", help="The largest privacy loss allowed.")
     ] = None,
@@ -109,6 +111,9 @@ def plan(
         if positives is None or negatives is None or people is not None:
             raise BadParameter("give --positives and --negatives together, and no --people")
         n = {"positive": positives, "negative": negatives}
+
+    if sum(given is not None for given in (epsilon, n, target_error)) != 2:
+        raise BadParameter("give two of --epsilon, --people and --target-error; the plan computes the third")
 
     def ask(loss: float | None, count: Any, error: float | None = None, **more: Any) -> Plan:
         return make_plan(made, domain=domains, epsilon=loss, n=count, error=error, **asked, **more)

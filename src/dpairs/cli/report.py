@@ -42,11 +42,16 @@ def report(
     ] = None,
     append: Annotated[Path | None, typer.Option(help="Add the report to this file, one JSON line.")] = None,
     shares: Annotated[
-        Path | None, typer.Option(help="Two servers: add each server's share to its own file in this folder.")
+        Path | None,
+        typer.Option(
+            metavar="FOLDER", help="Two servers: add each server's share to its own file in this folder."
+        ),
     ] = None,
     wire: Annotated[bool, typer.Option(help="Print the wire form in hexadecimal instead of JSON.")] = False,
 ) -> None:
-    """Randomize one person's values on this device and print the report: nothing else leaves.
+    """Randomize one person's values on this device; print the report.
+
+    Nothing else leaves.
 
     If you leave a value out, the command asks for it without showing it, which also keeps it out of the
     shell's history.
@@ -78,7 +83,7 @@ def report(
 
 
 def _write_shares(report: SharedReport, folder: Path | None) -> None:
-    """A file for each server, or a line for each: whoever gets both learns the value."""
+    """A file or a line for each server: anybody who gets both learns the value."""
     for share in report.shares:
         line = canonical(share.to_json())
         if folder is None:

@@ -56,7 +56,9 @@ def serve(
     secret: SecretFile = None,
     workers: WorkerCount = 0,
 ) -> None:
-    """Run a collector in this folder: studies, participants, pairs, and pages for all of them.
+    """Run a collector in this folder, or one of two servers.
+
+    A collector has studies, participants and pairs, and web pages for all of them.
 
     With --role, run one of the two servers of tasks instead: leader or helper, see `dpairs server task`.
 

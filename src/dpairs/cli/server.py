@@ -37,12 +37,14 @@ def verify(
     study_file: StudyFile,
     server: Number,
     key: Annotated[Path, typer.Option(help="The key that both servers share.")],
-    shares: Annotated[Path, typer.Option(help="The shares that reached this server, one in a line.")],
+    shares: Annotated[
+        list[Path], typer.Option(help="The shares that reached this server, one in a line; several files.")
+    ],
     tally: Annotated[Path | None, typer.Option(help="Where to write the tally of valid reports.")] = None,
     inbound: Inbound = None,
     out: Out = None,
 ) -> None:
-    """Verify reports with the other server, and add up the shares of those that are valid.
+    """Verify reports with the other server, and add up valid shares.
 
     Server 0 begins (--out), server 1 answers (--inbound, --out, --tally), server 0 ends (--inbound, --tally).
     """
@@ -51,9 +53,12 @@ def verify(
 
     study = Study.load(study_file)
     me = Server(study, server, read_key(key))
-    mine, left_out = read_share_lines(shares, study, server)
-    if left_out is not None:
-        errors.print(f"left out: {printable(left_out)}", highlight=False, markup=False)
+    mine = []
+    for path in shares:
+        good, left_out = read_share_lines(path, study, server)
+        mine += good
+        if left_out is not None:
+            errors.print(f"left out: {printable(left_out)}", highlight=False, markup=False)
     if server == 0 and inbound is None:
         messages = me.begin(mine)
         write_messages(_given(out, "--out"), study, server, messages)
@@ -66,6 +71,9 @@ def verify(
     else:
         counted = me.finish(mine, received)
     counted.save(_given(tally, "--tally"))
+    if shared(study).of_sites:
+        output.print(f"{counted.n} records of sites are valid and added up", highlight=False)
+        return
     output.print(f"{counted.n} of {len(mine)} reports are valid and added up", highlight=False)
 
 
@@ -81,7 +89,7 @@ def multiply(
     out: Out = None,
     products: Annotated[Path | None, typer.Option(help="Where to write shares of the products.")] = None,
 ) -> None:
-    """Compute inner products of the two servers' tallies, in shares, by oblivious transfer.
+    """Multiply the two servers' tallies, by oblivious transfer.
 
     Server 1 offers (--out); server 0 replies (--inbound offer, --out); server 1 corrects (--inbound reply,
     --out, --products); server 0 ends (--offer offer, --inbound corrections, --products).
@@ -134,9 +142,10 @@ def release(
         Path | None, typer.Option(help="This server's shares of products, if there are any.")
     ] = None,
 ) -> None:
-    """Add this server's noise and write its part of the release: once per study.
+    """Add this server's noise and write its part of the release.
 
-    Each server keeps its own book, which refuses a second release of a study, whatever the reports.
+    Only once per study. Each server keeps its own book, which refuses a second release of a study, whatever
+    the reports.
     """
     from ..servers import book as releases
     from ..servers.files import read_products, write_part
@@ -162,7 +171,7 @@ def open_release(
     parts: Annotated[list[Path], typer.Argument(metavar="PART PART", help="The parts of both servers.")],
     out: Annotated[Path, typer.Option(help="Where to write the release.")],
 ) -> None:
-    """Add both servers' parts up: the released numbers, for `dpairs estimate`."""
+    """Add up both servers' parts, for `dpairs estimate`."""
     from ..servers.files import read_part
     from ..servers.steps import open_parts
 

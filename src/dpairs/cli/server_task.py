@@ -33,7 +33,10 @@ def task(
         int, typer.Option(help="The precision of a report's time, in seconds.", min=1)
     ] = 3600,
 ) -> None:
-    """Write the file that both operators read and accept: study, servers, and for whom the result is."""
+    """Write the task file that both operators read and accept.
+
+    It names the study, the servers, and the key that the result is sealed for.
+    """
     _check_extras("dpairs.client.two_servers")
     from ..client.two_servers import link_of
     from ..dap.task import Analyst, Task
@@ -57,12 +60,13 @@ def task(
 
 def _check_extras(module: str) -> None:
     """Say what to install where something is missing."""
+    extras = (
+        "'client' and 'vdaf'" if module.startswith("dpairs.client") else "'client', 'service' and 'servers'"
+    )
     try:
         importlib.import_module(module)
     except ImportError as error:
-        raise BadParameter(
-            f"this needs {error.name}: install the extras 'client', 'service' and 'vdaf'"
-        ) from None
+        raise BadParameter(f"this needs {error.name}: install the extras {extras} of dpairs") from None
 
 
 def _operator(given: str) -> Operator:
@@ -80,7 +84,10 @@ def keys(
         bool, typer.Option(help="Add a new key, which is used from the next start on.")
     ] = False,
 ) -> None:
-    """Make the keys that reports are sealed for, or add a new one; old ones still open reports."""
+    """Make the keys that reports are sealed for, or add a new one.
+
+    Old ones still open reports.
+    """
     _check_extras("dpairs.aggregator.keys")
     from ..aggregator.keys import ServerKeys, fresh_keys
 
@@ -97,9 +104,9 @@ def keys(
 
 def page(
     task_file: Annotated[Path, typer.Argument(metavar="TASK", help="The task file.")],
-    out: Annotated[Path, typer.Option(help="A folder; host its content at the root of an address.")],
+    out: Annotated[Path, typer.Option(metavar="FOLDER", help="Host its content at the root of an address.")],
 ) -> None:
-    """Write the page of a task as plain files, for somebody other than the two servers to host."""
+    """Write a task's page as plain files, for a third party to host."""
     _check_extras("dpairs.aggregator.routes.pages")
     from ..aggregator.routes.pages import export
     from ..dap.task import Task
@@ -118,9 +125,10 @@ def collect(
     wait: Annotated[float, typer.Option(help="Seconds to wait for the two servers.", min=0)] = 300.0,
     as_json: Annotated[bool, typer.Option("--json", help="Print the estimate as JSON.")] = False,
 ) -> None:
-    """Ask the two servers for a task's result, and open it with the analyst's key: it is released once.
+    """Get a task's result from the two servers, and open it.
 
-    From then on nobody else can take part. If you ask again, the servers return the same result.
+    The servers release it once. From then on nobody else can take part. If you ask again, the servers return
+    the same result.
     """
     _check_extras("dpairs.client.two_servers")
     from ..client.two_servers import collect_result, server_states
@@ -135,15 +143,5 @@ def collect(
     if as_json:
         print_json({"people": release.sizes, **estimate.to_json()})
         return
-    rows = [
-        (
-            each["name"],
-            each["role"],
-            each["state"],
-            sum(each["verified"].values()),
-            sum(each["refused"].values()),
-        )
-        for each in server_states(made)
-    ]
-    print_table(("server", "role", "state", "verified", "refused"), rows, title=made.title)
     print_estimate(estimate, 0.95)
+    print_table(("server", "role", "state", "verified", "refused"), server_states(made), title=made.title)

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
@@ -29,26 +30,26 @@ def printable(words: str) -> str:
 
 
 def print_table(columns: Sequence[str], rows: Sequence[Sequence[Any]], title: str | None = None) -> None:
-    """A table; text to the left, numbers to the right."""
-    table = Table(title=title, title_justify="left", header_style="bold")
+    """A table; text to the left, numbers to the right. Words are shown as they are, whoever wrote them."""
+    table = Table(title=None if title is None else escape(title), title_justify="left", header_style="bold")
     for place, column in enumerate(columns):
         numeric = all(isinstance(row[place], (int, float)) for row in rows)
         table.add_column(column, justify="right" if numeric else "left", overflow="fold")
     for row in rows:
-        table.add_row(*[number(cell) if isinstance(cell, float) else str(cell) for cell in row])
+        table.add_row(*[number(cell) if isinstance(cell, float) else escape(str(cell)) for cell in row])
     output.print(table)
 
 
 def print_estimate(estimate: Estimate, level: float) -> None:
     """An estimate with everything that belongs to it."""
-    table = Table(title=estimate.statistic, title_justify="left", show_header=False)
+    table = Table(title=escape(estimate.statistic), title_justify="left", show_header=False)
     table.add_column(style="bold")
     table.add_column(overflow="fold")
     for row in estimate.rows(level):
-        table.add_row(*row)
+        table.add_row(*map(escape, row))
     output.print(table)
     for note in estimate.notes():
-        output.print(f"[dim]{note}[/]", highlight=False)
+        output.print(f"[dim]{escape(note)}[/]", highlight=False)
 
 
 @contextmanager

@@ -11,7 +11,6 @@ import numpy as np
 import typer
 
 from ..data.tables import whole
-from ..engines.cpu import cores
 from ..errors import BadParameter
 from ..estimate import Estimate
 from ..formats.checks import integer
@@ -46,8 +45,9 @@ def simulate(
     reports: Annotated[
         str | None,
         typer.Option(
-            help="Write everybody's report of this round into a new folder or address (s3:, gs:, abfss:, "
-            "hdfs:), and estimate nothing."
+            metavar="FOLDER",
+            help="Write everybody's report of this round into this new folder or address (s3:, gs:, abfss:, "
+            "hdfs:), and estimate nothing.",
         ),
     ] = None,
     cells: Annotated[
@@ -64,7 +64,7 @@ def simulate(
     ] = True,
     as_json: Annotated[bool, typer.Option("--json", help="Print results as JSON.")] = False,
 ) -> None:
-    """Run every participant and every round of a study on a file of data, and estimate.
+    """Try a study on a file of data: every participant, every round.
 
     A simulation protects nobody: the person who runs it has the data.
     """
@@ -120,7 +120,8 @@ def simulate(
 def _write_reports(
     study: Study, people: _Stream, folder: str, seed: int | None, cells: bool | None, as_json: bool
 ) -> None:
-    from ..engines import simulate_reports
+    from ..engines import simulate_reports  # with pyarrow and pandas, which nothing else here needs
+    from ..engines.cpu import cores
 
     with progress("reporting", people.rows()) as advance:
         written = simulate_reports(

@@ -10,9 +10,10 @@ from typing import Annotated, Any
 import typer
 
 from ..data.tables import whole
-from ..errors import BadParameter
+from ..errors import BadFile, BadParameter
 from ..formats import files
 from ..protocols.sites.unit import PERSON
+from ..shares import SERVERS
 from ..sites import PERSON_COLUMN, SITE_COLUMN, SiteAnswer, SiteTally, by_sites
 from ..study import Study
 from .columns import batches, column_names
@@ -21,12 +22,22 @@ from .show import errors, output, print_json, print_table
 
 
 def site(
-    study_file: Annotated[Path, typer.Argument(metavar="STUDY", help="A study file.")],
+    given: Annotated[
+        str, typer.Argument(metavar="STUDY", help="A study file, or the link of a collector's study.")
+    ],
     data: Annotated[Path, typer.Argument(help="A CSV or Parquet file with this site's records.")],
     name: Annotated[str, typer.Option(help="This site's name in the study.")],
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="Where to write the answer; without it, only show.")
     ] = None,
+    shares: Annotated[
+        Path | None,
+        typer.Option(help="Two servers: a folder for NAME-0.jsonl and NAME-1.jsonl, one for each."),
+    ] = None,
+    send: Annotated[
+        bool, typer.Option("--send", help="Send the answer to the collector of the link; else, only show.")
+    ] = False,
+    code: Annotated[str | None, typer.Option(help="The code of an invitation, for a link.")] = None,
     first: Annotated[
         Path | None,
         typer.Option(help="For a second round: the study file of the first, as agreed to."),
@@ -51,26 +62,40 @@ def site(
     home: Annotated[
         Path | None,
         typer.Option(
-            help="This site's folder; by default where the system keeps data.", envvar="DPAIRS_HOME"
+            metavar="FOLDER",
+            help="This site's folder; by default where the system keeps data.",
+            envvar="DPAIRS_HOME",
         ),
     ] = None,
     yes: Annotated[bool, typer.Option("--yes", help="Agree without a question, for scripts.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print what happened as JSON.")] = False,
 ) -> None:
-    """Answer a study for all records of a table: noise is added here, and only the answer leaves.
+    """Answer a study for all records of a site.
+
+    Noise is added here, and only the answer leaves.
 
     The command first shows what would leave. It keeps the answer in this site's folder before it writes it to
-    --out: run it again, after a crash or to send the answer once more, and you get the same bytes.
+    --out or sends it: run it again, after a crash or to send the answer once more, and you get the same
+    bytes. With a link, run it again for the second round.
     """
     try:
-        from ..client import Device, Site
+        from ..client import Device, Site, get_offer
     except ImportError as error:
         raise BadParameter(
             f"a site's folder needs {error.name}: install the extra 'client' of dpairs"
         ) from None
-    study = Study.load(study_file, first=None if first is None else Study.load(first))
+    offer = get_offer(given) if given.startswith(("https://", "http://")) else None
+    if offer is None:
+        if send:
+            raise BadParameter("--send needs the link of a collector's study, not a file")
+        study = Study.load(given, first=None if first is None else Study.load(first))
+    else:
+        study = offer.study
     if study.protocol.round > 1 and study.first is None:
         raise BadParameter("this is a second round: give the first, as agreed to, with --first FILE")
+    asked = study.protocol.shared
+    if study.protocol.by_sites is None and not (asked is not None and asked.of_sites):
+        raise BadParameter(f"this {study.protocol.name} study asks people, not sites")
     names = column_names(study, column or [], site_columns(study)[1:])
     table = whole(batches(study, data, names), tuple(names))
     me = Site(
@@ -84,27 +109,49 @@ def site(
     leaving = me.preview(study, table, keep=keep)
     if not as_json:
         _show(study, leaving)
-    if out is None:
+    if study.protocol.shared is not None and (out is not None or send):
+        raise BadParameter("this study's answers go to two servers: give --shares, not --out or --send")
+    if study.protocol.shared is None and shares is not None:
+        raise BadParameter("--shares is for studies of two servers: give --out")
+    if out is None and shares is None and not send:
         if as_json:
-            print_json({"site": name, "study": study.id, "written": None, **vars(leaving)})
+            print_json({"site": name, "study": study.id, "written": None, "sent": False, **vars(leaving)})
         return
     if not yes:
         if not sys.stdin.isatty():
-            raise BadParameter("nobody is here to agree: look at what leaves without --out, then give --yes")
+            raise BadParameter("nobody is here to agree: look at what leaves first, then give --yes")
         typer.confirm("Let this leave?", abort=True, err=True)
-    answer = me.answer(study, table, keep=keep)
-    files.write(out, bytes(answer) + b"\n", "the site's answer", private=True)
+    said = []
+    if send and offer is not None:
+        sent = me.send(offer, table, code=code, keep=keep)
+        said.append(f"answer of {name} {'was counted before' if sent.again else 'is counted'}")
+        said += ["run the same command again when the next round has begun"] if sent.more else []
+    if shares is not None:
+        made = me.shares(study, table)
+        try:
+            shares.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise BadFile(f"the folder {shares} cannot be made: {error.strerror or error}") from None
+        for server in range(SERVERS):
+            path = shares / f"{name}-{server}.jsonl"
+            files.write(path, made.lines(server), "the site's shares", private=True)
+            said.append(f"shares for server {server} written to {path}")
+    if out is not None:
+        answer = me.answer(study, table, keep=keep)
+        files.write(out, bytes(answer) + b"\n", "the site's answer", private=True)
+        said.append(f"answer of {name} written to {out}")
     if as_json:
-        print_json({"site": name, "study": study.id, "written": str(out), **vars(leaving)})
+        written = str(out or shares) if out or shares else None
+        print_json({"site": name, "study": study.id, "written": written, "sent": send, **vars(leaving)})
     else:
-        output.print(f"answer of {name} written to {out}", highlight=False, markup=False)
+        output.print("\n".join(said), highlight=False, markup=False)
 
 
 def site_columns(study: Study) -> tuple[str, ...]:
     """Columns that a sites study asks for beside the statistic's: the site, perhaps the person."""
-    protocol = study.protocol.by_sites
+    protocol, shared = study.protocol.by_sites, study.protocol.shared
     if protocol is None:
-        return ()
+        return (SITE_COLUMN,) if shared is not None and shared.of_sites else ()
     return (SITE_COLUMN, PERSON_COLUMN) if protocol.unit.kind == PERSON else (SITE_COLUMN,)
 
 
@@ -116,13 +163,19 @@ def _show(study: Study, leaving: Any) -> None:
     )
     rows = [
         ("everybody learns how many records", sizes),
-        ("numbers with noise", f"{leaving.numbers}, each of standard deviation {leaving.deviation:.4g}"),
+        _numbers(leaving),
         ("privacy", str(study.privacy)),
         *(("not promised", each) for each in study.privacy.not_promised),
     ]
     if leaving.made:
         rows.append(("made already", "the same answer is written again"))
     print_table(("what leaves", ""), rows)
+
+
+def _numbers(leaving: Any) -> tuple[str, str]:
+    if leaving.deviation:
+        return "numbers with noise", f"{leaving.numbers}, each of standard deviation {leaving.deviation:.4g}"
+    return "numbers in shares", f"{leaving.numbers}; neither server can read them, and both add noise"
 
 
 def collect(study_file: Path, study: Study, paths: Sequence[Path], out: Path, as_json: bool) -> None:

@@ -23,8 +23,8 @@ from .show import output, print_json, print_table, progress
 app = typer.Typer(help="Make and read study files.", no_args_is_help=True)
 
 DOMAIN_HELP = (
-    "Where the values lie: interval:0,1 or integers:0,99 or levels:1-5 or categories:a,b,c. "
-    "Twice for a pair of columns."
+    "Where the values lie: interval:0,1 or integers:0,99 or levels:1-5 or categories:a,b,c; for ranks of "
+    "skewed values interval:1,1e6,log or interval:-1e5,1e6,asinh. Twice for a pair of columns."
 )
 
 
@@ -34,8 +34,17 @@ def parse_domain(text: str) -> Domain:
     >>> parse_domain("interval:0,1"), parse_domain("levels:1-5")
     (Interval(low=0.0, high=1.0), Levels([1, 2, 3, 4, 5]))
     """
+    if re.fullmatch(r"[^:,]+,[^:,]+", text) and None not in map(as_number, text.split(",")):
+        text = f"interval:{text}"  # as domain=(0, 1) in Python
     kind, _, rest = text.partition(":")
     items = [item.strip() for item in rest.split(",")]
+    if kind == "interval" and len(items) == 3:
+        low, high = map(as_number, items[:2])
+        if low is None or high is None:
+            raise BadParameter(
+                f"domain interval needs two numbers before its scale, as in interval:1,1e6,log, not {text!r}"
+            )
+        return Interval(low, high, scale=items[2])
     if kind in ("interval", "integers"):
         if len(items) != 2 or None in map(as_number, items):
             raise BadParameter(f"domain {kind} needs two numbers, as in {kind}:0,10, not {text!r}")
@@ -68,7 +77,7 @@ def as_number(text: str) -> int | float | None:
 def create(
     statistic: Annotated[str, typer.Argument(help=f"One of {', '.join(STATISTICS)}.")],
     epsilon: Annotated[float, typer.Option("--epsilon", "-e", help="The largest privacy loss allowed.")],
-    domain: Annotated[list[str], typer.Option("--domain", "-d", help=DOMAIN_HELP)],
+    domain: Annotated[list[str], typer.Option("--domain", "-d", metavar="DOMAIN", help=DOMAIN_HELP)],
     out: Annotated[Path, typer.Option("--out", "-o", help="The study file to write.")],
     bins: Annotated[
         list[int] | None, typer.Option(help="Bins of each column (once, or once for each).")
@@ -127,6 +136,9 @@ def create(
         ),
     ] = None,
     release: Annotated[str | None, typer.Option(help="Two servers: value (default) or counts.")] = None,
+    answered_by: Annotated[
+        str | None, typer.Option(help="Two servers: people (default), or sites that hold many records.")
+    ] = None,
     rounds: Annotated[
         int | None, typer.Option(help="Two servers: 1 (default) or 2 rounds; sites: 2 (default) or 1.")
     ] = None,
@@ -173,6 +185,7 @@ def create(
         "bits": bits,
         "matching": matching,
         "release": release,
+        "answered_by": answered_by,
         "rounds": rounds,
         "split": split,
         "sites": sites,
@@ -208,7 +221,7 @@ def next_round(
     out: Annotated[Path, typer.Option("--out", "-o", help="The study file of the second round, to write.")],
     as_json: Annotated[bool, typer.Option("--json", help="Print the study as JSON.")] = False,
 ) -> None:
-    """Close the first round of a projection study: make the second round's study from its tally.
+    """Make the second round's study from the first round's tally.
 
     What only the analyst needs is written next to it, to a file that ends in .analysis.json.
     """

@@ -11,7 +11,7 @@ from .device import Device
 from .link import Link
 from .offer import Offer, get_offer
 from .reporter import Joined, join
-from .site import Leaving, Site
+from .site import Delivered, Leaving, Site
 from .transport import Transport
 
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Analyst",
+    "Delivered",
     "Device",
     "Gateway",
     "Joined",
@@ -37,6 +38,7 @@ if not TYPE_CHECKING:  # else type checkers would take any name to be there
     def __getattr__(name: str) -> object:
         """A gateway reads and writes Arrow; nobody else's device has to load that, or to have it."""
         if name == "Gateway":
+            from .. import engines  # noqa: F401 - says which extra has pyarrow
             from .gateway import Gateway
 
             return Gateway

@@ -8,9 +8,10 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from ..errors import BadFile
+from ..errors import BadFile, BadParameter
 from ..estimate import Estimate
 from ..randomness import secret_bytes
+from ..sites import SiteTally
 from ..study import Study
 from ..tally import Tally
 from .transport import Transport
@@ -67,7 +68,7 @@ class Analyst:
 
     def estimate(self, study: str) -> Estimate:
         """The estimate, computed here from the tally."""
-        return self.tally(study).estimate()
+        return self._counted(study, None).estimate()
 
     def estimate_json(self, study: str) -> dict[str, Any]:
         """The collector's estimate, as `Estimate.to_json` gives it."""
@@ -76,16 +77,30 @@ class Analyst:
 
     def tally(self, study: str, number: int | None = None) -> Tally:
         """The tally of a round, by default the current one."""
+        found = self._counted(study, number)
+        if not isinstance(found, Tally):
+            raise BadParameter("sites answer this study: see Analyst.answers")
+        return found
+
+    def answers(self, study: str, number: int | None = None) -> SiteTally:
+        """The answers of sites to a round, by default the current one."""
+        found = self._counted(study, number)
+        if not isinstance(found, SiteTally):
+            raise BadParameter("people answer this study, not sites: see Analyst.tally")
+        return found
+
+    def _counted(self, study: str, number: int | None) -> Tally | SiteTally:
         query = "" if number is None else f"?round={number}"
         path = f"{API}/studies/{study}/tally{query}"
         body = self._line.bytes("GET", path, token=self.token)
         asked = self._round(study, json.loads(body)["study"])
         if asked.protocol.round > 1:
             # An estimate of a later round needs what the earlier one showed.
-            before = self.tally(study, asked.protocol.round - 1)
+            before = self._counted(study, asked.protocol.round - 1)
             made = before.study.next(before)
             asked = made if made == asked else asked
-        return Tally.from_json(body, asked)
+        kind = Tally if asked.protocol.by_sites is None else SiteTally
+        return kind.from_json(body, asked)
 
     def reports(self, study: str, number: int | None = None, *, cells: bool = False) -> bytes:
         """The reports of a round, by default the current one, as a Parquet file: of symbols, or of cells."""
@@ -97,12 +112,14 @@ class Analyst:
     def save_reports(
         self, study: str, folder: str | os.PathLike[str], number: int | None = None
     ) -> list[str]:
-        """Save a round's reports as several files; begun again after an error, it goes on where it was.
+        """Save a round's reports as several files; call it again after an error, and it continues.
 
         ``folder`` may be an address (``s3://bucket/folder``).
         """
-        from ..engines import places  # with pyarrow, which other uses of a client do not need
-
+        try:
+            from ..engines import places
+        except ModuleNotFoundError as error:  # other uses of a client do not need pyarrow
+            raise BadParameter(str(error)) from None
         place: tuple[int, int] | None = (0, -1)
         paths: list[str] = []
         query = "" if number is None else f"&round={number}"
@@ -131,7 +148,7 @@ class Analyst:
         return Study.from_json(json.dumps(body))
 
     def advance(self, study: str) -> str:
-        """Take the next step; the step that the study is at then."""
+        """Take the next step; returns the step that the study is then at."""
         seen = self._ask("GET", f"/studies/{study}")["step"]
         return str(self._ask("POST", f"/studies/{study}/advance", {"seen": seen})["step"])
 

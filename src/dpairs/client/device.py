@@ -1,8 +1,8 @@
 """What a person's device keeps: who it is in each study, what it has sent, and the person's ledger.
 
-Everything is written down before it leaves, so that a device that crashes goes on where it was: the same
-report again, never another one. Files are the owner's only. Only one process at a time acts for a person in
-a study.
+Everything is written down before it leaves, so a device that crashes continues where it was: it sends the
+same report again, never another one. Only the owner can read the files. One process at a time acts for a
+person in a study.
 """
 
 from __future__ import annotations
@@ -36,18 +36,18 @@ KINDS |= {
     "people": dict,
     "pairs": dict,
 }
-KINDS |= {"site": str, "answers": dict}
+KINDS |= {"site": str, "answers": dict, "delivered": list}
 """What a device may have written down about its part in a study."""
 
 
 def default_home() -> Path:
-    """Where a person's files are, unless said otherwise: where the system keeps a program's data."""
+    """Where a person's files are by default: where the system keeps a program's data."""
     given = os.environ.get(HOME)
     return Path(given) if given else user_data_path("dpairs", appauthor=False)
 
 
 class Device:
-    """A folder of a person's."""
+    """A person's folder."""
 
     def __init__(self, home: str | os.PathLike[str] | None = None) -> None:
         self.home = default_home() if home is None else Path(home)
@@ -71,7 +71,7 @@ class Device:
     def forget(self, study: str) -> None:
         """Delete all that the device knows of a study, its keys included; the ledger keeps what was spent.
 
-        Whoever takes part in the study again afterwards gives a second answer.
+        A person who takes part in the study again afterwards gives a second answer.
         """
         busy = "a process takes part in this study"
         with files.locked(self.home / f"{study}.json", "the device's file", busy=busy):
@@ -81,7 +81,7 @@ class Device:
             files.flush_folder(self.home)
 
     def check(self, study: Study, limit: float | None = None, delta: float | None = None) -> None:
-        """Refuse a study that exceeds the person's limit, before anybody is asked for anything."""
+        """Refuse a study that exceeds the person's limit, before anything is asked."""
         self._ledger(limit, delta).check(study)
 
     def spend(
@@ -112,7 +112,7 @@ class Membership:
         if path is not None and path.exists():
             found = parse(files.read(path, "the device's file"), "the device's file")
             kept = all(type(found[name]) is kind for name, kind in KINDS.items() if name in found)
-            whole = "secret" not in found or {"index", "stratum"} <= found.keys()
+            whole = "secret" not in found or "site" in found or {"index", "stratum"} <= found.keys()
             if found.get("format") != FORMAT or found.get("study") != study or not (kept and whole):
                 raise BadFile(f"{path} is not what this device wrote about this study")
             self.data = found

@@ -1,8 +1,8 @@
 """A gateway reports for many people whose data it holds anyway: a hospital, an app's own server.
 
-Its table has a column of ids that stay. An answer is made once for each of them and written down before it
-leaves (see `roster`), so a gateway that was stopped, or whose table has grown, sends the very same reports
-again, which are counted once.
+Its table has a column of ids that never change. Each person's answer is made once and written down before it
+leaves (see `roster`). A gateway that was stopped, or whose table has grown, sends the same reports again, and
+they count once.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ OUTCOMES = ("counted", "again", "different")
 
 
 class Gateway:
-    """The part of many people in one study.
+    """Takes part in one study for many people.
 
     ``people`` is what the analyst's gateway request returned; ``ids`` is the column of the table that names
-    each person, the same way every time.
+    each person, always by the same name.
     """
 
     def __init__(
@@ -61,10 +61,10 @@ class Gateway:
         return f"Gateway({self._where.study[:16]!r})"
 
     def report(self, data: Any) -> dict[str, int]:
-        """Randomize everybody who is asked in the current round, and send; what came of the reports.
+        """Randomize and send the answers of everybody asked in this round; returns what became of them.
 
-        ``data`` is a table of the gateway's people, in any order; there may be more of them every time.
-        Somebody whose values changed after the answer was made is refused by name, and then nothing is sent.
+        ``data`` is a table of the gateway's people, in any order; it may grow from call to call. Somebody
+        whose values changed after the answer was made is refused by name, and then nothing is sent.
         """
         outcome = dict.fromkeys(OUTCOMES, 0)
         with closing(self._randomized(data)) as parts:
@@ -76,11 +76,11 @@ class Gateway:
         return outcome
 
     def write(self, data: Any, path: str | os.PathLike[str], *, cells: bool | None = None) -> dict[str, int]:
-        """Write the very reports that `report` would send to a Parquet file; how many each stratum has.
+        """Write the reports that `report` would send to a Parquet file; returns the number in each stratum.
 
         ``path`` may be an address (``s3://bucket/name.parquet``). `dpairs tally` counts the file. It holds
-        the cells that the reports count in, where the study has them, or symbols if ``cells`` is false. To
-        send the same reports later, or as well, loses nothing more.
+        the reports' cells where the study has them, or symbols if ``cells`` is false. Sending the same
+        reports as well costs no more privacy.
         """
         written: dict[str, int] = {}
         with ExitStack() as stack:
@@ -93,7 +93,7 @@ class Gateway:
         return written
 
     def forget(self) -> None:
-        """Delete all that is kept of this study: answers, digests, and the key that they are made with."""
+        """Delete everything kept for this study: answers, digests, and the key that makes them."""
         self._device.forget(self._where.study)
 
     def _randomized(
@@ -159,7 +159,7 @@ def _names(column: NDArray[Any], ids: str) -> list[str]:
             raise BadValue(f"column {ids!r} must name everybody by a text or a whole number, not {value!r}")
         names.append(normalize("NFC", str(value)))
         if not names[-1].isascii() and any(category(letter) == "Cs" for letter in names[-1]):
-            raise BadValue(f"column {ids!r} holds half a letter, in {value!r}")
+            raise BadValue(f"column {ids!r} holds an incomplete character, in {value!r}")
     if len(set(names)) < len(names):
         twice = next(name for place, name in enumerate(names) if name in names[:place])
         raise BadValue(f"column {ids!r} names {twice!r} twice")

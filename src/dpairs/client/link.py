@@ -15,7 +15,7 @@ _STUDY = re.compile(r"/(?:take-part|studies|api/v1/studies)/([0-9a-f]{64})/?$")
 
 @dataclass(frozen=True)
 class Link:
-    """A study of a collector. The code stands after a #, so that it reaches no server's log."""
+    """A study of a collector. The code comes after a #, so that no server logs it."""
 
     base: str
     study: str

@@ -1,7 +1,7 @@
-"""What a collector offers, as far as it is what the link names: a collector is never believed.
+"""What a collector offers, checked against the link: a collector is never believed.
 
-The hash in a link is the id of the first round. So the first round cannot be another one, and what is served
-as a second must have the same epsilon, delta, statistic, domains, strata and share, and name it.
+The hash in a link is the id of the first round, so nobody can replace that. A second round must name it and
+have the same epsilon, delta, statistic, domains, strata and share.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ API = "/api/v1/studies"
 
 @dataclass(frozen=True)
 class Offer:
-    """A study as it stands now, checked against its link."""
+    """A study in its current round, checked against its link."""
 
     where: Link
     line: Transport
@@ -37,7 +37,7 @@ class Offer:
 
 
 def get_offer(link: str | Link, transport: Transport | None = None) -> Offer:
-    """Ask a collector for the study of a link; refuse whatever else it serves."""
+    """Ask a collector for the study of a link; refuse any other."""
     where = Link.parse(link) if isinstance(link, str) else link
     line = transport or Transport(where.base)
     public = line.json("GET", f"{API}/{where.study}")

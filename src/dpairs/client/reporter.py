@@ -1,4 +1,4 @@
-"""A person takes part: enrols once, is asked once, reports once; begun again, it goes on where it was."""
+"""A person takes part: enrols once, is asked once, reports once; called again, it continues."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ Book = Callable[[Study, str], None]
 """Writes an answer of that name into the person's ledger, or refuses."""
 STANDS = "this device has answered already; the first answer stands"
 Confirm = Callable[[int, str, str], bool | None]
-"""Whether the person lets a pair begin: its number, the fingerprint of one's own key, and the partner's. None
+"""Whether the person lets a pair begin: its number, the fingerprints of both keys, this side first. None
 leaves it as it was: a pair that was turned down stays so."""
 
 
 @dataclass(frozen=True)
 class Joined:
-    """How far this person's part has come."""
+    """How far this person has come."""
 
     state: str
     """"counted", "waiting" (for another round, for pairs, or for a partner), "done" or "closed"."""
@@ -58,11 +58,11 @@ def join(
     """Take part in a collector's study with these values, which stay here.
 
     Every answer is written into the device's ledger and must stay within the person's limit over all studies:
-    epsilon 5 and delta 0 until ``limit`` and ``limit_delta`` say otherwise, which the ledger remembers.
-    ``max_epsilon`` and ``max_delta`` refuse this study if it loses more. ``wait`` is how many seconds to wait
-    for partners in a study of pairs; ``confirm`` is asked before a pair begins, and a pair that is not
-    confirmed waits. Call it again, with the same device, to go on after a crash, in the next round, or when
-    the partner answered.
+    epsilon 5 and delta 0 by default. ``limit`` and ``limit_delta`` change it, and the ledger remembers them.
+    ``max_epsilon`` and ``max_delta`` refuse this study if it costs more. ``wait`` is how many seconds to wait
+    for partners in a study of pairs; ``confirm`` is called before a pair begins, and a pair that is not
+    confirmed waits. Call it again with the same device to continue after a crash, in the next round, or when
+    the partner has answered.
     """
     offered = link if isinstance(link, Offer) else get_offer(link, transport)
     check_limits(offered.study, max_epsilon, max_delta)
@@ -110,12 +110,8 @@ def _check(study: Study, values: Mapping[str, Any]) -> None:
 
 def _enrol(offered: Offer, me: Membership, stratum: str | None, code: str | None) -> None:
     study = offered.study
+    check_collector(offered, me)
     if "secret" in me.data:
-        # The secret is for the one who gave it: anybody can serve a study of the same id.
-        if me.data.get("collector", offered.where.base) != offered.where.base:
-            raise BadParameter(
-                f"this device is enrolled at {me.data['collector']}, not at {offered.where.base}"
-            )
         if stratum is not None and stratum != me.data["stratum"]:
             raise BadParameter(f"this device is enrolled as {me.data['stratum']!r}, not as {stratum!r}")
         return
@@ -129,9 +125,7 @@ def _enrol(offered: Offer, me: Membership, stratum: str | None, code: str | None
 
         wish["key"] = public_key(me.key("x25519")).hex()
     given = offered.line.json("POST", f"{API}/{offered.where.study}/people", wish)
-    secret = part(given, "secret", str)
-    if not (secret.isascii() and secret.isprintable() and 0 < len(secret) < 1000):
-        raise Unavailable("the collector gives a secret that cannot be sent")
+    secret = read_secret(given)
     index = integer("a collector's index", part(given, "index", int), 0, MAX_INDEX)
     enrolled = {"index": index, "stratum": part(given, "stratum", str), "secret": secret}
     enrolled["collector"] = offered.where.base
@@ -141,6 +135,20 @@ def _enrol(offered: Offer, me: Membership, stratum: str | None, code: str | None
         raise Unavailable("the collector enrols this device in another class than it asked for")
     me.data |= enrolled
     me.save()
+
+
+def check_collector(offered: Offer, me: Membership) -> None:
+    """A secret is for the collector that gave it: anybody can serve a study of the same id."""
+    if "secret" in me.data and me.data.get("collector", offered.where.base) != offered.where.base:
+        raise BadParameter(f"this device is enrolled at {me.data['collector']}, not at {offered.where.base}")
+
+
+def read_secret(given: Any) -> str:
+    """The secret that a collector gives at enrolment."""
+    secret = part(given, "secret", str)
+    if not (secret.isascii() and secret.isprintable() and 0 < len(secret) < 1000):
+        raise Unavailable("the collector gives a secret that cannot be sent")
+    return secret
 
 
 def _report(offered: Offer, me: Membership, values: Mapping[str, Any], book: Book) -> Joined:

@@ -1,7 +1,7 @@
-"""Requests to a collector: tried again, ever more patiently, while it cannot be reached or is busy.
+"""Requests to a collector, repeated with growing pauses while it cannot be reached or is busy.
 
-urllib3's own `Retry` counts attempts; here a person, or a gateway, waits for so many seconds, whatever the
-pauses are, and then gets the collector's own sentence.
+urllib3's own `Retry` counts attempts. Here a person, or a gateway, waits for a given number of seconds, and
+then gets the collector's own sentence.
 """
 
 from __future__ import annotations
@@ -37,13 +37,15 @@ T = TypeVar("T")
 class Transport:
     """A connection to one collector.
 
-    ``patience`` is how many seconds a request is tried before `Unavailable` is raised. All requests of this
-    package may be repeated: the collector does each of them once.
+    ``patience`` is the number of seconds before a request raises `Unavailable`, ``most`` the number of bytes
+    that an answer may have. All requests of this package may be repeated: the collector acts on each once.
     """
 
-    def __init__(self, base: str, *, patience: float = 60.0, timeout: float = 60.0) -> None:
+    def __init__(
+        self, base: str, *, patience: float = 60.0, timeout: float = 60.0, most: int = MAX_ANSWER
+    ) -> None:
         self.base = base.rstrip("/")
-        self._patience = patience
+        self._patience, self._most = patience, most
         self._pool = urllib3.PoolManager(
             maxsize=4, retries=False, timeout=urllib3.Timeout(connect=10.0, read=timeout)
         )
@@ -92,7 +94,7 @@ class Transport:
                     # Nobody asked for compressed bytes, which may be a thousand times as long.
                     decode_content=False,
                 )
-                answer = _body(response, self.base, self._patience)
+                answer = _body(response, self.base, self._patience, self._most)
                 if response.status < 300:
                     return answer, {name.lower(): value for name, value in response.headers.items()}
                 problem = _problem(self.base, response.status, answer)
@@ -118,7 +120,7 @@ class Transport:
         token: str | None = None,
         kind: str = "application/octet-stream",
     ) -> bytes:
-        """A request with bytes both ways; an error of the collector's is raised here as what it is."""
+        """A request with bytes both ways; the collector's error is raised here with its own type."""
         return self.answer(method, path, body, token, kind)[0]
 
 
@@ -130,15 +132,15 @@ def part(answer: Any, name: str, kind: type[T]) -> T:
     return value
 
 
-def _body(response: urllib3.BaseHTTPResponse, base: str, patience: float) -> bytes:
+def _body(response: urllib3.BaseHTTPResponse, base: str, patience: float, most: int) -> bytes:
     """The bytes of an answer: not without end, and not one by one for ever."""
     began, size, parts = time.monotonic(), 0, []
     try:
         while piece := response.read1(PIECE):
             parts.append(piece)
             size += len(piece)
-            if size > MAX_ANSWER:
-                raise errors.TooLarge(f"{base} answers with more than {MAX_ANSWER} bytes")
+            if size > most:
+                raise errors.TooLarge(f"{base} answers with more than {most} bytes")
             # Who does not try again still waits for an answer that has begun.
             if time.monotonic() - began > max(patience, BEGUN) + size / SLOWEST:
                 raise errors.Unavailable(f"{base} answers too slowly")

@@ -11,13 +11,14 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from operator import index
 from typing import Any
 
 from ..dap.collection import CollectionJobReq, read_collection_resp
 from ..dap.participant import make_report
 from ..dap.reports import HpkeConfig, ReportError, read_configs, read_report, read_upload_errors, usable
 from ..dap.result import open_release
-from ..dap.task import Task, analyst_token
+from ..dap.task import ROLES, STATES, Task, analyst_token
 from ..errors import BadFile, BadParameter, Closed, NotYet, Refused
 from ..formats.checks import choice
 from ..participant import check_limits, private_columns
@@ -165,12 +166,20 @@ def collect_result(task: Task, secret: bytes, wait: float = 60.0, patience: floa
     return open_release(task, secret, request, read_collection_resp(body))
 
 
-def server_states(task: Task, patience: float = 10.0) -> list[dict[str, Any]]:
-    """What each server says about the task."""
-    found = []
-    for each in task.operators:
-        said = Transport(each.url, patience=patience).json("GET", f"/tasks/{task.name}/state")
-        if not isinstance(said, dict):
-            raise BadFile(f"{each.name} does not answer as a server of a task does")
-        found.append(said)
-    return found
+def server_states(task: Task, patience: float = 10.0) -> list[tuple[str, str, str, int, int]]:
+    """Each server's name, role and state, and how many reports it says it verified and refused."""
+    return [
+        (operator.name, role, *_state(Transport(operator.url, patience=patience), task, operator.name))
+        for operator, role in zip(task.operators, ROLES, strict=True)
+    ]
+
+
+def _state(line: Transport, task: Task, name: str) -> tuple[str, int, int]:
+    said = line.json("GET", f"/tasks/{task.name}/state")
+    try:
+        verified, refused = (sum(map(index, said[part].values())) for part in ("verified", "refused"))
+        if said["state"] in STATES:
+            return said["state"], verified, refused
+    except (TypeError, KeyError, AttributeError):
+        pass
+    raise BadFile(f"{name} does not answer as a server of a task does")

@@ -10,7 +10,7 @@ from fastapi import FastAPI
 from .. import __version__
 from . import problems
 from .limits import Limits
-from .routes import analysts, operations, pages, pairs, participants, plans, reports
+from .routes import analysts, operations, pages, pairs, participants, plans, reports, sites
 from .service import Service
 
 
@@ -40,6 +40,7 @@ def create_app(service: Service) -> FastAPI:
         reports.router,
         *participants.routers,
         pairs.router,
+        *sites.routers,
         analysts.router,
         plans.router,
         operations.router,

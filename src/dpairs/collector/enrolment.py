@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -49,7 +49,7 @@ def enrol(connection: Connection, requests: Sequence[EnrolRequest]) -> list[Any]
             others = live.strata if request.count == 1 else (None,)
             if any((live.id, request.request, other) in known for other in others):
                 raise Conflict("this request was made before, by a gateway or by a person")
-            code = _invitation(connection, request, used)
+            code = invitation(connection, request, used)
             stratum = _stratum(live, request, code)
             place = (live.id, stratum)
             first = _next(live, stratum, free.get(place, live.next_index[stratum]))
@@ -77,10 +77,15 @@ def enrol(connection: Connection, requests: Sequence[EnrolRequest]) -> list[Any]
     if rows:
         connection.execute(insert(schema.people), rows)
     if used:
-        table = schema.invitations
-        matches = (table.c.study == bindparam("this_study"), table.c.code == bindparam("this_code"))
-        connection.execute(update(table).where(*matches), used)
+        use(connection, used)
     return found
+
+
+def use(connection: Connection, used: Sequence[Mapping[str, Any]]) -> None:
+    """Mark codes of invitations as used: each by one request."""
+    table = schema.invitations
+    matches = (table.c.study == bindparam("this_study"), table.c.code == bindparam("this_code"))
+    connection.execute(update(table).where(*matches), used)
 
 
 @dataclass(frozen=True)
@@ -107,7 +112,8 @@ def _known(
     return found
 
 
-def _invitation(connection: Connection, request: EnrolRequest, used: list[dict[str, Any]]) -> Any:
+def invitation(connection: Connection, request: EnrolRequest, used: Sequence[Mapping[str, Any]]) -> Any:
+    """The invitation that a request comes with, where one is needed."""
     if request.live.state != OPEN:
         raise Closed("nobody can enrol in this study any more")
     if request.live.enrolment != INVITED or request.count > 1:

@@ -105,6 +105,8 @@ def _written(asked: Round, cells: bool, parts: Iterable[Part]) -> Iterator[bytes
 
 
 def check(asked: Round, cells: bool) -> None:
-    """Refuse cells where a study has none."""
+    """Refuse cells where a study has none, and reports where sites answer."""
+    if asked.study.protocol.by_sites is not None:
+        raise BadParameter("sites send no reports: their answers are the tally")
     if cells and asked.study.protocol.cell_codes is None:
         raise BadParameter(NO_CELLS)

@@ -10,13 +10,14 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Table, delete, func, insert, select, update
 
-from ..errors import BadParameter, Closed, Conflict, DpairsError, NotEnoughData
+from ..errors import BadParameter, Closed, Conflict, NotEnoughData
 from ..randomness import secret_bytes
 from ..study import Study
 from . import schema
-from .live_study import CLOSED, DELETED, OPEN, PAIRING, AboutStudy, LiveStudy, Round
+from .live_study import CLOSED, DELETED, OPEN, PAIRING, AboutStudy, LiveStudy
+from .sites import new_round
 from .tokens import hashed
-from .writer import OnCommit
+from .writer import OnCommit, one_by_one
 
 PURGED = 20_000
 """Rows of a deleted study that go in one transaction."""
@@ -89,18 +90,8 @@ def next_step(live: LiveStudy) -> str | None:
     return None if live.last_round else f"publish round {live.study.protocol.round + 1}"
 
 
-def _each(connection: Connection, items: Sequence[Any], one: Any) -> list[Any]:
-    found: list[Any] = []
-    for item in items:
-        try:
-            found.append(one(connection, item))
-        except DpairsError as error:
-            found.append(error)
-    return found
-
-
 def begin(connection: Connection, items: Sequence[Begin]) -> list[Any]:
-    return _each(connection, items, _begin)
+    return one_by_one(connection, items, _begin)
 
 
 def _begin(connection: Connection, item: Begin) -> Any:
@@ -124,7 +115,7 @@ def _begin(connection: Connection, item: Begin) -> Any:
     connection.execute(insert(schema.studies), {**row, "words": json.dumps(item.words)})
     serial = _add_round(connection, study.id, study)
     strata = len(study.statistic.strata)
-    live = LiveStudy(**row, rounds=[Round(serial, study)], next_index=[0] * strata)
+    live = LiveStudy(**row, rounds=[new_round(serial, study)], next_index=[0] * strata)
     return OnCommit(live, lambda: item.studies.__setitem__(study.id, live))
 
 
@@ -138,7 +129,7 @@ def _add_round(connection: Connection, of: str, study: Study) -> int:
 
 def advance(connection: Connection, items: Sequence[Step]) -> list[Any]:
     """Close a round and publish the next, or form the pairs."""
-    return _each(connection, items, _advance)
+    return one_by_one(connection, items, _advance)
 
 
 def _advance(connection: Connection, item: Step) -> Any:
@@ -146,7 +137,7 @@ def _advance(connection: Connection, item: Step) -> Any:
     if item.seen != step_of(live):
         raise Conflict(f"this study is at {step_of(live)!r} by now, not at {item.seen!r}")
     if next_step(live) is None:
-        raise Closed(f"nothing follows {step_of(live)!r} but the end: close the study")
+        raise Closed(f"{step_of(live)!r} is the last step: close the study")
     if live.of_pairs:
         least = 2 if len(live.strata) == 1 else 1
         if min(live.next_index) < least:
@@ -156,7 +147,7 @@ def _advance(connection: Connection, item: Step) -> Any:
     # Reports that came since it was prepared would not be in it.
     ready = item.prepared is not None and item.prepared[0] == sum(live.now.reports)
     study = item.prepared[1] if item.prepared and ready else live.study.next(live.now.tally)
-    following = Round(_add_round(connection, live.id, study), study)
+    following = new_round(_add_round(connection, live.id, study), study)
     return OnCommit(live, lambda: live.rounds.append(following))
 
 
@@ -170,7 +161,7 @@ def _state(live: LiveStudy, state: str) -> Any:
 
 def end(connection: Connection, items: Sequence[End]) -> list[Any]:
     """Close studies, or begin to delete them."""
-    return _each(connection, items, _end)
+    return one_by_one(connection, items, _end)
 
 
 def _end(connection: Connection, item: End) -> Any:
@@ -199,11 +190,13 @@ def _purge(connection: Connection, study: str) -> bool:
     for serial in rounds:
         stretches += [(schema.reports, schema.reports.c.round == serial, schema.reports.c.index)]
         stretches += [(schema.growth, schema.growth.c.round == serial, schema.growth.c.reports)]
+        stretches += [(schema.answers, schema.answers.c.round == serial, schema.answers.c.index)]
     for table, order in (
         (schema.messages, schema.messages.c.pair),
         (schema.failures, schema.failures.c.pair),
         (schema.invitations, schema.invitations.c.code),
         (schema.people, schema.people.c.index),
+        (schema.sites, schema.sites.c.index),
     ):
         stretches.append((table, table.c.study == study, order))
     for table, mine, order in stretches:
@@ -232,7 +225,7 @@ def _delete_some(
 
 def invite(connection: Connection, items: Sequence[Invite]) -> list[Any]:
     """Store the hashes of codes."""
-    return _each(connection, items, _invite)
+    return one_by_one(connection, items, _invite)
 
 
 def _invite(connection: Connection, item: Invite) -> list[str]:

@@ -9,7 +9,7 @@ import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,9 +18,13 @@ from sqlalchemy import Connection, Select, select
 from ..errors import NotEnoughData, NotFound
 from ..estimate import Estimate
 from ..protocols.pairwise.matching import Pairs
+from ..sites import SiteTally
 from ..study import Study
 from ..tally import Tally
 from . import schema
+
+if TYPE_CHECKING:
+    from .sites import EnrolledSite
 
 OPEN, PAIRING, CLOSED, DELETED = "open", "pairing", "closed", "deleted"
 """People enrol and answer; people compute in pairs, nobody enrols; nothing more is taken; its rows go."""
@@ -41,7 +45,7 @@ class Round:
 
     serial: int
     study: Study
-    _tally: Tally = field(init=False)
+    _tally: Any = field(init=False)
     _waiting: list[tuple[int, Column, Column]] = field(default_factory=list)
     _lock: threading.Lock = field(default_factory=threading.Lock)
     reports: list[int] = field(init=False)
@@ -52,6 +56,10 @@ class Round:
     _gathered: int = 0
 
     def __post_init__(self) -> None:
+        self.begin()
+
+    def begin(self) -> None:
+        """Nothing is counted yet."""
         self._tally = Tally(self.study)
         self.reports = [0] * len(self.study.strata)
 
@@ -60,7 +68,7 @@ class Round:
         made = before.study.next(before.tally)
         if made == self.study:
             self.study = made
-            self._tally = Tally(made)
+            self.begin()
 
     def count(self, stratum: int, indices: Column, symbols: Column) -> None:
         """Count committed reports; they wait until somebody looks, or many have gathered."""
@@ -87,11 +95,12 @@ class Round:
         self._waiting, self._gathered = [], 0
 
     @property
-    def tally(self) -> Tally:
+    def tally(self) -> Tally | SiteTally:
         """All that was counted, in a tally that nobody adds to."""
         with self._lock:
             self._fold()
-            return self._tally + Tally(self.study)
+            copy: Tally = self._tally + Tally(self.study)
+            return copy
 
     def estimate(self) -> Estimate:
         """The estimate from all reports so far; computed once for the same reports."""
@@ -131,6 +140,8 @@ class LiveStudy:
     """Random, made when the study begins: whoever begins the same study again begins with new secrets."""
     words: dict[str, Any] = field(default_factory=dict)
     """What the analyst calls things, for the participant's page."""
+    sites: dict[int, EnrolledSite] = field(default_factory=dict)
+    """Enrolled sites by their index, in a study of sites."""
     retired: bool = False
     """Whether it was dropped from memory, because another collector took over."""
 
@@ -152,6 +163,18 @@ class LiveStudy:
     def of_pairs(self) -> bool:
         """Whether people compute in pairs."""
         return self.study.protocol.in_pairs is not None
+
+    @property
+    def of_sites(self) -> bool:
+        """Whether sites answer, each for all its records."""
+        return self.study.protocol.by_sites is not None
+
+    @property
+    def enrolled(self) -> dict[str, int]:
+        """How many are enrolled, by stratum; in a study of sites, how many sites."""
+        if self.of_sites:
+            return {"sites": len(self.sites)}
+        return dict(zip(self.strata, self.next_index, strict=True))
 
     def round(self, number: int) -> Round | None:
         """The round of that number, if it has begun."""

@@ -18,6 +18,7 @@ from ..study import Study
 from . import schema
 from .live_study import CLOSED, DELETED, OPEN, PAIRING, LiveStudy, Round, committed
 from .models import StudyWords
+from .sites import SiteRound, load_answers, load_sites, new_round
 
 SLICE = 2**18
 """Reports that are counted at a time."""
@@ -64,7 +65,7 @@ def _study(connection: Connection, row: Mapping[Any, Any]) -> LiveStudy:
     wanted = select(table.serial, table.number, table.body).where(table.study == row["id"])
     rounds: list[Round] = []
     for serial, number, body in connection.execute(wanted.order_by(table.number)):
-        rounds.append(Round(serial, Study.from_json(body)))
+        rounds.append(new_round(serial, Study.from_json(body)))
         if (len(rounds), rounds[-1].study.protocol.round) != (number, number):
             raise BadFile(f"the study of round {number} is stored as that of another round")
     if not rounds:
@@ -81,6 +82,7 @@ def _study(connection: Connection, row: Mapping[Any, Any]) -> LiveStudy:
         if not 0 <= stratum < strata:
             raise BadFile(f"people of stratum {stratum} are enrolled; the study has {strata}")
         live.next_index[stratum] = end
+    load_sites(connection, live)
     for number, each in enumerate(rounds):
         if number:
             # What only the analyst needs of an earlier round follows from its reports.
@@ -105,7 +107,10 @@ def half_deleted(connection: Connection) -> list[str]:
 
 
 def _recount(connection: Connection, into: Round) -> None:
-    """Count a round's reports from the table, in slices."""
+    """Count a round's reports from the table, in slices; or sites' answers."""
+    if isinstance(into, SiteRound):
+        load_answers(connection, into)
+        return
     for stratum, indices, symbols in committed(connection, into, SLICE):
         into.count(stratum, indices, symbols)
         into.fold()

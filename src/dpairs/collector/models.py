@@ -156,6 +156,20 @@ class Stage(BaseModel):
     """Reports, time, value and standard error, as the reports grew."""
 
 
+class SiteProgress(BaseModel):
+    """How one site stands."""
+
+    name: str
+    fingerprint: str
+    """Of the key that it enrolled with."""
+    records: dict[str, int] | None
+    """How many records it has of each class, unless that is hidden or it has not answered."""
+    rounds: list[Literal["answered", "waiting", "dropped out", "not asked"]]
+    """Whether it answered each round that has begun."""
+    refused: int
+    """How often it sent another answer than its first, which was refused."""
+
+
 class Progress(BaseModel):
     """A study as its analyst watches it."""
 
@@ -165,6 +179,8 @@ class Progress(BaseModel):
     stages: list[Stage]
     pairs: dict[str, int] | None
     """How the pairs stand, and whose turn it is."""
+    sites: list[SiteProgress] | None
+    """How the sites stand, by name, in a study of sites."""
     estimate: dict[str, Any] | None
     why_not: str | None
     """Why there is no estimate yet."""
@@ -192,6 +208,31 @@ class Enrolled(BaseModel):
     secret: str
     asked_now: bool
     """Whether this participant is asked in the current round, or pair."""
+
+
+class EnrolSite(Strict):
+    """A site wants to take part, under a name that no other site of the study has."""
+
+    request: Annotated[str, Field(pattern="^[0-9a-f]{32,64}$")]
+    name: Name
+    key: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+    """Its public key (Ed25519): its answers are signed with it."""
+    code: Annotated[str, Field(max_length=100)] | None = None
+
+
+class EnrolledSite(BaseModel):
+    """Which site the sender is from now on."""
+
+    index: int
+    secret: str
+
+
+class NewAnswer(Strict):
+    """A site's answer to a round, for all its records."""
+
+    answer: Annotated[str, Field(max_length=2**20)]
+    """The answer's JSON, as text: exactly these bytes are signed."""
+    signature: Annotated[str, Field(pattern="^[0-9a-f]{128}$")]
 
 
 class Receipt(BaseModel):

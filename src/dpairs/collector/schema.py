@@ -97,6 +97,30 @@ reports = Table(
 )
 """One symbol of one participant in one round. Without a time: when somebody answered is nobody's business."""
 
+sites = Table(
+    "sites",
+    metadata,
+    Column("study", ForeignKey("studies.id", ondelete="CASCADE"), primary_key=True),
+    Column("index", BigInteger, primary_key=True, autoincrement=False),
+    Column("name", String(100), nullable=False),
+    Column("request", String(64), nullable=False),
+    Column("key", LargeBinary, nullable=False),
+    UniqueConstraint("study", "name"),
+    UniqueConstraint("study", "request"),
+)
+"""Sites that hold many records, by name, each with its public key."""
+
+answers = Table(
+    "answers",
+    metadata,
+    Column("round", ForeignKey("rounds.serial", ondelete="CASCADE"), primary_key=True),
+    Column("index", BigInteger, primary_key=True, autoincrement=False),
+    Column("body", Text, nullable=False),
+    Column("signature", LargeBinary, nullable=False),
+    Column("refused", Integer, nullable=False),
+)
+"""One noisy answer of one site in one round, and how often another one was refused."""
+
 messages = Table(
     "messages",
     metadata,

@@ -128,7 +128,7 @@ class Service:
         return known["key"], known.get("epoch", b"").hex(), known["analyst"]
 
     def check(self) -> None:
-        """Refuse to speak for a database that another collector may serve by now."""
+        """Refuse to answer for a database that another collector may serve by now."""
         if not self.lease.valid:
             raise Unavailable("the database does not answer now; try again" if self.lease.held else STANDBY)
 
@@ -143,7 +143,7 @@ class Service:
         return live
 
     def check_analyst(self, token: str | None) -> None:
-        """Refuse whoever is not the analyst."""
+        """Refuse anybody but the analyst."""
         self.check()
         if token is None:
             raise NotAllowed("this needs the analyst's token, as a bearer token")
@@ -151,7 +151,7 @@ class Service:
             raise NotAllowed("this is not the analyst's token")
 
     async def start(self) -> None:
-        """Begin what runs beside requests."""
+        """Start the background work."""
         beside = ((self._grow, LOOK), (self._clean, CLEAN), (self._give_up, 0.25))
         self._tasks = [asyncio.create_task(self._repeat(work, pause)) for work, pause in beside]
         log.info("started", studies=len(self.studies))
@@ -165,12 +165,12 @@ class Service:
         log.info("stopped")
 
     def close(self) -> None:
-        """Commit what waits and let go of the database."""
+        """Commit what waits and close the database."""
         self.writer.close()
         self.database.close()
 
     def announce(self) -> None:
-        """Wake whoever waits for a message."""
+        """Wake everybody who waits for a message."""
         self.arrived.set()
         self.arrived = asyncio.Event()
 

@@ -1,4 +1,4 @@
-"""What whoever starts a collector may set: by options, by environment variables, or in one file."""
+"""A collector's settings: from options, environment variables, or one file."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ PREFIX = "DPAIRS_"
 
 @dataclass(frozen=True)
 class Settings:
-    """Where it listens and stores, and what it refuses."""
+    """Where a collector listens and stores, and what it refuses."""
 
     database: str = SQLITE
     """An address as SQLAlchemy takes it; `sqlite:///file` or `postgresql+psycopg://user@host/name`."""

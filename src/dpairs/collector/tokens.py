@@ -90,7 +90,7 @@ class Secrets:
         """The same, of one person."""
         holder = self.read(study, token)
         if holder.kind != "person":
-            raise NotYours("a gateway sends batches, not single reports or messages")
+            raise NotYours(f"a {holder.kind} sends no single reports or messages")
         return holder
 
     def gateway(self, study: Keyed, token: str | None) -> Holder:
@@ -98,6 +98,13 @@ class Secrets:
         holder = self.read(study, token)
         if holder.kind != "gateway":
             raise NotYours("only a gateway sends batches: a participant sends single reports")
+        return holder
+
+    def site(self, study: Keyed, token: str | None) -> Holder:
+        """The same, of a site."""
+        holder = self.read(study, token)
+        if holder.kind != "site":
+            raise NotYours("only a site answers for many records: a participant sends single reports")
         return holder
 
     def _mac(self, study: Keyed, name: str) -> str:

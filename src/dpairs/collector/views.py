@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
 from ..errors import DpairsError
+from ..formats.signatures import fingerprint
 from ..privacy import PrivacyClaim
+from ..study import Study
 from . import models
 from .estimate_history import Point
 from .lifecycle import next_step, step_of
-from .live_study import LiveStudy
+from .live_study import OPEN, LiveStudy
+from .sites import site_round
 
 
 def public(live: LiveStudy, base: str) -> models.PublicStudy:
@@ -45,6 +48,11 @@ def promise(claim: PrivacyClaim) -> str:
     odds = np.exp(min(claim.epsilon, 50.0))
     delta = f", except with a chance of {claim.delta:g}" if claim.delta else ""
     trust = claim.trust[:1].upper() + claim.trust[1:]
+    if claim.kind in ("record-level", "person-level"):
+        return (
+            f"What leaves a site would have been at most {odds:.3g} times as likely after {claim.neighbours} "
+            f"(epsilon {claim.epsilon:.4g}{delta}). {trust}."
+        )
     return (
         f"Whatever your true answer is, what leaves your device would have been at most {odds:.3g} times as "
         f"likely with any other answer (epsilon {claim.epsilon:.4g}{delta}). {trust}."
@@ -63,7 +71,7 @@ def summary(live: LiveStudy) -> models.Summary:
         protocol=study.protocol.name,
         epsilon=study.epsilon,
         rounds=study.protocol.rounds,
-        enrolled=sum(live.next_index),
+        enrolled=sum(live.enrolled.values()),
         reports=sum(sum(each.reports) for each in live.rounds),
         created=live.created,
     )
@@ -85,7 +93,7 @@ def progress(
             models.Stage(
                 number=each.study.protocol.round,
                 study=each.study.id,
-                reports=dict(zip(each.study.strata, each.reports, strict=True)),
+                reports=dict(zip(_counted_by(live, each.study), each.reports, strict=True)),
                 asked=_asked(live, each.study),
                 growth=[(point.reports, point.at, point.value, point.standard_error) for point in points],
             )
@@ -93,9 +101,10 @@ def progress(
     return models.Progress(
         study=public(live, base),
         expected=live.expected,
-        enrolled=dict(zip(live.strata, live.next_index, strict=True)),
+        enrolled=live.enrolled,
         stages=stages,
         pairs=pairs,
+        sites=_sites(live) if live.of_sites else None,
         estimate=estimate,
         why_not=why_not,
         next_step=next_step(live),
@@ -103,8 +112,42 @@ def progress(
     )
 
 
+def _counted_by(live: LiveStudy, study: Study) -> Iterable[str]:
+    return live.enrolled if live.of_sites else study.strata
+
+
+def _sites(live: LiveStudy) -> list[models.SiteProgress]:
+    """Each site by its name: what it answered, where it is missing, and what was refused."""
+    rounds = [site_round(each) for each in live.rounds]
+    found = []
+    for site in sorted(live.sites.values(), key=lambda each: each.name):
+        states: list[Any] = []
+        for each in rounds:
+            over = each is not live.now or live.state != OPEN
+            if site.name in each.kept:
+                states.append("answered")
+            elif states and states[-1] != "answered":
+                states.append("not asked")
+            else:
+                states.append("dropped out" if over else "waiting")
+        kept = [each.kept[site.name] for each in rounds if site.name in each.kept]
+        found.append(
+            models.SiteProgress(
+                name=site.name,
+                fingerprint=fingerprint(site.key),
+                records=kept[0].numbers.sizes if kept else None,
+                rounds=states,
+                refused=sum(each.refused for each in kept),
+            )
+        )
+    return found
+
+
 def _asked(live: LiveStudy, study: Any) -> dict[str, int]:
     """Of those enrolled, how many a round asks; in a study of rounds, by the share of each block of 64."""
+    if live.of_sites:
+        first = live.rounds[0]
+        return live.enrolled if study is first.study else {"sites": first.reports[0]}
     found = {}
     for place, name in enumerate(live.strata):
         enrolled = live.next_index[place]
@@ -124,6 +167,16 @@ def learns(live: LiveStudy) -> list[tuple[str, str]]:
             ("the partner", "nothing: the result can be read by the collector alone"),
             ("the collector", "one noisy symbol for each pair, and who was paired with whom"),
             ("the analyst", "how often each symbol came up"),
+        ]
+    if live.of_sites:
+        protocol = live.study.protocol.by_sites
+        hidden = protocol is not None and protocol.unit.hide_sizes
+        sizes = "numbers with noise from each site" + ("" if hidden else ", and how many records it has")
+        pilot = "the rough picture of the first round" if live.study.protocol.rounds > 1 else "nothing"
+        return [
+            ("the site", "its own records, to which it adds noise once for all of them"),
+            ("the collector and the analyst", sizes),
+            ("other sites", pilot),
         ]
     return [
         ("the collector", "one randomized symbol of each participant, and the public class, if any"),

@@ -294,6 +294,19 @@ class Writer:
         return going
 
 
+def one_by_one(
+    connection: Connection, items: Sequence[Any], one: Callable[[Connection, Any], Any]
+) -> list[Any]:
+    """What comes of each item, in order: a refusal of one keeps no other from being done."""
+    found: list[Any] = []
+    for item in items:
+        try:
+            found.append(one(connection, item))
+        except DpairsError as error:
+            found.append(error)
+    return found
+
+
 def _nothing(_: Connection, __: Sequence[Any]) -> list[Any]:
     """Only renews the lease."""
     return []

@@ -35,6 +35,8 @@ CLASS = 0xFF01
 """Our own public extension of a report: the number of the person's public class, in one byte."""
 LEADER, HELPER = 0, 1
 ROLES = ("leader", "helper")
+STATES = ("open", "closing", "closed", "released")
+"""What becomes of a task at a server, in this order."""
 MOST_PEOPLE = 2**32
 LONGEST = 200
 """Characters of a name, a title or an address."""
@@ -128,6 +130,8 @@ class Task:
             raise BadParameter(
                 "the two servers run studies of one round; a study of two rounds is run on files"
             )
+        if self.protocol.of_sites:
+            raise BadParameter("a task is for people; a study that sites answer is run on files")
         kinds = {repr(each) for each in self.protocol.vdaf.values()}
         if len(kinds) != 1:
             raise BadParameter("all classes of a task are shared in the same way")

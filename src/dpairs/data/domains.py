@@ -8,54 +8,82 @@ A `Domain` says which values exist; an `Axis` (see `axes`) cuts it into bins. Fo
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import InitVar, dataclass
+from itertools import pairwise
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import BadParameter, BadValue
+from ..errors import BadParameter
 from ..formats.canonical import big_integer, number_text, read_integer
 from ..formats.checks import choice, fields, integer, real, text
+from .columns import array_of, column_of, floats, refuse
+from .scales import scale_edges
 
 Value: TypeAlias = "str | int | float"
-MAX_LEVELS = 4096
+MAX_LEVELS, MAX_EDGES = 4096, 1024
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Interval:
-    """Every real number from ``low`` to ``high``, both included."""
+    """Every real number from ``low`` to ``high``, both included.
+
+    For statistics of ranks, ``scale="log"`` or ``"asinh"`` looks as closely at every octave of the values as
+    at any other, for money and whatever else is skewed; ``edges`` may be given instead (see `scales`).
+    """
 
     low: float
     high: float
+    scale: InitVar[str | None] = None
+    edges: tuple[float, ...] = ()
     kind: ClassVar[str] = "interval"
     ordered: ClassVar[bool] = True
     numeric: ClassVar[bool] = True
 
-    def __post_init__(self) -> None:
+    def __post_init__(self, scale: str | None) -> None:
         low, high = real("Interval low", self.low), real("Interval high", self.high)
         if not low < high:
             raise BadParameter(f"Interval needs low < high, not low={self.low!r}, high={self.high!r}")
         if max(abs(low), abs(high)) > 1e300 or high - low < 1e-300:
             raise BadParameter("Interval needs ends within 1e300 of zero and at least 1e-300 apart")
+        edges = self.edges
+        if scale is not None:
+            if edges:
+                raise BadParameter("Interval takes a scale or edges, not both")
+            edges = scale_edges(low, high, scale)
         object.__setattr__(self, "low", low)
         object.__setattr__(self, "high", high)
+        object.__setattr__(self, "edges", _between(low, high, edges))
+
+    def __repr__(self) -> str:
+        inner = f", edges=({self.edges[0]!r}, ..., {self.edges[-1]!r})" if self.edges else ""
+        return f"Interval(low={self.low!r}, high={self.high!r}{inner})"
+
+    @property
+    def scaled(self) -> bool:
+        """Whether only the order of its values is kept."""
+        return bool(self.edges)
+
+    def values_at(self, places: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The values at these places of what `check` returns: of an interval, themselves."""
+        return places
 
     def check(self, values: Any, column: str) -> NDArray[np.float64]:
         """The values as floats, all inside the interval."""
-        numbers = _floats(values, column)
+        numbers = floats(values, column)
         # A NaN makes min() a NaN, and every comparison with it false.
         if numbers.size and not (numbers.min() >= self.low and numbers.max() <= self.high):
             inside = (numbers >= self.low) & (numbers <= self.high)
-            _refuse(
+            refuse(
                 numbers, inside, column, f"a number in [{number_text(self.low)}, {number_text(self.high)}]"
             )
         return numbers
 
     def to_json(self) -> dict[str, Any]:
-        return {"kind": self.kind, "low": self.low, "high": self.high}
+        spec = {"kind": self.kind, "low": self.low, "high": self.high}
+        return {**spec, "edges": list(self.edges)} if self.edges else spec
 
 
 @dataclass(frozen=True)
@@ -83,15 +111,15 @@ class Integers:
         return self.high - self.low + 1
 
     def _checked(self, values: Any, column: str) -> NDArray[Any]:
-        numbers = _numbers(values, column)
+        numbers = array_of(values, column)
         wanted = f"a whole number from {self.low} to {self.high}"
         if numbers.dtype.kind == "f":
             whole = np.isfinite(numbers) & (numbers == np.floor(numbers))
             if not whole.all():
-                _refuse(numbers, whole, column, wanted)
+                refuse(numbers, whole, column, wanted)
         if numbers.size and not (int(numbers.min()) >= self.low and int(numbers.max()) <= self.high):
             inside = np.array([self.low <= int(value) <= self.high for value in numbers])
-            _refuse(numbers, inside, column, wanted)
+            refuse(numbers, inside, column, wanted)
         return numbers
 
     def offsets(self, values: Any, column: str) -> NDArray[np.uint64]:
@@ -163,18 +191,18 @@ class _Listed:
         return self._codes_numbers(values, column) if self.numeric else self._codes_strings(values, column)
 
     def _codes_numbers(self, values: Any, column: str) -> NDArray[np.int64]:
-        numbers = _floats(values, column)
+        numbers = floats(values, column)
         table = np.array(self.values, dtype=np.float64)
         order = np.argsort(table)
         found = np.minimum(np.searchsorted(table, numbers, sorter=order), self.size - 1)
         codes = order[found]
         known = table[codes] == numbers
         if not known.all():
-            _refuse(numbers, known, column, f"one of {self._listed()}")
+            refuse(numbers, known, column, f"one of {self._listed()}")
         return codes.astype(np.int64, copy=False)
 
     def _codes_strings(self, values: Any, column: str) -> NDArray[np.int64]:
-        strings = _column(values, column)
+        strings = column_of(values, column)
         position = {value: place for place, value in enumerate(self.values)}
         codes = np.array(
             [position.get(value, -1) if isinstance(value, str) else -1 for value in strings.tolist()],
@@ -182,7 +210,7 @@ class _Listed:
         )
         known = codes >= 0
         if not known.all():
-            _refuse(strings, known, column, f"one of {self._listed()}")
+            refuse(strings, known, column, f"one of {self._listed()}")
         return codes
 
     def check(self, values: Any, column: str) -> NDArray[np.float64]:
@@ -226,31 +254,19 @@ def domain_from_json(spec: Any) -> Domain:
         raise BadParameter(f"a domain must be a JSON object, not {type(spec).__name__}")
     kind = choice("domain kind", spec.get("kind"), _KINDS)
     names = ("values",) if kind in ("levels", "categories") else ("low", "high")
-    fields(f"domain {kind!r}", spec, ("kind", *names))
+    fields(f"domain {kind!r}", spec, ("kind", *names, *(("edges",) if kind == "interval" else ())))
     missing = [name for name in names if name not in spec]
     if missing:
         raise BadParameter(f"domain {kind!r} lacks {missing[0]!r}")
     arguments = [read_integer(spec[name]) if kind == "integers" else spec[name] for name in names]
     if kind in ("levels", "categories") and not isinstance(arguments[0], list):
         raise BadParameter(f"domain {kind!r} needs a list of values")
+    if "edges" in spec:
+        if not isinstance(spec["edges"], list) or not spec["edges"]:
+            raise BadParameter("the edges of an interval are a list of numbers")
+        return Interval(arguments[0], arguments[1], edges=tuple(spec["edges"]))
     domain: Domain = _KINDS[kind](*arguments)
     return domain
-
-
-def finite(values: NDArray[Any], column: str) -> NDArray[Any]:
-    """The values as numbers, none of them NaN or infinite."""
-    numbers = _numbers(values, column)
-    if numbers.dtype.kind == "f" and not np.isfinite(numbers).all():
-        _refuse(numbers, np.isfinite(numbers), column, "finite numbers")
-    return numbers
-
-
-def comparable(values: NDArray[Any], column: str) -> NDArray[Any]:
-    """The values as strings if all of them are, else as finite numbers: things that can be equal."""
-    strings = values.dtype.kind == "U" or (
-        values.dtype.kind == "O" and all(isinstance(value, str) for value in values.tolist())
-    )
-    return values if strings else finite(values, column)
 
 
 def as_domains(domain: Any) -> tuple[Domain, ...]:
@@ -292,6 +308,18 @@ def _are_words(given: Any) -> bool:
     )
 
 
+def _between(low: float, high: float, edges: Any) -> tuple[float, ...]:
+    """Numbers that ascend from one end to the other, without the ends."""
+    if not isinstance(edges, (tuple, list)) or len(edges) > MAX_EDGES:
+        raise BadParameter(f"Interval takes a tuple of at most {MAX_EDGES} edges")
+    inner = tuple(real("each edge of an Interval", edge) for edge in edges)
+    if any(not before < after for before, after in pairwise((low, *inner, high))):
+        raise BadParameter(
+            f"the edges of an Interval must ascend from low={low!r} to high={high!r}, without these"
+        )
+    return inner
+
+
 def _item(name: str, value: Any) -> Value:
     if isinstance(value, str):
         return text(f"each value of {name}", value)
@@ -306,56 +334,3 @@ def _first_repeated(items: tuple[Value, ...]) -> Value:
             break
         seen.add(item)
     return item
-
-
-def _column(values: Any, column: str) -> NDArray[Any]:
-    array = np.asarray(values)
-    if array.ndim == 0:
-        array = array.reshape(1)
-    if array.ndim != 1:
-        raise BadValue(f"column {column!r} must have one dimension, not {array.ndim}")
-    return array
-
-
-def _numbers(values: Any, column: str) -> NDArray[Any]:
-    array = _column(values, column)
-    if array.dtype.kind == "O":
-        array = _from_objects(array, column)
-    if array.dtype.kind not in "fiu":
-        what = (
-            "strings (levels that are strings need a domain)" if array.dtype.kind == "U" else str(array.dtype)
-        )
-        raise BadValue(f"column {column!r} must hold numbers, not {what}")
-    return array
-
-
-def _from_objects(array: NDArray[Any], column: str) -> NDArray[Any]:
-    """Frames with missing values arrive as objects; None becomes NaN and is then refused by name."""
-    plain = (item.item() if isinstance(item, np.generic) else item for item in array.tolist())
-    items = [math.nan if item is None else item for item in plain]
-    for item in items:
-        if isinstance(item, (bool, str)) or not isinstance(item, (int, float)):
-            raise BadValue(f"column {column!r} must hold numbers, not {item!r}")
-    whole = all(isinstance(item, int) for item in items)
-    try:
-        return np.array(
-            items, dtype=np.int64 if whole and min(items, default=0) < 0 else np.uint64 if whole else float
-        )
-    except OverflowError:
-        raise BadValue(f"column {column!r} must hold numbers of at most 64 bits") from None
-
-
-def _floats(values: Any, column: str) -> NDArray[np.float64]:
-    return _numbers(values, column).astype(np.float64, copy=False)
-
-
-def _refuse(values: NDArray[Any], good: NDArray[np.bool_], column: str, wanted: str) -> None:
-    bad = np.flatnonzero(~good)
-    first = values[bad[0]]
-    shown = first.item() if hasattr(first, "item") else first
-    if values.size == 1:
-        raise BadValue(f"{column} must be {wanted}, not {shown!r}")
-    raise BadValue(
-        f"column {column!r} must hold {wanted}; {bad.size} of {values.size} values are not, "
-        f"the first at row {bad[0]}: {shown!r}"
-    )

@@ -143,9 +143,8 @@ def _check_names(present: Sequence[Any], columns: Sequence[str]) -> None:
     for name in columns:
         if name not in present:
             words = [each for each in present if isinstance(each, str)]
-            raise BadValue(
-                f"there is no column {name!r}; the columns are {_listed(present)}{did_you_mean(name, words)}"
-            )
+            hint = did_you_mean(name, words) or f"; columns={{{name!r}: 'its name'}} says which one it is"
+            raise BadValue(f"there is no column {name!r}; the columns are {_listed(present)}{hint}")
 
 
 def _listed(names: Iterable[Any]) -> str:

@@ -18,6 +18,13 @@ They need the extras ``duckdb`` and ``spark``. Both give the same tally and the 
 
 from __future__ import annotations
 
+try:
+    import pyarrow  # noqa: F401 - to say what is missing before anything below asks for it
+except ModuleNotFoundError:
+    raise ModuleNotFoundError(
+        "files and tables of reports need pyarrow: install the extra 'duckdb' of dpairs", name="pyarrow"
+    ) from None
+
 from .file_tally import FileTally
 from .files import Opened, ReportWriter, open_files
 from .on_duckdb import tally_with_duckdb

@@ -25,7 +25,7 @@ ARCHIVE = "dpairs-for-executors.zip"
 
 
 def session(master: str | None = None, settings: dict[str, str] | None = None) -> Any:
-    """A quiet session of our own; ``master`` as Spark names it, or else all cores of this machine."""
+    """A quiet Spark session; ``master`` as Spark names it, or by default all cores of this machine."""
     try:
         from pyspark.errors import PySparkException
         from pyspark.sql import SparkSession

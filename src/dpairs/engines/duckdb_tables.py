@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterator, Mapping, Sized
 from contextlib import ExitStack
 from typing import Any
 
@@ -59,8 +60,15 @@ def tally_table(
                 relation = connection.table(TABLE)
             found = _counted(study, relation, columns, cells, recompute, compared)
     except (duckdb.Error, pa.ArrowException, OSError) as error:
-        raise BadValue(f"DuckDB could not read the table: {first_sentence(error)}") from None
+        raise BadValue(f"the table cannot be read: {_cause(error)}") from None
     return check_rows(found, keep_going)
+
+
+def _cause(error: Exception) -> str:
+    """What went wrong, without the frames that DuckDB and Arrow put around it."""
+    said = first_sentence(error)
+    inner = re.sub(r"^[A-Z][A-Za-z ]* Error: (?:reading the stream registered as '\w+' failed: )?", "", said)
+    return re.sub(r"\.+ Detail: .*", "", inner)
 
 
 def _counted(
@@ -115,9 +123,12 @@ def _arrow(data: Any) -> Any:
         return pa.Table.from_batches([data])
     if isinstance(data, ds.Scanner):
         return data.to_reader()
+    columns = data if isinstance(data, Mapping) else getattr(data, "columns", None)
+    if isinstance(columns, Sized):
+        # Before anything is converted, which takes its time for each column.
+        check_width(columns)
     try:
         if isinstance(data, Mapping):
-            check_width(list(data))
             return pa.table({name: pa.array(np.asarray(column)) for name, column in data.items()})
         return pa.RecordBatchReader.from_stream(data)
     except (pa.ArrowException, TypeError, ValueError) as error:

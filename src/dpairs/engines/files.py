@@ -49,8 +49,8 @@ WANTED = "a report file has the columns stratum (text), index (int64) and symbol
 class ReportWriter:
     """Writes the reports of one study into one file, in row groups; the file appears when it is closed.
 
-    With ``cells`` the file holds the cell that each report counts in, in place of its symbol: the same where
-    there are no coins, and for a tree the code of level, row and bit. Such files are counted without coins.
+    With ``cells`` the file holds each report's cell instead of its symbol: the same where there are no
+    coins, and for a tree the code of level, row and bit. Counting such files needs no coins.
     """
 
     def __init__(self, path: str | os.PathLike[str], study: Study, *, cells: bool = False) -> None:
@@ -88,7 +88,7 @@ class ReportWriter:
         self.write_column(stratum, indices, symbols)
 
     def write_column(self, stratum: str, indices: NDArray[np.int64], symbols: NDArray[Any]) -> None:
-        """Add reports whose column ``symbol`` is made already: symbols, or cells in a file of cells."""
+        """Add reports with a ready column ``symbol``: symbols, or cells in a file of cells."""
         place = self._study.strata.index(stratum)
         codes = pa.array(np.full(len(indices), place, dtype=np.int8))
         columns = [
@@ -225,8 +225,9 @@ def check_ends(path: str, file: Any) -> None:
 
 
 def _check(path: str, schema: Any) -> None:
-    times = Counter(schema.names)
-    names = {name: schema.field(name).type for name in schema.names if times[name] == 1}
+    # SQL takes capital letters for small ones: two columns that differ in them are one name twice.
+    times = Counter(name.lower() for name in schema.names)
+    names = {name: schema.field(name).type for name in schema.names if times[name.lower()] == 1}
     text = names.get("stratum")
     if isinstance(text, pa.DictionaryType):
         text = text.value_type

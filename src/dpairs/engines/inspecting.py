@@ -101,7 +101,7 @@ def inspect(study: Study, wanted: Wanted) -> Inspected:
 
 
 def differing(wrong: int, checked: int) -> str:
-    return f"cells that are not those of the study's coins: {wrong:,} of {checked:,} that were looked at"
+    return f"cells that are not those of the study's coins: {wrong:,} of {checked:,} that were compared"
 
 
 class Comparison:

@@ -37,20 +37,19 @@ def table(study: Study, names: Sequence[str], columns: Columns, cells: bool) -> 
         yield _iceberg(names[0], tuple(named(study, columns).values()))
     else:
         paths = files(study, names, cells)
-        local = [path for path in paths if not places.remote(path)]
-        if len(local) == len(paths):
+        if all(map(places.literal, paths)):
             with connected() as connection:
-                yield connection.read_parquet(local, hive_partitioning=False)
-        else:
-            here = places.place(paths[0])
-            if len({places.place(path)[2:] for path in paths}) > 1:
-                raise BadParameter("tables of one run are all in one place: a folder, or one store")
-            found = [places.place(path).path for path in paths]
-            yield ds.dataset(found, filesystem=here.filesystem, format="parquet")
+                yield connection.read_parquet(paths, hive_partitioning=False)
+            return
+        if len({places.place(path)[2:] for path in paths}) > 1:
+            raise BadParameter("tables of one run are all in one place: a folder, or one store")
+        here = [places.place(path) for path in paths]
+        yield ds.dataset([file.path for file in here], filesystem=here[0].filesystem, format="parquet")
 
 
 def kind(name: str) -> str | None:
     """Whether a name is that of a Delta or of an Iceberg table."""
+    places.place(name)  # an error if it is no name of ours
     if name.endswith(ICEBERG):
         return "iceberg"
     return "delta" if places.exists(places.join(name, DELTA)) else None
@@ -90,14 +89,24 @@ def _delta(name: str) -> Any:
 
 def _iceberg(name: str, wanted: tuple[str, ...]) -> Any:
     try:
-        from pyiceberg.table import StaticTable
+        from pyiceberg.catalog.noop import NoopCatalog
+        from pyiceberg.exceptions import ValidationError
+        from pyiceberg.io.pyarrow import PyArrowFileIO
+        from pyiceberg.serializers import FromInputFile
+        from pyiceberg.table import Table
     except ImportError:
         raise BadParameter(
             "an Iceberg table is read with pyiceberg: install the extra 'iceberg' of dpairs"
         ) from None
+    # Not `StaticTable`: it lets the metadata's properties say which Python code and which server to use.
+    files = PyArrowFileIO()
     try:
-        scan = StaticTable.from_metadata(name).scan()
+        metadata = FromInputFile.table_metadata(files.new_input(name))
+        table = Table(("read", name), metadata, name, files, NoopCatalog("read"))
+        scan = table.scan()
         there = {field.name for field in scan.projection().fields}
-        return scan.select(*(each for each in wanted if each in there)).to_arrow_batch_reader()
-    except (pa.ArrowException, OSError, ValueError) as error:
+        return scan.select(*(column for column in wanted if column in there)).to_arrow_batch_reader()
+    except ValidationError:
+        raise BadFile(f"{name} holds no metadata of an Iceberg table") from None
+    except Exception as error:  # pyiceberg's readers of metadata and manifests raise errors of many types
         raise BadFile(f"the Iceberg table {name} cannot be read: {first_sentence(error)}") from None

@@ -1,4 +1,4 @@
-"""Report files counted by DuckDB, within this process and a bounded part of its memory."""
+"""Count report files with DuckDB, in this process and within bounded memory."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .file_tally import FileTally
 from .files import Files, Opened, open_files, patterns
 from .inspecting import Inspected, Wanted, inspect
 from .meter import Meter, Tell
-from .places import first_sentence, place, remote
+from .places import first_sentence, literal, place
 from .row_sql import DUCKDB, Source
 from .tables import Columns
 
@@ -42,16 +42,16 @@ def tally_with_duckdb(
 ) -> FileTally:
     """The tally of reports in files, or in a table.
 
-    *Files* are given by names, folders or patterns, or opened already; they say of which study they are and
-    whether they hold cells. Files that cannot be used end the run, or are left out with ``keep_going``.
+    *Files* are names, folders, patterns or opened files; they say which study they belong to and whether
+    they hold cells. A file that cannot be used ends the run, or is left out with ``keep_going``.
     ``progress`` is called with numbers of rows that add up to all of them.
 
     A *table* is a DuckDB relation, an Arrow table, dataset or reader, a data frame, or a mapping of names to
-    arrays. ``columns`` names its columns where they are not called stratum, index and symbol; with one for
-    "study", rows with another study's id are left out. ``cells`` says that it holds cells. Rows that are no
-    reports of the study are an error, or are left out with ``keep_going``.
+    arrays. ``columns`` names its columns if they are not called stratum, index and symbol; with one for
+    "study", rows with another study's id are left out. ``cells`` says that it holds cells. Rows that cannot
+    be reports of the study are an error, or are left out with ``keep_going``.
 
-    Of cells a sample is compared with the people's coins, or with ``recompute`` all.
+    A sample of the cells, or with ``recompute`` all of them, is compared with people's coins.
     """
     if is_table(reports):
         return tally_table(study, reports, columns, cells=cells, keep_going=keep_going, recompute=recompute)
@@ -111,10 +111,10 @@ def _run(study: Study, deduplication: Deduplication, meter: Meter) -> FileTally:
 
 
 def _source(connection: Any, name: str, paths: Sequence[str]) -> str:
-    """The rows of files, whatever their names are; Arrow reads those that are not on this machine."""
+    """The rows of files, whatever their names are; Arrow reads those that DuckDB would not find."""
     stores: dict[Any, list[str]] = {}
     for path in paths:
-        if remote(path):
+        if not literal(path):
             here = place(path)
             stores.setdefault((here.base, here.options), []).append(path)
     parts = []
@@ -123,7 +123,7 @@ def _source(connection: Any, name: str, paths: Sequence[str]) -> str:
         files = ds.dataset(names, filesystem=place(some[0]).filesystem, schema=ROWS, format="parquet")
         connection.register(f"{name}_{number}", files)
         parts.append(f"SELECT stratum, index, symbol FROM {name}_{number}")  # noqa: S608 - our own name
-    local = [path for path in paths if not remote(path)]
+    local = [path for path in paths if literal(path)]
     if local:
         parts.append(f"SELECT stratum, index, symbol FROM {_local(connection, name, local)}")  # noqa: S608
     return f"({' UNION ALL '.join(parts)}) AS reports"

@@ -1,7 +1,7 @@
-"""Reports counted by Spark: the same text on a cluster, the coins recomputed where the rows are.
+"""Count reports with Spark: the same SQL on a cluster, the coins recomputed where the rows are.
 
-Every partition of the text's answer becomes one small tally; Spark repeats a partition that failed, and the
-driver adds the tallies up, so a partition counts once however often it ran.
+Every partition of the query's result becomes one small tally. Spark repeats a partition that failed, and the
+driver adds up the tallies, so a partition counts once however often it ran.
 """
 
 from __future__ import annotations
@@ -47,11 +47,11 @@ def tally_with_spark(
     partitions: int | None = None,
     before: Before | None = None,
 ) -> FileTally:
-    """The tally of report files by a Spark session, or of a Spark DataFrame by its own.
+    """The tally of report files, with a Spark session, or of a Spark DataFrame, with its own session.
 
-    What `tally_with_duckdb` says of files and tables holds here. The executors need numpy, scipy, pyarrow and
-    pandas; dpairs is sent to them. ``partitions``: in how many parts tallies are made (as many as cores).
-    ``before`` sees a partition's Arrow batches before they are counted; tests let it fail.
+    Files and tables are as in `tally_with_duckdb`. The executors need numpy, scipy, pyarrow and pandas;
+    dpairs is sent to them. ``partitions`` is the number of partial tallies (by default the number of cores).
+    ``before`` sees a partition's Arrow batches before they are counted; tests make it fail.
     """
     from py4j.protocol import Py4JJavaError
     from pyspark.errors import PySparkException

@@ -31,6 +31,8 @@ DEFAULTS = {"gs": "retry_limit_seconds=30", "s3": "allow_delayed_open=true"}
 ENDINGS = (".parquet", ".pq")
 _ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/+")
 _OPTIONS = re.compile(r"\?([a-z_]+=[^/]*)$")
+_SECRET = re.compile(r"(?:^|[&_])(?:key|secret|password|token|sig)[a-z_]*=|_(?:key|secret|password|token)=")
+_UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
 
 
 class Place(NamedTuple):
@@ -56,6 +58,11 @@ def remote(name: str) -> bool:
     return _ADDRESS.match(name) is not None
 
 
+def literal(path: str) -> bool:
+    """Whether an engine that knows patterns takes this name for one file of this machine, and no other."""
+    return not remote(path) and re.search(r"[*?\[\\]", path) is None
+
+
 def place(name: str | os.PathLike[str]) -> Place:
     text = os.fspath(name)
     found = _ADDRESS.match(text)
@@ -71,6 +78,11 @@ def place(name: str | os.PathLike[str]) -> Place:
     path = rest[: options.start()] if options else rest
     # HDFS is one file system, whose server may be left to its settings: hdfs:///folder.
     server, _, path = ("", "", path) if text[found.end() - 3 : found.end()] == "///" else path.partition("/")
+    if ":" in server.rpartition("@")[0] or (options and _SECRET.search(options[1])):
+        # Addresses are in messages, logs and lists of processes.
+        raise BadParameter(
+            f"an address with {scheme}: may hold no key and no password: the store's own variables do"
+        )
     base = f"{scheme}://{server}"
     filesystem, root = _filesystem(SCHEMES[scheme], server, options[1] if options else "")
     whole = f"{root.rstrip('/')}/{path.strip('/')}".rstrip("/") or "/"
@@ -89,7 +101,7 @@ def _filesystem(scheme: str, server: str, options: str) -> tuple[Any, str]:
 
 
 def find(pattern: str) -> list[str]:
-    """The files that match, in order: one, those below a folder, or those of a pattern with ``**``.
+    """The files that match, in order: one, those below a folder, or else those of a pattern with ``**``.
 
     Of a folder these are Parquet files, without names of files or folders that begin with ``_`` or ``.``
     """
@@ -100,38 +112,51 @@ def find(pattern: str) -> list[str]:
         raise BadFile(f"reports {pattern} cannot be listed: {first_sentence(error)}") from None
     if not matches:
         raise BadFile(f"no file matches {pattern}")
-    return [here.address(each) for each in sorted(matches)]
+    for path in matches:
+        if _UNPRINTABLE.search(path):
+            raise BadFile(f"the name {path!r} has characters that cannot be printed: rename the file")
+    return [here.address(path) for path in sorted(matches)]
 
 
 def _matches(here: Place) -> list[str]:
-    if glob.has_magic(here.path) and not here.base:
-        found = glob.glob(here.path, recursive=True)
-        return [each for each in found if not os.path.isdir(each)]
-    if glob.has_magic(here.path):
-        known = here.path[: re.search(r"[*?\[]", here.path).start()].rpartition("/")[0]  # type: ignore[union-attr]
-        wanted = re.compile(_translated(here.path))
-        return [each for each in _below(here.filesystem, known) if wanted.fullmatch(each)]
     (info,) = here.filesystem.get_file_info([here.path])
+    if glob.has_magic(here.path) and info.type == fs.FileType.NotFound:
+        known = here.path[: re.search(r"[*?\[]", here.path).start()].rpartition("/")[0]  # type: ignore[union-attr]
+        wanted = re.compile(_translated(here.path), re.DOTALL)
+        return [path for path in _below(here, known or "/") if wanted.fullmatch(path)]
     if info.type != fs.FileType.Directory:
         # A file that is absent is told from one that may not be read when it is opened.
         return [here.path] if info.type != fs.FileType.NotFound or not here.base else []
-    inside = _below(here.filesystem, here.path)
-    return [each for each in inside if _meant(each.removeprefix(here.path).strip("/"))]
+    inside = _below(here, here.path)
+    return [path for path in inside if _meant(path.removeprefix(here.path).strip("/"))]
 
 
 def _meant(name: str) -> bool:
     return name.lower().endswith(ENDINGS) and not any(part[0] in "._" for part in name.split("/"))
 
 
-def _below(filesystem: Any, folder: str) -> list[str]:
-    infos = filesystem.get_file_info(fs.FileSelector(folder, recursive=True, allow_not_found=True))
+def _below(here: Place, folder: str) -> list[str]:
+    """All files below a folder. Links to folders are not followed: they may lead in circles, or to copies."""
+    if not here.base:
+        paths = (os.path.join(above, name) for above, _, names in os.walk(folder) for name in names)
+        return [path for path in paths if os.path.isfile(path)]
+    infos = here.filesystem.get_file_info(fs.FileSelector(folder, recursive=True, allow_not_found=True))
     return [info.path for info in infos if info.type == fs.FileType.File]
 
 
 def _translated(pattern: str) -> str:
-    """A pattern as a regular expression; ``**/`` stands for folders of any depth."""
+    """A pattern as a regular expression; ``**/`` stands for folders of any depth.
+
+    What begins with a dot is matched by no star and no question mark, as in a shell.
+    """
     pieces = re.split(r"(\*\*/|\*\*|\*|\?|\[!?\]?[^\]]*\])", pattern)
-    known = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
+    shown = r"(?!(?<=/)\.)"
+    known = {
+        "**/": rf"(?:{shown}[^/]+/)*",
+        "**": rf"(?:{shown}[^/]+/)*{shown}[^/]*",
+        "*": f"{shown}[^/]*",
+        "?": f"{shown}[^/]",
+    }
     made = []
     for piece in pieces:
         if piece.startswith("[") and piece.endswith("]"):

@@ -18,6 +18,8 @@ from .places import first_sentence
 
 JAR = "/usr/share/java/postgresql.jar"
 """Where Debian's libpostgresql-jdbc-java puts the driver."""
+SPOKEN = ("host", "hostaddr", "port", "dbname", "user", "sslmode", "connect_timeout", "application_name")
+"""Options of an address whose values may be in a message; all others may be secrets."""
 FETCH = 100_000
 """Rows that JDBC fetches at once; it would hold all of them otherwise."""
 
@@ -57,8 +59,9 @@ def jdbc(url: str, study: Study, partitions: int = 8) -> dict[str, str]:
     }
     if parts.username:
         options["user"] = unquote(parts.username)
-    if parts.password:
-        options["password"] = unquote(parts.password)
+    password = unquote(parts.password or "") or os.environ.get("PGPASSWORD")
+    if password:
+        options["password"] = password
     return options
 
 
@@ -118,5 +121,13 @@ def _plain(url: str) -> str:
 
 
 def _unreadable(url: str, error: Exception) -> BadFile:
-    where = re.sub(r"//[^/@]*@", "//", _plain(url)).partition("?")[0]  # neither names nor passwords
-    return BadFile(f"{where} cannot be read: {first_sentence(error)}")
+    """A sentence with neither names nor passwords, also where an address is not well formed."""
+    plain = _plain(url)
+    where = re.sub(r"//.*@", "//", plain).partition("?")[0]
+    hidden = re.split(r"[:@/?#&=]", plain.removeprefix("postgresql://").rpartition("@")[0])[1:]
+    pairs = [pair.partition("=") for pair in plain.rpartition("@")[2].partition("?")[2].split("&")]
+    hidden += [value or name for name, _, value in pairs if name not in SPOKEN]
+    said = first_sentence(error)
+    if any(word and (word in said or unquote(word) in said) for word in hidden):
+        said = "its address is not well formed; special characters of a password are written like %40"
+    return BadFile(f"{where} cannot be read: {said}")

@@ -39,12 +39,11 @@ def simulate_reports(
     workers: int = 1,
     progress: Callable[[int], None] | None = None,
 ) -> dict[str, int]:
-    """Write what every person of ``data`` reports in this round; how many reports each stratum has.
+    """Write what every person of ``data`` reports in this round; returns the number in each stratum.
 
-    A stratum has a folder, and every two million people of it a file. Indices begin at 0. The files are the
-    same for the same seed, whatever the number of ``workers`` (threads) and however the data come in chunks.
-    With ``cells`` the same reports are written as the cells that they count in, which is what is done by
-    default where coins decide that and the study has cells.
+    A stratum has a folder, with a file for every two million people. Indices begin at 0. The same seed gives
+    the same files, for any number of ``workers`` (threads) and any chunks of data. With ``cells`` the file
+    holds the reports' cells; that is the default if the study has cells that depend on coins.
     """
     if study.protocol.in_pairs is not None:
         raise BadParameter("people of this study compute in pairs: no single person has a report")

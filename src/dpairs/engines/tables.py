@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Sized
 from typing import NamedTuple
 
 from ..errors import BadParameter, BadValue
@@ -43,7 +43,7 @@ class Field(NamedTuple):
         return WIDE if re.fullmatch(r"ubigint|u?hugeint|decimal\(\d+,\s*0\)", name) else None
 
 
-def check_width(names: Sequence[str]) -> None:
+def check_width(names: Sized) -> None:
     if len(names) > MAX_COLUMNS:
         raise BadValue(
             f"the table has {len(names):,} columns, more than the {MAX_COLUMNS:,} that are looked at: "

@@ -6,8 +6,13 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from html import escape
 from itertools import zip_longest
+from textwrap import wrap
 
 Row = Sequence[str]
+WIDTH = 80
+"""A terminal's, at which texts and notes are broken."""
+CELL = 20
+"""The same of a cell in a table of several columns."""
 
 
 def number(value: float | None) -> str:
@@ -16,7 +21,7 @@ def number(value: float | None) -> str:
 
 
 def text_table(title: str, rows: Sequence[Row], notes: Sequence[str] = ()) -> str:
-    """The title, one line for each row with its cells in columns, and the notes below.
+    """The title, each row with its cells in columns, and the notes below.
 
     >>> print(text_table("auc", [("estimate", "0.83"), ("people", "400")], ["A note."]))
     auc
@@ -24,10 +29,25 @@ def text_table(title: str, rows: Sequence[Row], notes: Sequence[str] = ()) -> st
       people    400
     A note.
     """
-    lines = [line for row in rows for line in zip_longest(*(cell.split("\n") for cell in row), fillvalue="")]
+    room = WIDTH - 4 - max((len(row[0]) for row in rows if len(row) == 2), default=0)
+    broken = [
+        (row[0], *("\n".join(_fold(cell, room if len(row) == 2 else CELL)) for cell in row[1:]))
+        for row in rows
+    ]
+    lines = [
+        line for row in broken for line in zip_longest(*(cell.split("\n") for cell in row), fillvalue="")
+    ]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     body = ["  " + "  ".join(map(str.ljust, line, widths)).rstrip() for line in lines]
-    return "\n".join([title, *body, *notes])
+    return "\n".join([title, *body, *(line for note in notes for line in _fold(note, WIDTH))])
+
+
+def _fold(text: str, room: int) -> list[str]:
+    return [
+        line
+        for whole in text.split("\n")
+        for line in wrap(whole, max(room, 20), break_long_words=False, break_on_hyphens=False) or [""]
+    ]
 
 
 def html_table(title: str, rows: Sequence[Row], notes: Sequence[str] = ()) -> str:
@@ -35,9 +55,10 @@ def html_table(title: str, rows: Sequence[Row], notes: Sequence[str] = ()) -> st
     body = "".join(
         "<tr>"
         + "".join(
-            f'<t{"h" if place == 0 else "d"} style="text-align:left">{escape(cell).replace(chr(10), "<br>")}'
-            f"</t{'h' if place == 0 else 'd'}>"
-            for place, cell in enumerate(row)
+            f'<{tag} style="text-align:left{nowrap}">{escape(cell).replace(chr(10), "<br>")}</{tag}>'
+            for cell, (tag, nowrap) in zip(
+                row, [("th", ";white-space:nowrap"), *[("td", "")] * len(row)], strict=False
+            )
         )
         + "</tr>"
         for row in rows

@@ -1,4 +1,4 @@
-"""Kernels of one's own: a table of levels, or an expression of circuit numbers."""
+"""Your own kernels: a table of levels, or an expression of circuit numbers."""
 
 from __future__ import annotations
 

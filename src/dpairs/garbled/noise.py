@@ -64,7 +64,7 @@ class Noise(ABC):
 
     @abstractmethod
     def ideal(self, levels: Words, random_bits: Bits) -> NDArray[np.int64]:
-        """The very symbols that the circuit gives for these random bits (a row each), computed directly."""
+        """The symbols that the circuit gives for these random bits (a row each), computed directly."""
 
     @abstractmethod
     def pmf(self, level: int) -> list[Fraction]:

@@ -15,8 +15,8 @@ is a table other than the one that the garbler committed to towards the evaluato
 Each side is protected from the other's curiosity. Of deviations, an evaluator's two sets of choices are
 caught (see `consistency`) and a forged output is refused; a garbler who garbles another circuit is not
 caught. A side that refuses a message says nothing to anybody, as if its device were lost, and a session is
-never resumed after a failed proof. The messages between the two should travel encrypted (TLS); whoever reads
-them all still learns neither value nor noise.
+never resumed after a failed proof. The messages between the two should travel encrypted (TLS); somebody who
+reads them all still learns neither value nor noise.
 """
 
 from __future__ import annotations

@@ -2,9 +2,9 @@
 
     version 1 | kind 1 | study 8 | pair 8 | link 16 | payload
 
-The *link* chains the messages: it is a hash of the pair, of the circuit and of every payload before. So a
-message of another exchange, an altered one, or one left out is noticed by whoever comes next, at the latest
-by the collector. All payloads have a fixed length that follows from the circuit.
+The *link* chains the messages: it is a hash of the pair, of the circuit and of every payload before. The
+next reader, at the latest the collector, notices a message that is altered, missing or from another exchange.
+All payloads have a fixed length that follows from the circuit.
 """
 
 from __future__ import annotations

@@ -76,7 +76,7 @@ class BitResponse:
         return np.array([-self.floor / self.boost, (self.floor + self.boost) / self.boost])
 
     def variances(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The variance of the decoded bit of each value, but for the rounding of its threshold."""
+        """The variance of the decoded bit of each value, without the rounding of its threshold."""
         zero, one = self.decode
         return np.asarray((values - zero) * (one - values), dtype=np.float64)
 

@@ -32,7 +32,7 @@ class WindowResponse:
 
     A number between two windows takes one of them at random, so that the mean of s is v (m - w). The
     mean of y is then linear in v, and `decode` inverts it: its mean is v exactly, whatever v is. Every
-    probability lies between A and A + B, but for leftover words that are the same for all windows, so
+    probability lies between A and A + B, except for leftover words, the same for all windows, so
     e^epsilon = (A + B) / A. The last window, s = m - w, is that of v = 1.
     """
 

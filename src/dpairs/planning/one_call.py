@@ -1,8 +1,8 @@
-"""One call on data at hand: the study that a plan would choose, simulated on everybody.
+"""One call on your data: the planner's study, simulated on everybody.
 
-Whoever calls these has the data, so the call itself protects nobody. It says what a private study of these
-people would answer; `Estimate.study` is that study, ready for real people. Arguments have the order and the
-names that scikit-learn and scipy give them.
+You have the data, so the call protects nobody. It shows what a private study of these people would
+answer; `Estimate.study` is that study, ready for real people. Arguments have the order and the names
+that scikit-learn and scipy give them.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ ASKED = ("trust", "rounds", "peers", "protocol")
 
 
 class Choices(TypedDict, total=False):
-    """What every call takes beside its data and epsilon."""
+    """What every call takes, apart from its data and epsilon."""
 
     domain: DomainLike | None
     trust: Trusted | None
@@ -60,10 +60,10 @@ def auc(
     ties: Literal["half", "zero"] = "half",
     **choices: Unpack[Choices],
 ) -> Estimate:
-    """The area under the ROC curve, as `sklearn.metrics.roc_auc_score` takes its arguments.
+    """The area under the ROC curve, with the arguments of `sklearn.metrics.roc_auc_score`.
 
-    Scores are probabilities unless ``domain=(low, high)`` says otherwise. ``positive`` names the positive
-    class where labels are not 0 and 1.
+    Scores are probabilities; give ``domain=(low, high)`` if they are not. ``positive`` names the positive
+    class if labels are not 0 and 1.
 
     >>> rng = np.random.default_rng(1)
     >>> label = rng.integers(0, 2, 20_000)
@@ -85,7 +85,7 @@ def mann_whitney(
     labels: Literal["public", "private"] = "public",
     **choices: Unpack[Choices],
 ) -> Estimate:
-    """U of the sample ``x`` against ``y``, with a p-value: the arguments of `scipy.stats.mannwhitneyu`."""
+    """U of the sample ``x`` against ``y`` and its p-value, with scipy's `mannwhitneyu` arguments."""
     choice("alternative", alternative, ("two-sided", "less", "greater"))
     samples = [whole({name: values}, (name,))[name] for name, values in (("x", x), ("y", y))]
     need_both(samples[0].size, samples[1].size)
@@ -108,7 +108,7 @@ def kendall_tau(
     variant: Literal["a", "b"] = "b",
     **choices: Unpack[Choices],
 ) -> Estimate:
-    """Kendall's tau-b of two columns, or tau-a: the arguments of `scipy.stats.kendalltau`."""
+    """Kendall's tau-b of two columns (or tau-a), with the arguments of `scipy.stats.kendalltau`."""
     return _estimate(
         statistic_named("kendall_tau", variant=variant), whole({"x": x, "y": y}, ("x", "y")), epsilon, choices
     )
@@ -144,10 +144,9 @@ def _estimate(
     known = (*Choices.__annotations__, "epsilon", *statistic.option_names())
     for name in choices:
         if name not in known:
-            raise BadParameter(
-                f"dpairs has no {name} for {statistic.name}{did_you_mean(name, known)}; "
-                f"it takes {', '.join(sorted(known))}"
-            )
+            meant = "; did you mean 'seed'?" if name == "random_state" else did_you_mean(name, known)
+            said = f"dpairs has no {name} for {statistic.name}"
+            raise BadParameter(said + (meant or f"; it takes {', '.join(sorted(known))}"))
     given = choices.get("domain")
     domains, caveats = (given, ()) if given is not None else _domains(statistic, table)
     truth = exact(statistic, table, domain=domains)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..data.domains import Domain
+from ..data.positions import placed
 from ..errors import BadParameter, NotEstimable
 from ..estimate import LIARS
 from ..mechanisms import OPTIMIZED
@@ -46,13 +47,13 @@ class Option:
 
     @property
     def range(self) -> tuple[float, float]:
-        """Between which errors the study's will lie: one number where it is known what people look like."""
+        """The smallest and the largest error to expect; equal if the people's distribution is known."""
         return self.least, self.error
 
     def begin(self) -> Study:
-        """The study to run: with a public seed of its own, since one plan may begin several studies.
+        """The study to run, with a fresh public seed, because one plan may begin several studies.
 
-        ``study`` itself has the seed 0, so that the same question always gets the same plan.
+        ``study`` itself has seed 0, so that the same question always gets the same plan.
         """
         return replace(self.study, seed=public_seed())
 
@@ -72,7 +73,7 @@ class Option:
 
     @property
     def crowd(self) -> int:
-        """Among how many a report would hide in a shuffler, whoever's it is and whatever the seed."""
+        """The number of reports among which any report would hide in a shuffler, for any seed."""
         return min(map(self.study.protocol.crowd, self.sizes.values()))
 
     @cached_property
@@ -116,7 +117,7 @@ FACTS: list[tuple[str, Callable[[Option], str]]] = [
     ("  second order", lambda each: f"{each.prediction.second_order:.2g}"),
     ("  from bins", lambda each: f"{each.prediction.quantization:.2g}"),
     (f"{LIARS:.0%} of liars move it", _moved_by),
-    ("bits sent", lambda each: str(each.bits)),
+    ("bits sent", lambda each: f"{each.bits:,}"),
     ("rounds", lambda each: str(each.rounds)),
     ("trusts", lambda each: each.trust),
 ]
@@ -125,7 +126,7 @@ FACTS: list[tuple[str, Callable[[Option], str]]] = [
 
 @dataclass(frozen=True)
 class Question:
-    """What is asked for, but for the number of people and epsilon."""
+    """What is asked for, except the number of people and epsilon."""
 
     statistic: Statistic
     domains: tuple[Domain, ...]
@@ -181,7 +182,7 @@ class Question:
         if parameters.get("mechanism") == OPTIMIZED:
             more = {"prior": self._prior(parameters.get("bins")), "search": self.search}
         options = {**parameters, **more}
-        first = PROTOCOLS[protocol].create(self.statistic, self.domains, epsilon, **options)
+        first = PROTOCOLS[protocol].create(self.statistic, placed(self.domains), epsilon, **options)
         return Study(first.statistic, self.domains, first, epsilon, first.delta, 0), first
 
     def _prior(self, bins: int | None) -> list[float] | None:
@@ -189,14 +190,14 @@ class Question:
         if len(self.shapes) > 1:
             return None
         given: dict[str, Any] = {"bins": bins} if bins else {}
-        like = Histogram.create(self.statistic, self.domains, 1.0, **given)
+        like = Histogram.create(self.statistic, placed(self.domains), 1.0, **given)
         shares: list[float] = np.mean(list(onto(self.shapes[0], like.grid).values()), axis=0).tolist()
         return shares
 
     def _candidates(self, epsilon: float, sizes: Mapping[str, int]) -> Iterator[tuple[str, dict[str, Any]]]:
         setting = Setting(
             self.statistic,
-            self.domains,
+            placed(self.domains),
             epsilon,
             sum(sizes.values()),
             self.optimized,

@@ -8,6 +8,7 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Unpack
 
 from ..data.domains import Domain, DomainLike
+from ..data.positions import placed
 from ..data.tables import with_columns
 from ..errors import BadParameter
 from ..formats.checks import choice, integer
@@ -124,7 +125,7 @@ class Plan(Shown):
         return dict(sorted(best.items(), key=lambda pair: order.index(pair[0])))
 
     def to_dict(self) -> dict[str, Any]:
-        """The same as `to_json`, under the name that data frames use."""
+        """`to_json` under the name that data frames use."""
         return self.to_json()
 
     def to_json(self) -> dict[str, Any]:
@@ -159,17 +160,17 @@ def plan(
     search: Search | None = None,
     **chosen: Unpack[StatisticOptions],
 ) -> Plan:
-    """Compare all protocols that fit, and solve for what is missing of ``epsilon``, ``n`` and ``error``.
+    """Compare all protocols that fit; compute the one of ``epsilon``, ``n`` and ``error`` that is missing.
 
-    ``n`` is the number of people, or by stratum {"positive": ..., "negative": ...}. ``rounds=1`` leaves
-    two-round protocols out, ``peers=True`` lets people compute in pairs, ``trust`` says whom people
-    may be asked to trust ("nobody", "partner", "two_servers", "sites" or "all"), ``protocol`` names the only
-    one that is wanted. ``sites`` is how many sites hold the records; "all" means them only if it is given.
-    ``optimized=True`` also searches mechanisms for the kernel, which takes seconds the first time
-    (``progress`` is called with numbers of steps; a ``search`` of one's own may remember). ``like`` says
-    what the people may look like: nothing, or "worst", for the worst of several shapes, "even" for an even
-    spread, a number for two normal classes with that AUC, a mapping of strata to shares of cells, a table of
-    data of some people (with ``columns`` and ``positive`` as in `simulate`), or a `Shape`.
+    ``n`` is the number of people, or by stratum {"positive": ..., "negative": ...}. ``rounds=1`` leaves out
+    two-round protocols, ``peers=True`` lets people compute in pairs, and ``trust`` says whom people may
+    have to trust ("nobody", "partner", "two_servers", "sites" or "all"). ``protocol`` picks one.
+    ``sites`` is the number of sites that hold the records; without it, "all" does not include sites.
+    ``optimized=True`` also searches for a mechanism that suits the kernel, which takes seconds the first time
+    (``progress`` is called with numbers of steps; your own ``search`` may remember results). ``like`` says
+    how the values may be distributed: "worst", the default, for the worst of several shapes; "even" for an
+    even spread; a number for two normal classes with that AUC; a mapping of strata to shares of cells; a
+    table of some people's data (with ``columns`` and ``positive`` as in `simulate`); or a `Shape`.
 
     >>> from dpairs import Levels
     >>> made = plan("kendall_tau", domain=(Levels(range(6)),) * 2, epsilon=1.0, n=200_000)
@@ -199,7 +200,7 @@ def plan(
     loss = None if epsilon is None else _loss(epsilon)
     sizes = None if n is None else _sizes(made, n)
     goal = None if error is None else above_zero("error", error)
-    given = _shapes(made, domains, with_columns(like, made.columns, columns, positive))
+    given = _shapes(made, placed(domains), with_columns(like, made.columns, columns, positive))
     trusted = {Trust.NOBODY} | ({Trust.PARTNER} if peers else set())
     if trust is not None:
         trusted |= TRUSTED[choice("trust", trust, TRUSTED)]

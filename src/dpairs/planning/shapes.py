@@ -57,7 +57,8 @@ def draw(shape: Shape, sizes: Mapping[str, int], seed: int) -> dict[str, NDArray
 def _value(axis: Axis, bins: NDArray[np.int64], within: Vector) -> NDArray[Any]:
     low, high, _ = axis.geometry
     if isinstance(axis.domain, Interval):
-        return np.clip(low[bins] + within * (high - low)[bins], axis.domain.low, axis.domain.high)
+        places = np.clip(low[bins] + within * (high - low)[bins], axis.domain.low, axis.domain.high)
+        return axis.domain.values_at(places)
     if isinstance(axis.domain, Integers):
         return np.floor(low[bins] + within * (high - low + 1)[bins]).astype(np.int64)
     return np.array(axis.domain.values)[bins]

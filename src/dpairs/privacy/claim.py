@@ -1,4 +1,4 @@
-"""The privacy claim: what is promised, to whom, and on what it rests."""
+"""The privacy claim: what is promised, to whom, and why it holds."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""What a person has spent over studies: a small book that the person's own device keeps.
+"""What a person has spent over all studies: a small ledger on the person's own device.
 
 A limit is an epsilon and a delta, for all answers together. Every answer is one entry, written down before it
-leaves; which study it says it belongs to makes it no cheaper. Entries add up by a privacy filter
-(`composition.filtered_epsilon`), because whoever asks may choose the next question after seeing the answers.
+leaves, and costs the same whatever study it names. Entries add up by a privacy filter
+(`composition.filtered_epsilon`), because an analyst may choose the next question after seeing the answers.
 """
 
 from __future__ import annotations
@@ -55,9 +55,9 @@ _ANSWER = ("epsilon", "delta", "name")
 class Ledger(Shown):
     """The answers that a person has given; all together are (limit, delta)-private.
 
-    With ``delta = 0``, losses add up, and a study with a delta of its own is refused. With a positive one,
-    half of it is for the deltas of studies, and half is the filter's slack, by which many small losses count
-    for less than their sum.
+    With ``delta = 0``, losses add up, and a study with a positive delta is refused. With a positive one,
+    half of it covers the deltas of studies, and half is the filter's slack, which makes many small losses
+    count for less than their sum.
 
     >>> from dpairs import Interval, Study
     >>> book = Ledger(limit=1.5)
@@ -79,7 +79,7 @@ class Ledger(Shown):
         return f"{len(self.spent)} answers"
 
     def rows(self) -> list[tuple[str, str]]:
-        """What was spent of what is allowed: a table."""
+        """What is spent and what is allowed, as a table."""
         return [
             ("epsilon spent", f"{number(self.total)} of {number(self.limit)}"),
             ("delta", f"at most {self.delta:.3g}"),
@@ -114,7 +114,7 @@ class Ledger(Shown):
 
     @property
     def left(self) -> float:
-        """What is not spent of the limit."""
+        """How much of the limit is left."""
         return max(self.limit - self.total, 0.0)
 
     @property
@@ -166,9 +166,9 @@ class Ledger(Shown):
 
     @classmethod
     def record(cls, path: str | os.PathLike[str], study: Spending) -> Ledger:
-        """Write an answer down in a ledger's file, alone with it: do this before the report leaves.
+        """Write an answer into a ledger's file, under a lock: do this before the report leaves.
 
-        A process that is stopped on the way leaves the file as it was or with the answer in it.
+        A process that is stopped halfway leaves the file either unchanged or with the answer in it.
         """
         with files.locked(path, "the ledger"):
             book = cls.load(path)

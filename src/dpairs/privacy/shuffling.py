@@ -1,6 +1,6 @@
-"""What a shuffler adds: the central privacy of n reports of which nobody knows whose is which.
+"""What a shuffler adds: the central privacy of n reports when nobody knows which report is whose.
 
-The n reports must be alike but for their symbols: of one stratum, of one round, with the same public coins
+The n reports may differ only in their symbols: one stratum, one round, the same public coins
 (`Protocol.crowd`). A tree's level and row are public, and a person alone with them gains nothing.
 
 Feldman, McMillan, Talwar, "Hiding among the clones: a simple and nearly optimal analysis of privacy

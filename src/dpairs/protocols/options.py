@@ -10,7 +10,7 @@ from .histogram.search import Search
 
 
 class StatisticOptions(TypedDict, total=False):
-    """What a statistic's name may be followed by."""
+    """The keywords of a statistic."""
 
     ties: Literal["half", "zero"]
     labels: Literal["public", "private"]
@@ -82,4 +82,5 @@ class TwoServersOptions(StudyOptions, total=False):
     split: float
     noise: Literal["laplace", "gaussian"]
     delta: float
+    answered_by: Literal["people", "sites"]
     n: int | None

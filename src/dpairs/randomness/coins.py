@@ -1,8 +1,8 @@
 """Public coins: random numbers that a participant and the analyst can both recompute.
 
 Philox4x64-10, the counter-based generator as numpy has it, keyed by the study. The numbers of a
-participant depend on nothing but the study, the stratum and the participant's index, so they are at
-random access on one device and in bulk at the collector. They protect nobody and are no secret.
+participant depend only on the study, the stratum and the participant's index: one device computes its
+own, and a collector everybody's at once. They protect nobody and are not secret.
 
 Layout: participant i of stratum s has, for a purpose p, the four words of the block that follows the
 counter (i, s, p, 0). In numpy: ``Philox(key=key, counter=[i, s, p, 0]).random_raw(4)``.
@@ -28,7 +28,7 @@ _HALF, _LOW = np.uint64(32), np.uint64(2**32 - 1)
 
 
 class Purpose(IntEnum):
-    """What a participant's coins decide: every purpose has words of its own."""
+    """What a participant's coins decide: every purpose has its own words."""
 
     ROW = 0
     LEVEL = 1
@@ -104,7 +104,7 @@ def _product(words: NDArray[np.uint64], by: int) -> tuple[NDArray[np.uint64], ND
 def below(words: NDArray[np.uint64], limit: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """floor(word * limit / 2^64): a number in 0 .. limit-1, for limits of at most 2^32.
 
-    Each number has the probability 1/limit but for a part of at most limit/2^64 of it.
+    Each number has probability 1/limit, with a relative error of at most limit/2^64.
 
     >>> below(np.array([0, 2**63, 2**64 - 1], dtype=np.uint64), np.array([10], dtype=np.uint64)).tolist()
     [0, 5, 9]

@@ -39,7 +39,7 @@ class SystemRandomness:
 class SeededRandomness:
     """Reproducible words for simulations and tests.
 
-    Never for a real person: whoever knows the seed can undo the noise.
+    Never for a real person: anybody who knows the seed can undo the noise.
 
     >>> SeededRandomness(7).words(2).tolist() == SeededRandomness(7).words(2).tolist()
     True
@@ -77,9 +77,9 @@ class TapeRandomness:
 
 
 class SecretStream:
-    """Words that follow from a secret key: what a device needs to begin a step anew after a crash.
+    """Words that follow from a secret key: a device uses them to repeat a step after a crash.
 
-    SHAKE-256 of the key and a counter. Whoever has not the key cannot tell the words from random ones.
+    SHAKE-256 of the key and a counter. Without the key nobody can tell the words from random ones.
     """
 
     def __init__(self, key: bytes) -> None:

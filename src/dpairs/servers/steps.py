@@ -26,7 +26,7 @@ from ..protocols.two_servers.released import Numbers, SharedNumbers
 from ..protocols.two_servers.tally import CHECKSUM, ShareCounts
 from ..randomness import Randomness, SystemRandomness, secret_bytes
 from ..release import Release, shared
-from ..shares import SERVERS, Share, context_of, share_report
+from ..shares import SERVERS, Share, SharedReport, context_of
 from ..study import Study
 from ..tally import Tally
 from ..vdaf.batch.pingpong import helper_init, leader_continued, leader_init
@@ -36,6 +36,8 @@ from ..vdaf.batch.server import Server as Batch
 LEADER, HELPER = 0, 1
 Messages = dict[bytes, bytes]
 """One message of the verification for each report, by its nonce."""
+Kind = tuple[str, int]
+"""A class, and the records that a report is of: one, or as many as a site declares."""
 
 
 class Server:
@@ -44,48 +46,53 @@ class Server:
     def __init__(self, study: Study, number: int, key: bytes) -> None:
         self._study, self._number = study, number
         self._protocol = shared(study)
-        self._batches = {
-            name: Batch(self._protocol.vdaf[name], key, context_of(study, name), number)
-            for name in study.strata
-        }
+        self._key = key
+        self._batches: dict[Kind, Batch] = {}
 
     def __repr__(self) -> str:
         return f"Server(study={self._study.id[:16]!r}, number={self._number})"
 
+    def _batch(self, kind: Kind) -> Batch:
+        """Verifies reports of one class and, of sites, of one declared number of records."""
+        if kind not in self._batches:
+            vdaf = self._protocol.vdaf_of(*kind)
+            self._batches[kind] = Batch(vdaf, self._key, context_of(self._study, *kind), self._number)
+        return self._batches[kind]
+
     def begin(self, shares: Iterable[Share]) -> Messages:
         """The leader's messages, one for each report that it can read."""
         sent: Messages = {}
-        for stratum, batch in self._sorted(shares).items():
-            _, messages = leader_init(self._batches[stratum], *_columns(batch))
+        for kind, batch in self._sorted(shares).items():
+            _, messages = leader_init(self._batch(kind), *_columns(batch))
             sent.update(_named(batch, messages))
         return sent
 
     def answer(self, shares: Iterable[Share], inbound: Mapping[bytes, bytes]) -> tuple[Tally, Messages]:
         """The helper's tally of what is valid, and its answers."""
         tally, sent = Tally(self._study), Messages()
-        for stratum, batch in self._sorted(shares).items():
+        for kind, batch in self._sorted(shares).items():
             # Only what both have can be verified, whichever of them a share did not reach.
             both = [share for share in batch if share.nonce in inbound]
-            server = self._batches[stratum]
+            server = self._batch(kind)
             verified = helper_init(server, *_columns(both), [inbound[share.nonce] for share in both])
-            self._add(tally, stratum, both, verified.prepared, verified.valid)
+            self._add(tally, kind, both, verified.prepared, verified.valid)
             sent.update(_named(both, verified.outbound))
         return tally, sent
 
     def finish(self, shares: Iterable[Share], inbound: Mapping[bytes, bytes]) -> Tally:
         """The leader's tally of what the helper found valid, and so does it."""
         tally = Tally(self._study)
-        for stratum, batch in self._sorted(shares).items():
+        for kind, batch in self._sorted(shares).items():
             both = [share for share in batch if share.nonce in inbound]
-            server = self._batches[stratum]
+            server = self._batch(kind)
             prepared, _ = leader_init(server, *_columns(both))
             valid = leader_continued(server, prepared, [inbound[share.nonce] for share in both])
-            self._add(tally, stratum, both, prepared, valid)
+            self._add(tally, kind, both, prepared, valid)
         return tally
 
-    def _sorted(self, shares: Iterable[Share]) -> dict[str, list[Share]]:
-        """Shares by stratum; of several of one person, or of one name, only the first."""
-        batches: dict[str, list[Share]] = {name: [] for name in self._study.strata}
+    def _sorted(self, shares: Iterable[Share]) -> dict[Kind, list[Share]]:
+        """Shares by stratum and records; of several of one person, or of one name, only the first."""
+        batches: dict[Kind, list[Share]] = {(name, 1): [] for name in self._study.strata}
         people: set[tuple[str, int]] = set()
         nonces: set[bytes] = set()
         for share in shares:
@@ -97,19 +104,20 @@ class Server:
                 continue
             people.add((share.stratum, share.index))
             nonces.add(share.nonce)
-            batches[share.stratum].append(share)
+            batches.setdefault((share.stratum, share.records), []).append(share)
         return batches
 
     def _add(
-        self, tally: Tally, stratum: str, batch: Sequence[Share], prepared: Prepared, valid: NDArray[np.bool_]
+        self, tally: Tally, kind: Kind, batch: Sequence[Share], prepared: Prepared, valid: NDArray[np.bool_]
     ) -> None:
-        wire = self._batches[stratum].aggregate(prepared, valid)
+        stratum, records = kind
+        wire = self._batch(kind).aggregate(prepared, valid)
         elements = np.frombuffer(wire, dtype="<u8").tolist()
         checksum = bytes(CHECKSUM)
         for share, good in zip(batch, valid.tolist(), strict=True):
             if good:
                 checksum = bytes(a ^ b for a, b in zip(checksum, share.checksum, strict=True))
-        counts_of(tally, stratum).add_shares(self._number, elements, int(valid.sum()), checksum)
+        counts_of(tally, stratum).add_shares(self._number, elements, records * int(valid.sum()), checksum)
 
 
 def counts_of(tally: Tally, stratum: str) -> ShareCounts:
@@ -237,16 +245,9 @@ def open_parts(parts: Sequence[Part]) -> Release:
     return Release(first.study, first.sizes, first.numbers.open(second.numbers, MODULUS))
 
 
-def in_one_process(
-    study: Study, people: Mapping[str, NDArray[np.int64]], noise: Sequence[Numbers]
-) -> Release:
-    """Everything that people and servers do, with keys and shares from the operating system."""
+def in_one_process(study: Study, reports: Sequence[SharedReport], noise: Sequence[Numbers]) -> Release:
+    """Everything that the servers do, with keys from the operating system."""
     bits, key = SystemRandomness(), secret_bytes()
-    reports = [
-        share_report(study, stratum, index, measurement, bits)
-        for stratum, measurements in people.items()
-        for index, measurement in enumerate(measurements.tolist())
-    ]
     inboxes = [[report.shares[number] for report in reports] for number in range(SERVERS)]
     leader, helper = (Server(study, number, key) for number in range(SERVERS))
     second, answers = helper.answer(inboxes[HELPER], leader.begin(inboxes[LEADER]))

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ..data.domains import Domain, DomainLike, as_domains, comparable, finite
+from ..data.columns import comparable, finite
+from ..data.domains import Domain, DomainLike, as_domains
 from ..data.tables import whole, with_columns
 from ..errors import BadFile, BadParameter
 from ..formats.checks import choice, fields
@@ -94,12 +95,12 @@ def statistic_from_json(spec: Any) -> Statistic:
 
 
 def option_names(which: str | Statistic) -> tuple[str, ...]:
-    """The options that go with a statistic's name; none with a statistic that is made already."""
+    """The options that go with a statistic's name; none for a statistic object."""
     return STATISTICS[which].option_names() if isinstance(which, str) and which in STATISTICS else ()
 
 
 def domains_of(chosen: Statistic, domain: DomainLike | None) -> tuple[Domain, ...]:
-    """The domains that are given, or those that the statistic brings along."""
+    """The given domains, or the statistic's own."""
     if chosen.own_domain is None:
         return as_domains(domain)
     if domain is not None and as_domains(domain) != chosen.own_domain:

@@ -18,7 +18,7 @@ from typing import Any, ClassVar, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ..data.domains import Categories, Domain, Levels
+from ..data.domains import Categories, Domain, Interval, Levels
 from ..data.grids import Axis, Grid
 from ..data.tables import Table
 from ..errors import BadParameter, NotEnoughData, NotEstimable
@@ -148,6 +148,11 @@ class Statistic(ABC):
             if self.needs == "ordered" and not domain.ordered:
                 raise BadParameter(
                     f"{self.name} compares values, so {column} needs an ordered domain, not {domain!r}"
+                )
+            if isinstance(domain, Interval) and domain.scaled and self.needs != "ordered":
+                raise BadParameter(
+                    f"{self.name} needs the values of {column}, of which edges keep only the order: give an "
+                    "Interval without a scale"
                 )
             if self.needs == "discrete" and domain.kind == "interval":
                 raise BadParameter(

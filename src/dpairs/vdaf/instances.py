@@ -1,7 +1,8 @@
-"""Prio3 for each kind of measurement: the draft's instances, and one of our own.
+"""Prio3 for each kind of measurement: the draft's instances, and two of our own.
 
 `one_hot` proves what `histogram` proves, over Field64 with three proofs instead of Field128 with one: fewer
 bytes and less time for an error of (a few hundred / 2^64)^3. The draft asks for at least three proofs there.
+`records` proves the same of a site's counts: none below 0, and together as many as the site declared.
 """
 
 from __future__ import annotations
@@ -9,13 +10,15 @@ from __future__ import annotations
 from ..errors import BadParameter
 from .arguments import whole
 from .fields import FIELD64, FIELD128
-from .measurements import Count, Histogram, MultihotCountVec, Sum, SumVec, best_chunk
+from .measurements import Count, Histogram, MultihotCountVec, Records, Sum, SumVec, best_chunk
 from .prio3 import Prio3
 
 PRIVATE_SUM_VEC = 0xFFFFFFFF
 """What the draft's vectors of `sum_vec_with_multiproof` use; no registered number."""
 PRIVATE_ONE_HOT = 0xFFFF0001
 """A number for private use, since `one_hot` is not registered."""
+PRIVATE_RECORDS = 0xFFFF0002
+"""Likewise of `records`."""
 FEWEST_PROOFS = 3
 """With joint randomness over Field64."""
 
@@ -69,6 +72,19 @@ def one_hot(cells: int, chunk: int | None = None, shares: int = 2, proofs: int =
     """
     chunk = best_chunk(whole("the number of cells", cells, 1, 2**20)) if chunk is None else chunk
     return Prio3(Histogram(FIELD64, chunk, cells), PRIVATE_ONE_HOT, _several(proofs), shares)
+
+
+def records(cells: int, size: int, shares: int = 2, proofs: int = FEWEST_PROOFS) -> Prio3:
+    """Counts in cells of ``size`` records, over Field64 with several proofs.
+
+    >>> vdaf = records(4, 5)
+    >>> public, parts = vdaf.shard(b"survey", [1, 0, 4, 0], bytes(16), bytes(vdaf.rand_size))
+    >>> vdaf.shard(b"survey", [5, 0, 1, 0], bytes(16), bytes(vdaf.rand_size))
+    Traceback (most recent call last):
+    dpairs.errors.BadValue: the counts of 5 records must add up to as many
+    """
+    circuit = Records(FIELD64, best_chunk(_bits(cells, size)), cells, size)
+    return Prio3(circuit, PRIVATE_RECORDS, _several(proofs), shares)
 
 
 def _bits(entries: int, largest: int) -> int:

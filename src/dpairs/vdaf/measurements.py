@@ -116,6 +116,29 @@ class SumVec(InChunks):
 
 
 @dataclass(frozen=True)
+class Records(SumVec):
+    """Counts in cells of ``largest`` records: entries that add up to as many as were declared."""
+
+    def __post_init__(self) -> None:
+        """Refuse as many records as the field could take for others."""
+        super().__post_init__()
+        if self.entries * self.largest >= self.field.modulus:
+            raise BadParameter(f"{self.largest} records in {self.entries} cells are too many for the field")
+
+    @cached_property
+    def equation(self) -> tuple[tuple[int, ...], int]:
+        """All entries together are the declared number."""
+        return self.weights * self.entries, -self.largest
+
+    def encode(self, measurement: Any) -> Vector:
+        """The bits of all counts."""
+        encoded = super().encode(measurement)
+        if sum(int(each) for each in measurement) != self.largest:
+            raise BadValue(f"the counts of {self.largest} records must add up to as many")
+        return encoded
+
+
+@dataclass(frozen=True)
 class Histogram(InChunks):
     """One of so many cells, counted: bits that add up to one."""
 

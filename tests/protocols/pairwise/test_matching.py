@@ -5,6 +5,7 @@ probability FAILURE. A pairing that does not mix fails it too: that is the negat
 """
 
 import math
+import os
 from collections import Counter
 
 import numpy as np
@@ -19,6 +20,7 @@ from dpairs.protocols.pairwise.matching import GROUPS, LEAST, SPARE, Pairs, matc
 from dpairs.randomness.coins import Coins, Purpose
 
 FAILURE = 1e-9
+FULL = os.environ.get("DPAIRS_VALIDATE") == "1"
 STUDIES = 3000
 COINS = Coins.of("5a" * 32)
 SIZES = [2, 3, 4, 5, 31, 32, 63, 64, 65, 96, 127, 128, 1000, 2047, 2048, 2049, 5001]
@@ -83,7 +85,7 @@ def test_classes_meet_across_and_the_smaller_is_in_every_pairing(first, second, 
 
 
 @given(st.integers(1, 40), st.integers(1, 40), st.integers(1, 12))
-@settings(max_examples=300, deadline=None, derandomize=True, database=None)
+@settings(max_examples=300 if FULL else 60, deadline=None, derandomize=True, database=None)
 def test_the_larger_class_is_used_up_before_anybody_of_it_is_asked_again(first, second, pairings):
     """In one group, at any time, two people of the larger class differ by one pair at most."""
     pairs = two(first, second, pairings)
@@ -110,7 +112,7 @@ def test_equal_classes_meet_new_people_in_every_pairing():
 
 
 @given(st.integers(2, 400), st.integers(1, LEAST - 1))
-@settings(max_examples=300, deadline=None, derandomize=True, database=None)
+@settings(max_examples=300 if FULL else 60, deadline=None, derandomize=True, database=None)
 def test_disjoint_pairs_do_not_repeat(n, pairings):
     pairs = one(n, min(pairings, n - 1), "disjoint")
     assert max(met(pairs).values()) == 1

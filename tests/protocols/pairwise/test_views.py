@@ -10,6 +10,7 @@ with probability FAILURE at most, whatever its messages look like. Views that le
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from typing import Any
@@ -27,7 +28,10 @@ from dpairs.protocols.pairwise.protocol import Pairwise
 from dpairs.randomness import SeededRandomness
 
 FAILURE = 1e-9
-RUNS = 400
+FULL = os.environ.get("DPAIRS_VALIDATE") == "1"
+RUNS = 400 if FULL else 200
+SMALLEST = 0.5 if FULL else 0.66
+"""A correlation of this size is found, however many bits a view has: by Hoeffding, sqrt(2) less in 2 RUNS."""
 
 
 def a_study(statistic: str, domain: Any, **options: Any) -> Study:
@@ -95,9 +99,12 @@ def largest_correlation(seen: np.ndarray, secret: np.ndarray) -> tuple[float, fl
     for start in range(0, seen.shape[1], 8192):
         part = 1 - 2 * seen[:, start : start + 8192].astype(np.float32)
         found = max(found, float(np.abs(part.T @ wide).max()) / len(secret))
-    tests = seen.shape[1] * secret.shape[1]
-    # Products lie between -1 and 1: P(|mean| > t) <= 2 exp(-R t^2 / 2).
-    return found, math.sqrt(2 * math.log(2 * tests / FAILURE) / len(secret))
+    return found, by_chance(seen.shape[1] * secret.shape[1], len(secret))
+
+
+def by_chance(tests: int, exchanges: int) -> float:
+    """Products lie between -1 and 1: P(|mean| > t) <= 2 exp(-R t^2 / 2)."""
+    return math.sqrt(2 * math.log(2 * tests / FAILURE) / exchanges)
 
 
 @pytest.fixture(scope="module", params=STUDIES)
@@ -140,22 +147,24 @@ def test_a_view_does_not_go_along_with_what_it_must_not_know(many, role):
     seen = np.stack([bits_of(getattr(each, role)) for each in exchanges])
     secret = signs([np.concatenate(SECRETS[role](each, random_bits)) for each in exchanges])
     found, limit = largest_correlation(seen, secret)
-    assert limit < 0.5
+    assert limit < SMALLEST
     assert found < limit
 
 
 @pytest.mark.parametrize("role", SECRETS)
 def test_a_view_that_leaks_is_noticed(many, role):
-    """Negative control: one more bit, which is one of the secrets nine times out of ten."""
+    """Negative control: one more bit, which is one of the secrets nine times out of ten.
+
+    It stands out of what all bits of the view may reach together.
+    """
     study, exchanges = many
     random_bits = function_of(study).random_bits
     secret = [np.concatenate(SECRETS[role](each, random_bits)) for each in exchanges]
     wrong = np.random.default_rng(1).random((RUNS, 1)) < 0.1
     for place in (0, len(secret[0]) - 1):
         leak = np.stack(secret)[:, place : place + 1] ^ wrong.astype(np.uint8)
-        seen = np.concatenate([np.stack([bits_of(getattr(each, role)) for each in exchanges]), leak], axis=1)
-        found, limit = largest_correlation(seen, signs(secret))
-        assert found > limit
+        found, _ = largest_correlation(leak, signs(secret))
+        assert found > by_chance((bits_of(getattr(exchanges[0], role)).size + 1) * len(secret[0]), RUNS)
 
 
 @pytest.mark.parametrize("role", ["garbler", "evaluator"])

@@ -51,6 +51,13 @@ def of_gateway(service: Service, request: Request) -> int:
     return service.settings.batch_limit
 
 
+def of_site(service: Service, request: Request) -> int:
+    """Admits who has a site's secret of the study that the path names."""
+    live = service.find(request.path_params["study"])
+    request.state.holder = service.secrets.site(live, token_of(request))
+    return service.settings.body_limit
+
+
 def holder_of(request: Request) -> Holder:
     """Whom the request's secret belongs to: the route has admitted it."""
     holder: Holder = request.state.holder

@@ -17,7 +17,9 @@ from fastapi.responses import Response, StreamingResponse
 from ...errors import BadParameter, DpairsError, NotFound, Unavailable
 from ...estimate import Estimate
 from ...formats.canonical import canonical
+from ...sites import SiteTally
 from ...study import Study
+from ...tally import Tally
 from .. import estimate_history, export, lifecycle, models, relay, views
 from ..bodies import bounded
 from ..enrolment import EnrolRequest, enrol
@@ -140,6 +142,8 @@ async def add_gateway(service: Analyst, live: OfStudy, new: models.NewGateway) -
     """Give a gateway its stretch of indices in each stratum, and a secret for each."""
     if live.of_pairs:
         raise BadParameter("people compute in pairs themselves: no gateway can do it for them")
+    if live.of_sites:
+        raise BadParameter("sites answer for all their records themselves: no gateway is needed")
     found: dict[str, dict[str, Any]] = {}
     for stratum in new.people:
         if stratum not in live.strata:
@@ -191,7 +195,7 @@ async def download_tally(
     asked = _asked(live, number)
     tally = await to_thread.run_sync(lambda: asked.tally)
     if style == "csv":
-        rows = [("stratum", "reports"), *tally.sizes.items()]
+        rows = _counts(tally)
         return Response(_table(rows), media_type="text/csv", headers=_name(live, "tally.csv"))
     body = await to_thread.run_sync(tally.to_json)
     return Response(body, media_type="application/json", headers=_name(live, "tally.json"))
@@ -262,6 +266,14 @@ def _still(service: Service, live: LiveStudy) -> None:
     """Break off rather than send what is left of a study that is being deleted, or served elsewhere."""
     if service.studies.get(live.id) is not live:
         raise NotFound("this study is not here any more")
+
+
+def _counts(tally: Tally | SiteTally) -> list[tuple[Any, ...]]:
+    """How many reports each stratum has; or records each site, where that is known."""
+    if isinstance(tally, Tally):
+        return [("stratum", "reports"), *tally.sizes.items()]
+    sizes = {site: each.sizes for site, each in tally.answers.items()}
+    return [("site", "records"), *((site, "" if n is None else sum(n.values())) for site, n in sizes.items())]
 
 
 def _asked(live: LiveStudy, number: int | None) -> Round:

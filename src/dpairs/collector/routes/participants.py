@@ -56,6 +56,8 @@ async def read_round(live: OfStudy, number: Annotated[int, Path(ge=1, le=2)]) ->
 @anybody.post("/people", status_code=201, responses=declared(401, 404, 409, 422))
 async def enrol_person(service: Serving, live: OfStudy, request: models.Enrol) -> models.Enrolled:
     """Become a participant; the same request again gets the same answer."""
+    if live.of_sites:
+        raise BadParameter("this study asks sites, not people: a site enrols with `dpairs site`")
     if live.of_pairs and request.key is None:
         raise BadParameter("in a study of pairs a participant enrols with a public key")
     if not live.of_pairs and request.key is not None:

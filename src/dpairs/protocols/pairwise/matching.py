@@ -71,7 +71,8 @@ def match(coins: Coins, sizes: Mapping[str, int], pairings: int, matching: str, 
     """
     least = min(sizes.values())
     if least < (2 if len(sizes) == 1 else 1):
-        raise NotEnoughData(f"no pair can be made of {', '.join(f'{n} {name}' for name, n in sizes.items())}")
+        there = ", ".join(f"{n} {name}" for name, n in sizes.items()) if len(sizes) > 1 else f"{least} people"
+        raise NotEnoughData(f"no pair can be made of {there}")
     others = least - 1 + least % 2
     if matching == "disjoint" and pairings > others:
         raise NotEnoughData(f"{pairings} disjoint pairings need more people: {least} have {others}")

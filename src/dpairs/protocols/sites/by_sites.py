@@ -12,11 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import BadParameter, BadValue, NotAsked
+from ...estimate import Manipulation
 from ...randomness import Randomness
 from ...randomness.coins import Coins
-from ..base import Alone, Answer, Protocol
+from ..base import Alone, Answer
 from ..counts import Counts
-from ..two_servers.budget import LAPLACE, NoiseBudget, Query
+from ..two_servers.budget import LAPLACE, Query
+from ..two_servers.rounds import Noisy
 from .unit import Unit
 
 FAR = 64
@@ -44,11 +46,10 @@ class OfSites:
     sizes: dict[str, int] | None = None
 
 
-class BySites(Protocol):
+class BySites(Noisy):
     """A round that sites answer, each once for all its records."""
 
     unit: Unit
-    budget: NoiseBudget
     uses_coins: ClassVar[bool] = False
 
     @property
@@ -132,10 +133,20 @@ class BySites(Protocol):
                 raise BadValue(f"a site has from 0 to {MOST_RECORDS:,} records of a class, not {size:,}")
             if numbers.shape != (self.entries,):
                 raise BadValue(f"a site answers {self.entries} number(s) for {name}")
-            low, high = self.ends(name)
-            room = self.reach if size else 0
-            if numbers.min() < size * min(low, 0) - room or numbers.max() > size * max(high, 0) + room:
+            least, most = self.extremes(name, size)
+            if numbers.min() < least or numbers.max() > most:
                 raise BadValue(f"a number of {name} lies beyond what {size:,} records and noise can make")
+
+    def extremes(self, stratum: str, size: int) -> tuple[int, int]:
+        """The least and the most that a number of so many records can be taken for, with its noise."""
+        low, high = self.ends(stratum)
+        room = self.reach if size else 0
+        return size * min(low, 0) - room, size * max(high, 0) + room
+
+    def moved_by(self, answers: Mapping[str, SiteNumbers], sites: int) -> Manipulation:
+        """How far so many lying sites can move the answer; infinite where no bound is known."""
+        reach = math.inf if sites else 0.0
+        return Manipulation(sites, sites, reach, reach, False, math.inf)
 
     def noisy_sites(self, answers: Iterable[SiteNumbers]) -> dict[str, int]:
         """How many sites added noise to each class's numbers."""
@@ -168,7 +179,3 @@ class BySites(Protocol):
 
     def estimate(self, counts: Mapping[str, Any], estimator: str) -> Answer:
         raise BadParameter("answers of sites are kept by site: see dpairs.SiteTally")
-
-    @property
-    def delta(self) -> float:  # type: ignore[override]
-        return self.budget.delta

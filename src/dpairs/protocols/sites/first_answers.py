@@ -2,13 +2,19 @@
 
 The influence function was made at the pilot g of all sites. Some of them may not come back, so the answer
 starts from t, the pilot of those that did: theta(t) + <psi_g, h> - <psi_g, t>. What that misses of theta(h)
-is learnt by imagining the first round's noise again with t as the truth.
+is learnt by imagining the first round's noise e again with t as the truth.
+
+Pilots are the noisy shares as they are, some of them below 0: t = h + e. Of a statistic with the kernel A it
+misses e'Ae then, whose distribution is that of the noise, whatever the truth is. The nearest distribution to
+h + e would lie nearer to h, but it spreads people out over empty cells, always the same way: an error that
+adds up over the kernel, while those of independent noise cancel.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -29,15 +35,18 @@ from ..projection.analysis import Analysis
 from ..projection.pilot import REPLICATES, Masses, Pilot, PublicNoise, on_simplex
 from ..projection.pilot_histogram import cut_cells
 from ..projection.remainder import Remainder, allowed_variance
+from ..two_servers.hidden import compared_within
 from ..two_servers.sampling import coarsened
 from .by_sites import SiteNumbers
 from .counted import NoisyClass, sizes_of
+from .hidden import along_lines, cut_twice, in_one_place
 from .numbers import read_answers, write_answers
 
 if TYPE_CHECKING:
     from .pilot_round import SitesPilot
 
 Vector = NDArray[np.float64]
+Matrix = NDArray[np.float64]
 FEW = 8
 """Imagined rounds that show what noise does to merged cells: enough for an allowance."""
 
@@ -95,16 +104,29 @@ class FirstAnswers:
         return {name: Influence.of(self.grid, values) for name, values in linear.functions.items()}
 
     def mean(self, stratum: str) -> float:
-        """The function's mean over the pilot, as a share of its range."""
-        return agreed(float(self.influences[stratum][0].cells @ self.masses[stratum]))
+        """The function's mean over the pilot, as a share of its range, which noise may take it out of."""
+        return agreed(min(max(float(self.influences[stratum][0].cells @ self.masses[stratum]), 0.0), 1.0))
 
     def _at(self, masses: Masses) -> Linear:
         return self.linearizer.at(masses, nominal(self.pilot.statistic))
 
-    def of_those(self, sites: Collection[str], coins: Coins) -> tuple[Analysis, dict[str, int]]:
-        """The statistic at the pilot of these sites, and how their sums correct it; their sizes."""
+    @cached_property
+    def _known(self) -> dict[frozenset[str], tuple[Analysis, dict[str, int], float]]:
+        return {}
+
+    def of_those(self, sites: Collection[str], coins: Coins) -> tuple[Analysis, dict[str, int], float]:
+        """The statistic at the pilot of these sites, and how their sums correct it; their sizes.
+
+        The last number bounds what the pilot's cells may hide.
+        """
+        who = frozenset(sites)
+        if who not in self._known:
+            self._known[who] = self._of_those(who, coins)
+        return self._known[who]
+
+    def _of_those(self, sites: frozenset[str], coins: Coins) -> tuple[Analysis, dict[str, int], float]:
         statistic = self.pilot.statistic
-        here = self.pilot.classes({site: self.answers[site] for site in sites})
+        here = self.pilot.classes({site: each for site, each in self.answers.items() if site in sites})
         gone = {site: each for site, each in self.answers.items() if site not in sites}
         there = self.pilot.classes(gone) if gone else None
         masses, sizes = masses_of(here), sizes_of(here)
@@ -112,12 +134,15 @@ class FirstAnswers:
         missed, imagined = self._missed(masses, here, there, PublicNoise(coins))
         extents = [high - low for _, (low, high) in self.influences.values()]
         half_range = max(extents) / (4 if len(extents) == 1 else 2)
-        pilot = Pilot(self.grid, masses, [])
+        pilot = Pilot(self.grid, {name: on_simplex(each) for name, each in masses.items()}, [])
         variance = allowed_variance(statistic, pilot, float(np.var(missed, ddof=1)), half_range)
-        variance += self._hidden(masses, imagined) ** 2
         remainder = Remainder(agreed(float(np.mean(missed))), agreed(variance))
         analysis = Analysis.of(statistic, pilot, linear, self.influences, remainder, sizes, None)
-        return analysis.checked(statistic), sizes
+        means = {
+            name: agreed(float(influence.cells @ masses[name]))
+            for name, (influence, _) in self.influences.items()
+        }
+        return replace(analysis, means=means), sizes, self._hidden(masses, imagined, here)
 
     def _missed(
         self,
@@ -149,20 +174,37 @@ class FirstAnswers:
             raise NotEstimable("the first round is too noisy for a pilot: more records are needed in it")
         return found, pilots
 
-    def _hidden(self, masses: Masses, imagined: list[Masses]) -> float:
-        """How far the remainder may be moved by records that do not lie evenly within cells.
+    def _hidden(self, masses: Masses, imagined: list[Masses], here: Mapping[str, NoisyClass]) -> float:
+        """How far the answer may be moved by records that do not lie evenly within cells.
 
-        Merging neighbouring cells shows what cells twice as wide miss, and four times as wide: for smooth
-        densities 15 and 240 times what is hidden here, since it falls with the fourth power of the width.
-        The larger of the first and a quarter of the second is taken. What noise adds to both is taken off:
-        as much as the same noise, imagined once more, adds again.
+        Two columns that are compared: see `hidden`. Otherwise merging neighbouring cells shows what cells
+        twice as wide miss, and four times as wide, and the larger of the first and a quarter of the second is
+        taken; and what records that stand out of their cells may do to comparisons of two classes. What noise
+        adds is taken off: as much as the same noise, imagined once more, adds again.
         """
-        if all((axis.geometry[2] == 1).all() for axis in self.pilot.grid.axes):
+        grid, statistic = self.pilot.grid, self.pilot.statistic
+        if all((axis.geometry[2] == 1).all() for axis in grid.axes) or statistic.arity > 2:
             return 0.0
+        doubt = {name: math.sqrt(each.variance) / float(each.people.sum()) for name, each in here.items()}
+        if cut_twice(grid) and statistic.needs == "ordered":
+            (name,) = masses
+            again = [each[name] for each in imagined[:FEW]]
+            lines = along_lines(grid, self._kernel(masses), masses[name], again)
+            return lines + in_one_place(grid, self._kernel(masses), masses[name], doubt[name])
         seen = np.array(self._merged(masses))
-        again = np.mean([self._merged(each) for each in imagined[:FEW]], axis=0)
-        once, twice = np.abs(2 * seen - again)
-        return float(max(once, twice / 4))
+        merged = np.mean([self._merged(each) for each in imagined[:FEW]], axis=0)
+        once, twice = np.abs(2 * seen - merged)
+        nearest = {name: on_simplex(each) for name, each in masses.items()}
+        return float(max(once, twice / 4)) + compared_within(statistic, self.grid, nearest, doubt)
+
+    def _kernel(self, masses: Masses) -> Matrix:
+        """The kernel between cells, in the unit of the influence function."""
+        statistic = self.pilot.statistic
+        forms = [form.matrix for form in statistic.forms(self.pilot.grid, "average")]
+        if len(forms) == 1:
+            return forms[0]
+        gradient = statistic.finish(self._at(masses).forms, nominal(statistic)).gradient
+        return np.asarray(np.tensordot(gradient, np.array(forms), axes=1))
 
     def _merged(self, masses: Masses) -> tuple[float, float]:
         """What the derivative at merged cells misses of the statistic: once merged, and merged again."""
@@ -208,7 +250,7 @@ def masses_of(classes: Mapping[str, NoisyClass], instead: Masses | None = None) 
         people = each.people
         size = float(people.sum())
         if size > 0:
-            found[name] = on_simplex(people / size)
+            found[name] = people / size
         elif instead is not None:
             found[name] = instead[name]
         else:

@@ -18,9 +18,11 @@ LONGEST = 100
 def site_name(given: Any) -> str:
     """A site's name, or `BadFile`."""
     good = isinstance(given, str) and given == given.strip() and given.isprintable()
-    if not good or not 0 < len(given) <= LONGEST:
+    # One that began with another sign might be taken for a formula by whoever opens a table of sites.
+    if not good or not 0 < len(given) <= LONGEST or not given[0].isalnum():
         raise BadFile(
-            f"a site's name is a text of 1 to {LONGEST} printable letters, not {str(given)[:LONGEST]!r}"
+            f"a site's name is a text of 1 to {LONGEST} printable letters that begins with a letter or a "
+            f"digit, not {str(given)[:LONGEST]!r}"
         )
     return str(given)
 

@@ -22,23 +22,24 @@ from ...statistics.influence import STEPS
 from ..base import Answer, FirstRound, Setting, Trust
 from ..shape import Prediction, Shape
 from ..two_servers.bins import MOST_COUNTED
-from ..two_servers.budget import LAPLACE, NoiseBudget, Query
+from ..two_servers.budget import BUDGET_FIELDS, LAPLACE, NoiseBudget, Query
 from ..two_servers.one_hot import grid_of
+from ..two_servers.rounds import NO_ANSWER, TwoRounds
 from .by_sites import BySites, OfSites, SiteNumbers
 from .claim import sites_claim
 from .first_answers import FirstAnswers
 from .predict import candidates, predict_rounds
 from .protocol import MOST_SITES, SITES, Counting, Sites, chosen_grid, read_counting
-from .sum_round import SitesSum, both_rounds
+from .sum_round import SitesSum
 from .unit import RECORD, Unit, read_fields
 
 SPLIT, SPLIT_PLANE = 0.15, 0.3
 """The share of the loss that the pilot takes, of one column and of two, whose cells are more."""
-_FIELDS = ("name", "rounds", "round", "bins", "sites", "split", "noise", "epsilon", "delta")
+_FIELDS = ("name", "rounds", "round", "bins", "sites", "split", *BUDGET_FIELDS)
 
 
 @dataclass(frozen=True, eq=False)
-class SitesPilot(Counting, FirstRound):
+class SitesPilot(Counting, TwoRounds, FirstRound):
     """The first of two answers of each site."""
 
     statistic: Statistic
@@ -91,10 +92,7 @@ class SitesPilot(Counting, FirstRound):
     def __post_init__(self) -> None:
         """Refuse parts that do not fit together."""
         self.statistic.check_domains(self.domains)
-        if not 0.01 <= self.split <= 0.9:
-            raise BadParameter(
-                f"split, the pilot's share of epsilon, must be from 0.01 to 0.9, not {self.split!r}"
-            )
+        self.check_split()
         if self.grid.cells > MOST_COUNTED:
             raise BadParameter(f"a pilot has at most {MOST_COUNTED} cells, not {self.grid.cells}")
 
@@ -110,9 +108,7 @@ class SitesPilot(Counting, FirstRound):
             "bins": list(self.bins),
             "sites": self.expected,
             "split": self.split,
-            "noise": self.budget.noise,
-            "epsilon": self.budget.epsilon,
-            "delta": self.budget.delta,
+            **self.budget.to_json(),
             **self.unit.to_json(),
         }
 
@@ -127,9 +123,7 @@ class SitesPilot(Counting, FirstRound):
 
     def answer(self, answers: Mapping[str, SiteNumbers]) -> tuple[Answer, dict[str, int]]:
         """A pilot is no answer."""
-        raise BadParameter(
-            "this is the first of two rounds: the answer comes from the second, see Study.next"
-        )
+        raise BadParameter(NO_ANSWER)
 
     def next_round(self, study_id: str, coins: Coins, counts: Mapping[str, Any], epsilon: float) -> SitesSum:
         """The round of sums that follows from all sites' counts."""
@@ -152,9 +146,8 @@ class SitesPilot(Counting, FirstRound):
         return predict_rounds(self, shape, sizes)
 
     @property
-    def epsilon(self) -> float:
-        """The loss of both rounds."""
-        return both_rounds(self.budget, self.split)
+    def terms(self) -> tuple[object, ...]:
+        return *super().terms, self.unit
 
     def privacy(self, epsilon_asked: float) -> PrivacyClaim:
         return sites_claim(self.statistic, self.unit, self.budget, self.epsilon, epsilon_asked, 2)

@@ -6,8 +6,9 @@ there are: the error of a mean over pairs falls like sqrt(sites) / (n epsilon).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, ClassVar
@@ -18,20 +19,26 @@ from numpy.typing import NDArray
 from ...data.domains import Domain
 from ...data.grids import Grid
 from ...errors import BadFile, BadParameter, NotEnoughData
-from ...formats.checks import integer, real
+from ...estimate import Laws
+from ...formats.checks import integer
 from ...privacy import PrivacyClaim
 from ...randomness import SystemRandomness
 from ...statistics import Statistic
 from ..base import Answer, FirstRound, Setting, Trust
+from ..projection.pilot import on_simplex
 from ..shape import Prediction, Shape
 from ..two_servers.answer import Measured
 from ..two_servers.bins import MOST_COUNTED, chosen_bins
-from ..two_servers.budget import LAPLACE, NoiseBudget, Query
+from ..two_servers.budget import BUDGET_FIELDS, LAPLACE, NoiseBudget, Query
+from ..two_servers.hidden import compared_classes
+from ..two_servers.law import ErrorLaw
 from ..two_servers.one_hot import grid_of
 from ..two_servers.sampling import Rough
+from ..two_servers.standing_out import cut_places
 from .by_sites import BySites, SiteNumbers
 from .claim import sites_claim
 from .counted import NoisyClass, forms_of, laplace_cumulant, sizes_of
+from .hidden import tied_in_cells
 from .predict import candidates, predict_counts
 from .unit import RECORD, UNIT_FIELDS, Unit, read_fields
 
@@ -164,7 +171,7 @@ class Sites(Counting, FirstRound):
             from .pilot_round import read_round
 
             return read_round(statistic, domains, spec)
-        read_fields("a sites study", spec, ("name", "rounds", "bins", "sites", "noise", "epsilon", "delta"))
+        read_fields("a sites study", spec, ("name", "rounds", "bins", "sites", *BUDGET_FIELDS))
         integer("rounds", spec["rounds"], 1, 2)
         return cls(statistic, domains, *read_counting(statistic, domains, spec))
 
@@ -174,9 +181,7 @@ class Sites(Counting, FirstRound):
             "rounds": 1,
             "bins": list(self.bins),
             "sites": self.expected,
-            "noise": self.budget.noise,
-            "epsilon": self.budget.epsilon,
-            "delta": self.budget.delta,
+            **self.budget.to_json(),
             **self.unit.to_json(),
         }
 
@@ -193,7 +198,17 @@ class Sites(Counting, FirstRound):
         forms, noise = forms_of(list(classes.values()), kernels)
         rough = self._rough(classes, sizes)
         # A form adds up the noise of many counts: nearly normal, whatever that of one is.
-        return Measured(self.statistic, self.domains, sizes, forms, noise, rough, False).answer(), sizes
+        answer = Measured(self.statistic, self.domains, sizes, forms, noise, rough, False).answer()
+        return _with_bias(answer, self._tied(classes, sizes)), sizes
+
+    def _tied(self, classes: Mapping[str, NoisyClass], sizes: Mapping[str, int]) -> float:
+        """What records in one place may do to a share of pairs that is counted by cells."""
+        if self.statistic.form_count > 1 or len(cut_places(self.grid)) != 1:
+            return 0.0
+        masses = {name: on_simplex(each.people / sizes[name]) for name, each in classes.items()}
+        noise = {name: math.sqrt(each.variance) / sizes[name] for name, each in classes.items()}
+        compared = compared_classes(self.statistic, self.grid, masses, noise)
+        return 0.0 if compared is None else tied_in_cells(self.grid, *compared)
 
     def _rough(self, classes: Mapping[str, NoisyClass], sizes: Mapping[str, int]) -> Rough:
         """What the counts say about sampling and binning."""
@@ -221,6 +236,24 @@ class Sites(Counting, FirstRound):
         return sites_claim(self.statistic, self.unit, self.budget, self.epsilon, epsilon_asked, 1)
 
 
+def _with_bias(answer: Answer, bias: float) -> Answer:
+    """The answer, with so much more that a share of pairs may be off."""
+    if not bias or not isinstance(answer.laws, Laws):
+        return answer
+    low, high = answer.bounds
+    scale = high - low if math.isfinite(high - low) else 1.0
+    population, sample = (
+        replace(each, bias=each.bias + scale * bias) for each in answer.laws if isinstance(each, ErrorLaw)
+    )
+    return replace(
+        answer,
+        standard_error=population.deviation,
+        sample_standard_error=sample.deviation,
+        laws=Laws(population, sample),
+        caveats=sample.caveats,
+    )
+
+
 def read_counting(
     statistic: Statistic, domains: tuple[Domain, ...], spec: Mapping[str, Any]
 ) -> tuple[tuple[int, ...], Unit, NoiseBudget, int]:
@@ -230,6 +263,6 @@ def read_counting(
     return (
         chosen_bins(statistic, domains, spec["bins"], None, None),
         Unit.from_json(spec),
-        NoiseBudget(spec["noise"], real("epsilon", spec["epsilon"]), real("delta", spec["delta"])),
+        NoiseBudget.from_json(spec),
         integer("sites", spec["sites"], 1, MOST_SITES),
     )

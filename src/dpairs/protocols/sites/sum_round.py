@@ -17,29 +17,32 @@ from numpy.typing import NDArray
 
 from ...data.domains import Domain
 from ...errors import BadFile, BadParameter, NotEnoughData
+from ...estimate import Manipulation
 from ...formats.canonical import canonical
 from ...formats.checks import integer, real
 from ...privacy import PrivacyClaim
 from ...randomness.coins import Coins
 from ...statistics import Statistic
-from ...statistics.influence import STEPS, Influence
-from ..base import Answer, Protocol
+from ...statistics.influence import Influence
+from ..base import Answer
+from ..manipulation import at_corners
 from ..projection.reading import by_stratum, read_first, read_grid, write_edges
-from ..two_servers.budget import NoiseBudget, Query
+from ..two_servers.budget import BUDGET_FIELDS, LAPLACE, NoiseBudget, Query
+from ..two_servers.corrected import LARGEST, corrected
+from ..two_servers.rounds import TwoRounds
 from .by_sites import BySites, SiteNumbers
 from .claim import sites_claim
 from .first_answers import FirstAnswers
+from .manipulation import of_sums
 from .protocol import FEWEST
 from .unit import Unit, read_fields
 
-LARGEST = STEPS
-"""Influence is a whole number from 0 to LARGEST before the pilot's mean is taken off."""
-_FIELDS = ("name", "rounds", "round", "first", "split", "noise", "epsilon", "delta")
+_FIELDS = ("name", "rounds", "round", "first", "split", *BUDGET_FIELDS)
 _FUNCTIONS = ("edges", "functions", "centres")
 
 
 @dataclass(frozen=True, eq=False)
-class SitesSum(BySites):
+class SitesSum(BySites, TwoRounds):
     """The second round of a study; ``analysis`` is the analyst's, and no part of the study's file."""
 
     statistic: Statistic
@@ -59,8 +62,7 @@ class SitesSum(BySites):
     def __post_init__(self) -> None:
         """Check that the parts fit together."""
         self.statistic.check_domains(self.domains)
-        if not 0.01 <= self.split <= 0.9:
-            raise BadParameter(f"split must be from 0.01 to 0.9, not {self.split!r}")
+        self.check_split()
 
     @classmethod
     def of(cls, analysis: FirstAnswers, first: str) -> SitesSum:
@@ -95,7 +97,7 @@ class SitesSum(BySites):
             read_first(spec["first"]),
             real("split", spec["split"]),
             Unit.from_json(spec),
-            NoiseBudget(spec["noise"], real("epsilon", spec["epsilon"]), real("delta", spec["delta"])),
+            NoiseBudget.from_json(spec),
             {name: Influence.from_json(grid, each) for name, each in functions.items()},
             {name: integer("a centre", each, 0, LARGEST) for name, each in centres.items()},
         )
@@ -107,9 +109,7 @@ class SitesSum(BySites):
             "round": 2,
             "first": self.first,
             "split": self.split,
-            "noise": self.budget.noise,
-            "epsilon": self.budget.epsilon,
-            "delta": self.budget.delta,
+            **self.budget.to_json(),
             **self.unit.to_json(),
             "edges": write_edges(self.influences),
             "functions": {name: influence.to_json() for name, influence in self.influences.items()},
@@ -126,10 +126,9 @@ class SitesSum(BySites):
             raise BadFile("this round does not follow from the answers of the first that the analysis holds")
         return replace(self, analysis=analysis)
 
-    def continues(self, first: Protocol) -> bool:
-        """Whether a site that answered ``first`` loses no more by this round than was agreed to."""
-        kept = (getattr(first, name, None) for name in ("split", "unit", "budget"))
-        return first.name == self.name and tuple(kept) == (self.split, self.unit, self.budget)
+    @property
+    def terms(self) -> tuple[object, ...]:
+        return *super().terms, self.unit
 
     @property
     def first_study(self) -> str:
@@ -163,31 +162,36 @@ class SitesSum(BySites):
             raise BadParameter("the second round's answer needs its analysis: see Study.with_analysis")
         if not answers:
             raise NotEnoughData("no site has answered the second round")
-        at, sizes = self.analysis.of_those(answers.keys(), Coins.of(self.first))
+        at, sizes, hidden = self.analysis.of_those(answers.keys(), Coins.of(self.first))
         if min(sizes.values()) < FEWEST:
             raise NotEnoughData(f"there are fewer than {FEWEST} records of a class at all sites together")
         noisy = self.noisy_sites(answers.values())
-        value, noise, sampling = at.value + at.remainder.mean, at.remainder.variance, 0.0
-        for name in self.strata:
-            (low, high), people = at.ranges[name], sizes[name]
-            total = sum(int(each.numbers[name][0]) for each in answers.values())
-            mean = (total / people + self.centres[name]) / LARGEST
-            value += (high - low) * (mean - at.means[name])
-            noise += ((high - low) / (LARGEST * people)) ** 2 * noisy[name] * self.variance
-            sampling += (high - low) ** 2 * at.variances[name] / people
-        return at.finished(self.statistic, value, noise + sampling, noise, sizes), sizes
+        means = self._means(answers, sizes)
+        variances = {name: count * self.variance for name, count in noisy.items()}
+        draws = max(min(noisy.values()), 1) if self.budget.noise == LAPLACE else None
+        return corrected(self.statistic, at, means, variances, sizes, hidden, draws), sizes
 
-    @property
-    def epsilon(self) -> float:
-        """The loss of both rounds."""
-        return both_rounds(self.budget, self.split)
+    def _means(self, answers: Mapping[str, SiteNumbers], sizes: Mapping[str, int]) -> dict[str, float]:
+        """The functions' means, as shares of their ranges."""
+        totals = {name: sum(int(each.numbers[name][0]) for each in answers.values()) for name in self.strata}
+        return {name: (total / sizes[name] + self.centres[name]) / LARGEST for name, total in totals.items()}
+
+    def moved_by(self, answers: Mapping[str, SiteNumbers], sites: int) -> Manipulation:
+        if self.analysis is None or self.unit.hide_sizes:
+            return super().moved_by(answers, sites)
+        at, sizes, _ = self.analysis.of_those(answers.keys(), Coins.of(self.first))
+        extents = {name: high - low for name, (low, high) in at.ranges.items()}
+        weights = {name: extent / (LARGEST * sizes[name]) for name, extent in extents.items()}
+        found, multiplier = of_sums(self, answers, weights, sites)
+        means = self._means(answers, sizes)
+        value = at.value + at.remainder.mean
+        value += sum(extents[name] * (mean - at.means[name]) for name, mean in means.items())
+        reach = at_corners(
+            lambda form: at.finished(self.statistic, float(form[0]), 0.0, 0.0, sizes).value,
+            np.array([value]),
+            [found],
+        )
+        return Manipulation(sites, sites, reach.down, reach.up, True, multiplier)
 
     def privacy(self, epsilon_asked: float) -> PrivacyClaim:
         return sites_claim(self.statistic, self.unit, self.budget, self.epsilon, epsilon_asked, 2)
-
-
-def both_rounds(budget: NoiseBudget, split: float) -> float:
-    """The loss of the pilot and of the sums."""
-    if budget.delta:
-        return budget.epsilon
-    return float(budget.loss(Fraction(split)) + budget.loss(1 - Fraction(split)))

@@ -3,7 +3,7 @@ r"""The paper's bounds and parameter choices of its sections 3, 4 and 5, one fun
 Every function checks what its statement assumes.
 
 "Private Protocols for U-Statistics in the Local Model and Beyond" (Bell, Bellet, Gascon, Kulkarni,
-AISTATS 2020). Kernels have values in [0, 1] unless said otherwise; ``beta`` is the probability of a
+AISTATS 2020). Kernels have values in [0, 1] by default; ``beta`` is the probability of a
 uniformly random answer. Where the paper's text is wrong, the corrected statement is computed and the
 docstring names the erratum.
 """

@@ -248,9 +248,12 @@ def _explanation(walk: Walk, parts: Parts, domain: Domain, evidence: Evidence) -
         low, extent = float(domain.low), 2.0 ** max(1, (domain.size - 1).bit_length())
     else:
         low, extent = 0.0, 2.0**evidence.depth
+    first, last = low + starts * extent, low + (starts + widths) * extent
+    if isinstance(domain, Interval):
+        first, last = domain.values_at(first), domain.values_at(last)
     return Explanation(
-        low=low + starts * extent,
-        high=low + (starts + widths) * extent,
+        low=first,
+        high=last,
         positive=h / evidence.sizes[0],
         negative=g / evidence.sizes[1],
         discarded=discarded,

@@ -8,10 +8,11 @@ discrete Gaussian noise in rho (see `privacy.concentrated`). Shares are fraction
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +25,7 @@ from ...randomness import Randomness
 
 LAPLACE, GAUSSIAN = "laplace", "gaussian"
 SERVERS = 2
+BUDGET_FIELDS = ("noise", "epsilon", "delta")
 FINEST = 2**24
 """Shares of a loss are multiples of 1/FINEST."""
 
@@ -69,6 +71,13 @@ class NoiseBudget:
             raise BadParameter(
                 f"noise='gaussian' needs a delta between 0 and 0.5, such as 1e-9, not {self.delta!r}"
             )
+
+    def to_json(self) -> dict[str, Any]:
+        return {"noise": self.noise, "epsilon": self.epsilon, "delta": self.delta}
+
+    @classmethod
+    def from_json(cls, spec: Mapping[str, Any]) -> NoiseBudget:
+        return cls(spec["noise"], real("epsilon", spec["epsilon"]), real("delta", spec["delta"]))
 
     @cached_property
     def total(self) -> Fraction:

@@ -12,7 +12,7 @@ from ...formats.canonical import agreed
 from ...statistics import Statistic
 from ...statistics.linear import nominal
 from .sampling import coarsened
-from .standing_out import Vector, cut_places, standing_out, ties, undecided, widths
+from .standing_out import Vector, cut_places, hiding_places, standing_out, ties, undecided, widths
 
 
 def hidden_by(statistic: Statistic, grid: Grid, masses: Mapping[str, Vector]) -> float:
@@ -46,7 +46,7 @@ def compared_within(
     """
     if len(cut_places(grid)) != 1 or statistic.arity > 2:
         return 0.0
-    classes = _classes(statistic, grid, masses, noise)
+    classes = compared_classes(statistic, grid, masses, noise)
     return 0.0 if classes is None else agreed(undecided(grid, *classes))
 
 
@@ -76,7 +76,7 @@ class Uneven(NamedTuple):
 def uneven_within(
     statistic: Statistic, grid: Grid, masses: Mapping[str, Vector], noise: Mapping[str, float]
 ) -> Uneven:
-    if statistic.needs != "numeric" or len(cut_places(grid)) != 1 or len(grid.axes) != 1:
+    if statistic.needs != "numeric" or len(hiding_places(grid)) != 1 or len(grid.axes) != 1:
         return Uneven()
     ((name, shares),) = masses.items()
     alone = standing_out(shares, widths(grid.axes[0]), noise[name])
@@ -84,7 +84,7 @@ def uneven_within(
     return Uneven(*map(agreed, (*ends, statistic.uneven_divisor(grid, shares, alone))))
 
 
-def _classes(
+def compared_classes(
     statistic: Statistic, grid: Grid, masses: Mapping[str, Vector], noise: Mapping[str, float]
 ) -> tuple[tuple[Vector, Vector], tuple[float, float]] | None:
     """The two classes that a statistic compares, on cells of a line, and the noise of their masses."""

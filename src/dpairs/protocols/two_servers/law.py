@@ -1,11 +1,11 @@
 """How an answer's error is distributed, and so how far an interval must reach.
 
-The sum of two independent Laplace numbers of variance w together is sqrt(w G / 2) Z with a standard normal
-Z and G from the gamma distribution of shape 2: its tails are heavier than normal ones. A sampling variance v
-that is itself estimated, with f degrees of freedom, makes Student's sqrt(v f / C) Z with a chi-squared C. So
-the error is a mixture of normal numbers,
+The sum of m independent Laplace numbers of variance w together is sqrt(w G / m) Z with a standard normal
+Z and G from the gamma distribution of shape m (two servers: m = 2): its tails are heavier than normal ones. A
+sampling variance v that is itself estimated, with f degrees of freedom, makes Student's sqrt(v f / C) Z with
+a chi-squared C. So the error is a mixture of normal numbers,
 
-    sqrt(W) Z,    W = known + v f / C + sum_i w_i G_i / 2,
+    sqrt(W) Z,    W = known + v f / C + sum_i w_i G_i / m,
 
 and a bias of at most b either way: an interval of half-length r covers with a chance of at least
 P(|sqrt(W) Z + b| <= r), which `reach` solves for r (Armstrong and Kolesar, "Optimal inference in a class of
@@ -35,7 +35,8 @@ class ErrorLaw:
     sampling: float = 0.0
     freedom: float = math.inf
     noise: tuple[float, ...] = ()
-    """Variances of independent sums of two Laplace numbers."""
+    """Variances of independent sums of ``draws`` Laplace numbers."""
+    draws: int = 2
     bias: float = 0.0
 
     def with_doubt(self, doubt: float) -> ErrorLaw:
@@ -62,8 +63,8 @@ class ErrorLaw:
         if self.bias**2 <= self.known + sum(self.noise):
             return ()
         return (
-            "Many people lie in few cells, and how they compare within a cell may move the value by up to "
-            f"{self.bias:.2g}, which the interval allows for: a domain no wider than it must be helps.",
+            "Many people are in a few cells. Their order within a cell may move the value by up to "
+            f"{self.bias:.2g}, which the interval allows for. A narrower domain would help.",
         )
 
     @cached_property
@@ -77,7 +78,7 @@ class ErrorLaw:
         else:
             total += self.sampling
         for share, variance in zip(shares[1:], self.noise, strict=True):
-            total += variance / 2 * gammaincinv(2.0, share)
+            total += variance / self.draws * gammaincinv(float(self.draws), share)
         return total
 
     def covered(self, half_length: float) -> float:

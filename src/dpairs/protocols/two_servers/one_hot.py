@@ -39,6 +39,15 @@ class OneHot(Shared):
 
         return dict.fromkeys(self.strata, one_hot(self.cells))
 
+    def of_records(self, stratum: str, records: int) -> Prio3:
+        """Counts in cells that add up to the declared number."""
+        from ...vdaf.instances import records as of_size
+
+        return of_size(self.cells, records)
+
+    def of_site(self, stratum: str, columns: Sequence[Any]) -> list[int]:
+        return [int(count) for count in self.added(stratum, self.measure(stratum, columns))]
+
     @property
     def cells(self) -> int:
         """The length of a person's one-hot vector."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, ClassVar
 
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from ...data.domains import Domain
 from ...errors import BadFile, BadParameter, NotEnoughData, NotEstimable
-from ...formats.checks import fields, integer, real, required
+from ...formats.checks import choice, fields, integer, real, required
 from ...privacy import PrivacyClaim
 from ...randomness import Randomness
 from ...randomness.coins import Coins
@@ -31,14 +31,17 @@ from ..projection.pilot import REPLICATES, Pilot, PublicNoise, on_simplex
 from ..projection.pilot_histogram import cut_cells
 from ..shape import Prediction, Shape
 from .bins import MOST_COUNTED, chosen_bins
-from .budget import LAPLACE, NoiseBudget, Query
+from .budget import BUDGET_FIELDS, LAPLACE, NoiseBudget, Query
 from .claim import two_servers_claim
+from .corrected import LARGEST
 from .goldilocks import MODULUS
 from .one_hot import OneHot, grid_of
 from .predict import candidates, predict_rounds
+from .protocol import PILOT_OPTIONS
 from .released import NoisyCounts, Numbers, SharedNumbers
-from .shared import FEWEST, Shared
-from .sum_round import LARGEST, SumRound
+from .rounds import NO_ANSWER, TwoRounds
+from .shared import ANSWERED_BY, FEWEST, PEOPLE, SITES, Shared, read_answered_by, write_answered_by
+from .sum_round import SumRound
 
 SPLIT = 0.3
 """The share of the loss that the pilot takes."""
@@ -49,7 +52,7 @@ LOW = 0.3
 
 
 @dataclass(frozen=True, eq=False)
-class PilotRound(OneHot, FirstRound):
+class PilotRound(OneHot, TwoRounds, FirstRound):
     """The first of two rounds: noisy counts of a few cells."""
 
     statistic: Statistic
@@ -57,9 +60,10 @@ class PilotRound(OneHot, FirstRound):
     bins: tuple[int, ...]
     split: float
     budget: NoiseBudget
+    answered_by: str = PEOPLE
     name: ClassVar[str] = "two_servers"
     rounds: ClassVar[int] = 2
-    options: ClassVar[tuple[str, ...]] = ("bins", "split", "noise", "delta", "n")
+    options: ClassVar[tuple[str, ...]] = PILOT_OPTIONS
     trust: ClassVar[Trust] = Trust.TWO_SERVERS
     estimators: ClassVar[tuple[str, ...]] = ("pilot",)
 
@@ -81,23 +85,22 @@ class PilotRound(OneHot, FirstRound):
         noise: str = LAPLACE,
         delta: float = 0.0,
         n: int | None = None,
+        answered_by: str = PEOPLE,
     ) -> PilotRound:
         statistic.check_domains(domains)
+        choice(ANSWERED_BY, answered_by, (PEOPLE, SITES))
         share = real("split", split)
         hidden = len(statistic.cell_domains(domains)) > len(domains)
         least = RARE if hidden else LOW if statistic.form_count > 1 else 1.0
         chosen = chosen_bins(statistic, domains, bins, n, epsilon * share * least)
         if statistic.from_table:
             statistic = statistic.tabulate(grid_of(statistic, domains, chosen), "average")
-        return cls(statistic, domains, chosen, share, NoiseBudget(noise, epsilon, delta))
+        return cls(statistic, domains, chosen, share, NoiseBudget(noise, epsilon, delta), answered_by)
 
     def __post_init__(self) -> None:
         """Refuse parts that do not fit together."""
         self.statistic.check_domains(self.domains)
-        if not 0.01 <= self.split <= 0.9:
-            raise BadParameter(
-                f"split, the pilot's share of epsilon, must be from 0.01 to 0.9, not {self.split!r}"
-            )
+        self.check_split()
         if self.grid.cells > MOST_COUNTED:
             raise BadParameter(f"a pilot has at most {MOST_COUNTED} cells, not {self.grid.cells}")
 
@@ -112,9 +115,8 @@ class PilotRound(OneHot, FirstRound):
             "round": 1,
             "bins": list(self.bins),
             "split": self.split,
-            "noise": self.budget.noise,
-            "epsilon": self.budget.epsilon,
-            "delta": self.budget.delta,
+            **self.budget.to_json(),
+            **write_answered_by(self.answered_by),
         }
 
     def query(self, sizes: Mapping[str, int]) -> Query:
@@ -154,9 +156,7 @@ class PilotRound(OneHot, FirstRound):
 
     def answer(self, sizes: Mapping[str, int], numbers: Numbers) -> Answer:
         """A pilot is no answer."""
-        raise BadParameter(
-            "this is the first of two rounds: the answer comes from the second, see Study.next"
-        )
+        raise BadParameter(NO_ANSWER)
 
     def next_round(self, study_id: str, coins: Coins, counts: Mapping[str, Any], epsilon: float) -> SumRound:
         """The round of sums that follows from the released counts."""
@@ -182,21 +182,17 @@ class PilotRound(OneHot, FirstRound):
             # A class of which no cell stands out of the noise.
             truth = masses
         imagined = Pilot(pilot.grid, truth, [again(truth) for _ in range(REPLICATES)])
-        return SumRound.of(
+        following = SumRound.of(
             self.statistic, self.domains, pilot, imagined, study_id, self.split, self.budget, sizes, doubt
         )
+        return replace(following, answered_by=self.answered_by)
 
     @property
-    def epsilon(self) -> float:
-        """The loss of both rounds."""
-        return both_rounds(self.budget, self.split)
-
-    @property
-    def delta(self) -> float:  # type: ignore[override]
-        return self.budget.delta
+    def terms(self) -> tuple[object, ...]:
+        return *super().terms, self.answered_by
 
     def privacy(self, epsilon_asked: float) -> PrivacyClaim:
-        return two_servers_claim(self.statistic, self.budget, self.epsilon, epsilon_asked, False, 2)
+        return two_servers_claim(self, epsilon_asked, False)
 
 
 def beyond_noise(masses: NDArray[np.float64], deviation: float) -> NDArray[np.float64]:
@@ -208,23 +204,22 @@ def beyond_noise(masses: NDArray[np.float64], deviation: float) -> NDArray[np.fl
     return clear / clear.sum() if clear.any() else on_simplex(masses)
 
 
-def both_rounds(budget: NoiseBudget, split: float) -> float:
-    """The loss of the pilot and of the sum."""
-    if budget.delta:
-        return budget.epsilon
-    return float(budget.loss(Fraction(split)) + budget.loss(1 - Fraction(split)))
-
-
 def read_round(statistic: Statistic, domains: tuple[Domain, ...], spec: Mapping[str, Any]) -> Shared:
     """Either round from its file."""
     if spec.get("round") == 2:
         return SumRound.from_json(statistic, domains, spec)
-    names = ("name", "rounds", "round", "bins", "split", "noise", "epsilon", "delta")
-    fields("a two_servers study of two rounds", spec, names)
+    names = ("name", "rounds", "round", "bins", "split", *BUDGET_FIELDS)
+    fields("a two_servers study of two rounds", spec, (*names, ANSWERED_BY))
     required("a two_servers study of two rounds", spec, names)
     integer("round", spec["round"], 1, 2)
     if not isinstance(spec["bins"], list):
         raise BadFile("the bins of a two_servers study are a list")
-    budget = NoiseBudget(spec["noise"], real("epsilon", spec["epsilon"]), real("delta", spec["delta"]))
     bins = chosen_bins(statistic, domains, spec["bins"], None, None)
-    return PilotRound(statistic, domains, bins, real("split", spec["split"]), budget)
+    return PilotRound(
+        statistic,
+        domains,
+        bins,
+        real("split", spec["split"]),
+        NoiseBudget.from_json(spec),
+        read_answered_by(spec),
+    )

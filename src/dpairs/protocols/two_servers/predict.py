@@ -15,10 +15,10 @@ from ...statistics.linear import nominal
 from ..base import Setting
 from ..shape import Prediction, Shape, onto, parts
 from .answer import noise_covariance
+from .corrected import LARGEST
 from .forms import pairs
 from .hidden import compared_within, hidden_by, together_within, uneven_within
 from .sampling import moments
-from .sum_round import LARGEST
 
 if TYPE_CHECKING:
     from .pilot_round import PilotRound

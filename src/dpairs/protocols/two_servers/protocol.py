@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,7 +29,7 @@ from ..base import Answer, FirstRound, Setting, Trust
 from ..shape import Prediction, Shape
 from .answer import Measured, from_counts
 from .bins import MOST_COUNTED, WHOLE, chosen_bins, form_weights
-from .budget import LAPLACE, NoiseBudget, Query
+from .budget import BUDGET_FIELDS, LAPLACE, NoiseBudget, Query
 from .claim import two_servers_claim
 from .forms import IntegerForm, integer_forms, multiplicands, pairs, total_shares
 from .goldilocks import MODULUS
@@ -37,14 +37,12 @@ from .one_hot import OneHot, grid_of
 from .predict import candidates, gradient, predict_counts, predict_value
 from .released import Numbers, SharedNumbers
 from .sampling import MOST_LINE, Rough, coarse_cells, coarse_grid, narrower
-from .shared import FEWEST, Shared
-
-if TYPE_CHECKING:
-    pass
+from .shared import ANSWERED_BY, FEWEST, PEOPLE, SITES, Shared, read_answered_by, write_answered_by
 
 VALUE, COUNTS = "value", "counts"
 SPLIT = 0.2
 """The share of the loss that coarse counts take: see docs/two-servers.md for others."""
+PILOT_OPTIONS = ("bins", "split", "noise", "delta", "n", ANSWERED_BY)
 FAR = 64
 """Scales of noise that a field must have room for: more have a chance of e^-64."""
 
@@ -61,8 +59,9 @@ class TwoServers(OneHot, FirstRound):
     weights: tuple[int, ...]
     """Each form's share of what coarse counts leave of the loss, in 1024ths."""
     budget: NoiseBudget
+    answered_by: str = PEOPLE
     name: ClassVar[str] = "two_servers"
-    options: ClassVar[tuple[str, ...]] = ("release", "rounds", "bins", "split", "noise", "delta", "n")
+    options: ClassVar[tuple[str, ...]] = ("release", "rounds", *PILOT_OPTIONS)
     estimators: ClassVar[tuple[str, ...]] = ("plug-in",)
     trust: ClassVar[Trust] = Trust.TWO_SERVERS
 
@@ -88,8 +87,10 @@ class TwoServers(OneHot, FirstRound):
         noise: str = LAPLACE,
         delta: float = 0.0,
         n: int | None = None,
+        answered_by: str = PEOPLE,
     ) -> TwoServers:
         statistic.check_domains(domains)
+        choice(ANSWERED_BY, answered_by, (PEOPLE, SITES))
         choice("release", release, (VALUE, COUNTS))
         budget = NoiseBudget(noise, epsilon, delta)
         counted = release == COUNTS
@@ -98,7 +99,7 @@ class TwoServers(OneHot, FirstRound):
             statistic = statistic.tabulate(grid_of(statistic, domains, chosen), "average")
         share = 0.0 if counted else _share(split)
         weights = (WHOLE,) if counted else form_weights(statistic, grid_of(statistic, domains, chosen), noise)
-        return cls(statistic, domains, release, chosen, share, weights, budget)
+        return cls(statistic, domains, release, chosen, share, weights, budget, answered_by)
 
     def __post_init__(self) -> None:
         """Refuse parts that do not fit together."""
@@ -116,8 +117,8 @@ class TwoServers(OneHot, FirstRound):
             from .pilot_round import read_round
 
             return read_round(statistic, domains, spec)
-        names = ("name", "release", "bins", "split", "weights", "noise", "epsilon", "delta")
-        fields("a two_servers study", spec, names)
+        names = ("name", "release", "bins", "split", "weights", *BUDGET_FIELDS)
+        fields("a two_servers study", spec, (*names, ANSWERED_BY))
         required("a two_servers study", spec, names)
         bins, weights = spec["bins"], spec["weights"]
         if not isinstance(bins, list) or not isinstance(weights, list):
@@ -129,7 +130,8 @@ class TwoServers(OneHot, FirstRound):
             chosen_bins(statistic, domains, bins, None, None),
             0.0 if spec["release"] == COUNTS else _share(spec["split"]),
             tuple(integer("a weight", weight, 1, WHOLE) for weight in weights),
-            NoiseBudget(spec["noise"], real("epsilon", spec["epsilon"]), real("delta", spec["delta"])),
+            NoiseBudget.from_json(spec),
+            read_answered_by(spec),
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -139,9 +141,8 @@ class TwoServers(OneHot, FirstRound):
             "bins": list(self.bins),
             "split": self.split,
             "weights": list(self.weights),
-            "noise": self.budget.noise,
-            "epsilon": self.budget.epsilon,
-            "delta": self.budget.delta,
+            **self.budget.to_json(),
+            **write_answered_by(self.answered_by),
         }
 
     @cached_property
@@ -295,13 +296,9 @@ class TwoServers(OneHot, FirstRound):
         numbers, counts = self.queries(dict.fromkeys(self.strata, FEWEST))
         return float(self.budget.spent([*numbers, *([counts] if counts else [])]))
 
-    @property
-    def delta(self) -> float:  # type: ignore[override]
-        return self.budget.delta
-
     def privacy(self, epsilon_asked: float) -> PrivacyClaim:
         curious = self.release == VALUE
-        return two_servers_claim(self.statistic, self.budget, self.epsilon, epsilon_asked, curious, 1)
+        return two_servers_claim(self, epsilon_asked, curious)
 
 
 def _share(split: Any) -> float:

@@ -12,12 +12,14 @@ from numpy.typing import NDArray
 
 from ...errors import BadParameter, NotAsked, NotEstimable
 from ...estimate import Manipulation
+from ...formats.checks import choice
 from ...randomness import Randomness
 from ...randomness.coins import Coins
 from ...vdaf.fields import FIELD64
 from ...vdaf.measurements import Histogram, best_chunk
-from ..base import Alone, Answer, Protocol
+from ..base import Alone, Answer
 from .released import Numbers, SharedNumbers
+from .rounds import Noisy
 from .tally import ShareCounts
 
 if TYPE_CHECKING:
@@ -28,12 +30,33 @@ PROOFS, SEEDS = 3, 160
 """Proofs of a one-hot vector, and bytes of seeds and blinds for both servers."""
 FEWEST = 2
 """People of a stratum below which nothing is released."""
+PEOPLE, SITES = "people", "sites"
+"""Who answers: each for one record, or each for all that it holds."""
+ANSWERED_BY = "answered_by"
 
 
-class Shared(Protocol):
+class Shared(Noisy):
     """A round of shares: a person's measurement, the servers' totals and noise, the analyst's answer."""
 
     uses_coins: ClassVar[bool] = False
+    answered_by: str
+
+    @property
+    def of_sites(self) -> bool:
+        """Whether sites answer, each for all its records, of which it declares the number."""
+        return self.answered_by == SITES
+
+    @abstractmethod
+    def of_records(self, stratum: str, records: int) -> Prio3:
+        """How a site's measurement of so many records is shared and verified."""
+
+    def vdaf_of(self, stratum: str, records: int = 1) -> Prio3:
+        """How an answer is shared and verified."""
+        return self.of_records(stratum, records) if self.of_sites else self.vdaf[stratum]
+
+    @abstractmethod
+    def of_site(self, stratum: str, columns: Sequence[Any]) -> Any:
+        """What a site shares of its records of a stratum."""
 
     @property
     def shared(self) -> Shared:
@@ -85,6 +108,8 @@ class Shared(Protocol):
 
     @property
     def sent(self) -> tuple[str, str]:
+        if self.of_sites:
+            return "a site sends", "two shares of its numbers and a proof, for each class"
         return "a person sends", f"two shares and a proof ({self.report_bits // 8:,} bytes)"
 
     def moved_by(self, sizes: Mapping[str, int], numbers: Numbers, people: int) -> Manipulation:
@@ -98,6 +123,8 @@ class Shared(Protocol):
 
     @property
     def alone(self) -> Alone:
+        if self.of_sites:
+            raise NotAsked("this study asks sites, each for all its records: see dpairs.client.Site")
         raise NotAsked("people of a two_servers study send shares of their values and randomize nothing")
 
     def empty_counts(self, coins: Coins, stratum: int) -> ShareCounts:
@@ -116,3 +143,12 @@ def one_hot_bits(cells: int) -> int:
     """What a person sends to both servers: one vector, three proofs, and seeds."""
     circuit = Histogram(FIELD64, best_chunk(cells), cells)
     return 8 * (FIELD64.size * (circuit.length + PROOFS * circuit.proof) + SEEDS)
+
+
+def write_answered_by(answered_by: str) -> dict[str, str]:
+    """A study's file says who answers where that is not everybody for oneself."""
+    return {} if answered_by == PEOPLE else {ANSWERED_BY: answered_by}
+
+
+def read_answered_by(spec: Mapping[str, Any]) -> str:
+    return choice(ANSWERED_BY, spec[ANSWERED_BY], (SITES,)) if ANSWERED_BY in spec else PEOPLE

@@ -22,12 +22,13 @@ CLEAR = 3.0
 
 
 def cut_places(grid: Grid) -> list[int]:
-    """The axes that are cut into bins of several values."""
-    return [
-        at
-        for at, axis in enumerate(grid.axes)
-        if isinstance(axis.domain, (Interval, Integers)) and not bool((axis.geometry[2] == 1).all())
-    ]
+    """The axes that are cut into bins."""
+    return [at for at, axis in enumerate(grid.axes) if isinstance(axis.domain, (Interval, Integers))]
+
+
+def hiding_places(grid: Grid) -> list[int]:
+    """Those of them whose bins hold several values."""
+    return [at for at in cut_places(grid) if not bool((grid.axes[at].geometry[2] == 1).all())]
 
 
 def widths(axis: Axis) -> Vector:
@@ -76,7 +77,7 @@ def ties(grid: Grid, masses: Vector, deviation: float) -> list[float]:
 def _axes(grid: Grid, masses: Vector, deviation: float) -> Iterator[tuple[Vector, Vector, Vector]]:
     """Of every axis that is cut: widths, masses, and the shares of these that stand out."""
     shape = [axis.bins for axis in grid.axes]
-    for place in cut_places(grid):
+    for place in hiding_places(grid):
         width = widths(grid.axes[place])
         along = masses.reshape(shape).sum(axis=tuple(at for at in range(len(shape)) if at != place))
         others = masses.size / along.size

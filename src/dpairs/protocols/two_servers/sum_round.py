@@ -7,7 +7,6 @@ learnt by imagining the pilot's noise again.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -19,13 +18,12 @@ from numpy.typing import NDArray
 
 from ...data.domains import Domain
 from ...errors import BadFile, BadParameter, NotEnoughData
-from ...estimate import Laws
 from ...formats.canonical import agreed
 from ...formats.checks import fields, real, required
 from ...privacy import PrivacyClaim
 from ...randomness import Randomness
 from ...statistics import Statistic
-from ...statistics.influence import STEPS, Influence
+from ...statistics.influence import Influence
 from ...statistics.linear import nominal
 from ...vdaf.fields import FIELD64
 from ...vdaf.measurements import Sum
@@ -34,28 +32,27 @@ from ..projection.analysis import Analysis
 from ..projection.pilot import Pilot
 from ..projection.reading import by_stratum, read_first, read_grid, write_edges
 from ..projection.remainder import remainder_of
-from .budget import LAPLACE, NoiseBudget, Query
+from .budget import BUDGET_FIELDS, LAPLACE, SERVERS, NoiseBudget, Query
 from .claim import two_servers_claim
+from .corrected import LARGEST, corrected
 from .divided import Divided
 from .goldilocks import MODULUS
 from .hidden import compared_within, hidden_by, together_within, uneven_within
-from .law import ErrorLaw
 from .released import Numbers, SharedNumbers
+from .rounds import TwoRounds
 from .sampling import moments
-from .shared import FEWEST, Shared
+from .shared import ANSWERED_BY, FEWEST, PEOPLE, Shared, read_answered_by, write_answered_by
 
 if TYPE_CHECKING:
     from ...vdaf.prio3 import Prio3
 
 SEED = 32
-LARGEST = STEPS
-"""Influence is sent as a whole number from 0 to LARGEST."""
 MOST_HIDDEN = 1e100
-_FIELDS = ("rounds", "round", "first", "split", "noise", "epsilon", "delta", "edges", "functions")
+_FIELDS = ("rounds", "round", "first", "split", *BUDGET_FIELDS, "edges", "functions")
 
 
 @dataclass(frozen=True, eq=False)
-class SumRound(Shared):
+class SumRound(Shared, TwoRounds):
     """The second round of a study; ``analysis`` is the analyst's, and no part of the study's file."""
 
     statistic: Statistic
@@ -69,6 +66,7 @@ class SumRound(Shared):
     """The largest bias that the pilot's cells may cause by what they hide; the analyst's, too."""
     divided: Divided | None = None
     """Of a ratio: what its divisor does; the analyst's, too."""
+    answered_by: str = PEOPLE
     name: ClassVar[str] = "two_servers"
     round: ClassVar[int] = 2
     rounds: ClassVar[int] = 2
@@ -77,8 +75,7 @@ class SumRound(Shared):
     def __post_init__(self) -> None:
         """Check that the parts fit together."""
         self.statistic.check_domains(self.domains)
-        if not 0.01 <= self.split <= 0.9:
-            raise BadParameter(f"split must be from 0.01 to 0.9, not {self.split!r}")
+        self.check_split()
 
     @classmethod
     def of(
@@ -140,14 +137,14 @@ class SumRound(Shared):
         cls, statistic: Statistic, domains: tuple[Domain, ...], spec: Mapping[str, Any]
     ) -> SumRound:
         what = "a second round"
-        fields(what, spec, ("name", *_FIELDS))
+        fields(what, spec, ("name", *_FIELDS, ANSWERED_BY))
         required(what, spec, _FIELDS)
         first = read_first(spec["first"])
         grid = read_grid(statistic, domains, spec["edges"])
         functions = by_stratum(statistic, "functions", spec["functions"])
-        budget = NoiseBudget(spec["noise"], real("epsilon", spec["epsilon"]), real("delta", spec["delta"]))
+        split, budget = real("split", spec["split"]), NoiseBudget.from_json(spec)
         read = {name: Influence.from_json(grid, each) for name, each in functions.items()}
-        return cls(statistic, domains, first, real("split", spec["split"]), budget, read)
+        return cls(statistic, domains, first, split, budget, read, answered_by=read_answered_by(spec))
 
     def analysis_to_json(self) -> dict[str, Any] | None:
         if self.analysis is None:
@@ -171,9 +168,8 @@ class SumRound(Shared):
             "round": 2,
             "first": self.first,
             "split": self.split,
-            "noise": self.budget.noise,
-            "epsilon": self.budget.epsilon,
-            "delta": self.budget.delta,
+            **self.budget.to_json(),
+            **write_answered_by(self.answered_by),
             "edges": write_edges(self.influences),
             "functions": {name: influence.to_json() for name, influence in self.influences.items()},
         }
@@ -189,6 +185,19 @@ class SumRound(Shared):
         from ...vdaf.instances import sum_up
 
         return dict.fromkeys(self.strata, sum_up(LARGEST))
+
+    def of_records(self, stratum: str, records: int) -> Prio3:
+        """A sum of so many whole numbers."""
+        from ...vdaf.instances import sum_up
+
+        return sum_up(LARGEST * records)
+
+    def of_site(self, stratum: str, columns: Sequence[Any]) -> int:
+        return int(self.measure(stratum, columns).sum())
+
+    @property
+    def terms(self) -> tuple[object, ...]:
+        return *super().terms, self.answered_by
 
     def measure(self, stratum: str, columns: Sequence[Any]) -> NDArray[np.int64]:
         """The influence function at each person's value, to the nearest step."""
@@ -232,44 +241,17 @@ class SumRound(Shared):
         at, variance = self.analysis, self.budget.variance(self.query(sizes))
         if at is None:
             raise BadParameter("the second round's answer needs its analysis: see Study.with_analysis")
-        correction, noise, sampling, known = 0.0, [], 0.0, at.remainder.variance
-        for name, total in zip(self.strata, numbers.totals, strict=True):
-            (low, high), people = at.ranges[name], sizes[name]
-            correction += (high - low) * (total / (LARGEST * people) - at.means[name])
-            noise.append(((high - low) / (LARGEST * people)) ** 2 * variance)
-            sampling += (high - low) ** 2 * at.variances[name] / people
-        if self.divided is not None:
-            known, sampling = self.divided.variance(correction), self.divided.stretch * sampling
-            noise = [self.divided.stretch * part for part in noise]
-        value, sample = at.value + at.remainder.mean + correction, known + sum(noise)
-        answer = at.finished(self.statistic, value, sample + sampling, sample, dict(sizes))
-        square = answer.standard_error**2 / (sample + sampling)
-        parts = tuple(square * each for each in noise)
-        law = ErrorLaw(square * known, noise=parts, bias=math.sqrt(square) * self.hidden)
-        if self.budget.noise != LAPLACE:
-            law = replace(law, known=law.known + sum(parts), noise=())
-        if self.divided is not None:
-            law, sampling = law.wider(self.divided.slack), self.divided.slack**2 * sampling
-        whole = replace(law, sampling=square * sampling)
+        totals = dict(zip(self.strata, numbers.totals, strict=True))
+        means = {name: total / (LARGEST * sizes[name]) for name, total in totals.items()}
+        noise = dict.fromkeys(self.strata, variance)
+        draws = SERVERS if self.budget.noise == LAPLACE else None
+        answer = corrected(self.statistic, at, means, noise, sizes, self.hidden, draws, self.divided)
         low, high = self.statistic.bounds(self.domains, sizes)
         return replace(
             answer,
-            standard_error=min(whole.deviation, high - low),
-            sample_standard_error=min(law.deviation, high - low),
-            laws=Laws(whole, law),
-            caveats=(*law.caveats, *(() if self.divided is None else self.divided.caveats)),
+            standard_error=min(answer.standard_error, high - low),
+            sample_standard_error=min(answer.sample_standard_error, high - low),
         )
 
-    @property
-    def epsilon(self) -> float:
-        """The loss of both rounds."""
-        if self.budget.delta:
-            return self.budget.epsilon
-        return float(self.budget.loss(Fraction(self.split)) + self.budget.loss(1 - Fraction(self.split)))
-
-    @property
-    def delta(self) -> float:  # type: ignore[override]
-        return self.budget.delta
-
     def privacy(self, epsilon_asked: float) -> PrivacyClaim:
-        return two_servers_claim(self.statistic, self.budget, self.epsilon, epsilon_asked, False, 2)
+        return two_servers_claim(self, epsilon_asked, False)

@@ -6,13 +6,21 @@ import { alertLine, element, say } from "../shared/dom.js";
 import { save } from "../shared/save.js";
 import { asAnalyst, fetchFile } from "./session.js";
 
-function nextWords(next) {
+function nextWords(next, protocol) {
   if (next === "form pairs") {
     return {
       button: "Form the pairs",
       about: "When enough people have enrolled, form the pairs: everybody gets partners, and nobody can enrol any more.",
       title: "Form the pairs now?",
       words: "Nobody can enrol after that.",
+    };
+  }
+  if (protocol === "sites") {
+    return {
+      button: "Begin round 2",
+      about: "When the sites have answered this round, begin the next: this publishes the rough picture, and the same sites are asked once more.",
+      title: "End this round and begin the next?",
+      words: "A site that has not answered by now is not asked any more. The rough picture from this round becomes public.",
     };
   }
   return {
@@ -46,7 +54,7 @@ export function actionsCard(path, refresh) {
   let now = null;
 
   async function advance() {
-    const { title, words, button } = nextWords(now.next_step);
+    const { title, words, button } = nextWords(now.next_step, now.study.protocol);
     const seen = now.study.step;
     if (!(await confirmed({ title, words, yes: button }))) return;
     await attempt(line, async () => {
@@ -82,7 +90,7 @@ export function actionsCard(path, refresh) {
     next.hidden = following === null;
     close.hidden = study.state === "closed";
     if (following !== null) {
-      const words = nextWords(following);
+      const words = nextWords(following, study.protocol);
       // Before anybody has answered there is nothing to go on from.
       const some = progress.stages.some(({ reports }) => Object.values(reports).some((number) => number > 0));
       next.classList.toggle("second", !some && following !== "form pairs");

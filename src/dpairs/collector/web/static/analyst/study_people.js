@@ -1,4 +1,4 @@
-/** Who is enrolled, who answered, and how the pairs stand. */
+/** Who is enrolled, who answered, and how pairs and sites stand. */
 
 import { element, fill, table } from "../shared/dom.js";
 import { count, many } from "../shared/words.js";
@@ -37,8 +37,24 @@ function pairsTable(pairs) {
   return table(`${many(pairs.pairs, "pair", "pairs")} in all`, ["State", "Pairs"], rows);
 }
 
-function enrolledWords({ enrolled, expected, study }) {
+const SITE_WORDS = { answered: "Answered", waiting: "Not yet", "dropped out": "Dropped out", "not asked": "Not asked" };
+
+/** Every site by its name: a second answer that was refused is a site that was set up twice, or that cheats. */
+function sitesTable(sites, study, stages) {
+  const head = stages.map(({ number }) => (study.rounds > 1 ? `Round ${number}` : "Answer"));
+  const rows = sites.map(({ name, fingerprint, records, rounds, refused }) => [
+    name,
+    ...stages.map((_, place) => SITE_WORDS[rounds[place]] ?? ""),
+    records ? study.strata.map((each) => (study.strata.length > 1 ? `${count(records[each])} ${called(study, each)}` : count(records[each]))).join(", ") : "–",
+    refused ? count(refused) : "–",
+    element("span", { class: "mono" }, fingerprint),
+  ]);
+  return table("Sites", ["Site", ...head, "Records", "Other answers, refused", "Key"], rows);
+}
+
+function enrolledWords({ enrolled, expected, study, sites }) {
   const total = Object.values(enrolled).reduce((sum, each) => sum + each, 0);
+  if (sites) return `${many(total, "site has", "sites have")} enrolled.`;
   const quoted = (name) => (called(study, name) === name ? name : `“${called(study, name)}”`);
   const groups = study.strata.length > 1 ? ` (${study.strata.map((name) => `${count(enrolled[name])} ${quoted(name)}`).join(", ")})` : "";
   return `${many(total, "person has", "people have")} enrolled${groups}${expected ? `; ${count(expected)} expected` : ""}.`;
@@ -50,12 +66,13 @@ export function peopleCard() {
   let last = "";
 
   function update(progress) {
-    const { stages, pairs, study } = progress;
+    const { stages, pairs, sites, study } = progress;
     // Only what has changed is drawn anew, so that nobody loses their place in a table.
-    const now = JSON.stringify([progress.enrolled, stages.map(({ reports, asked }) => [reports, asked]), pairs, study.step]);
+    const now = JSON.stringify([progress.enrolled, stages.map(({ reports, asked }) => [reports, asked]), pairs, sites, study.step]);
     if (now === last) return;
     last = now;
-    const tables = study.protocol === "pairwise" ? [] : stages.map((stage) => roundTable(stage, study));
+    const tables = study.protocol === "pairwise" || sites ? [] : stages.map((stage) => roundTable(stage, study));
+    if (sites) tables.push(sitesTable(sites, study, stages));
     fill(place, element("p", { id: "enrolled" }, enrolledWords(progress)), ...tables, pairs ? pairsTable(pairs) : null);
   }
 

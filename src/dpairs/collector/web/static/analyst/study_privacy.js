@@ -5,6 +5,7 @@ import { element, table } from "../shared/dom.js";
 
 export function privacyCard({ study, learns }) {
   const rows = learns.map(([who, what]) => [sentence(who).slice(0, -1), sentence(what)]);
+  if (study.protocol !== "sites") rows.unshift(["The person alone", "The true answer: it stays on their device."]);
   return element(
     "section",
     { class: "card", "aria-labelledby": "promise" },
@@ -13,6 +14,6 @@ export function privacyCard({ study, learns }) {
     element("p", { class: "soft" }, `It protects ${study.claim.neighbours}, and rests on: ${study.claim.theorem}.`),
     element("h3", {}, "What is not promised"),
     element("ul", {}, ...study.claim.not_promised.map((each) => element("li", {}, sentence(each)))),
-    table("Who learns what", ["Who", "What"], [["The person alone", "The true answer: it stays on their device."], ...rows], { class: "plain" }),
+    table("Who learns what", ["Who", "What"], rows, { class: "plain" }),
   );
 }

@@ -4,7 +4,7 @@ import { DpairsError, Participant, Report, Study } from "/dpairs/index.js";
 import { Refused, ask, askJson, sentence } from "../shared/api.js";
 import { element, fill, say } from "../shared/dom.js";
 import { Forgetful, Unlocked, alone, recall, remember } from "./memory.js";
-import { answerForm, invitation, note, pairsNote, preview, receipt } from "./steps.js";
+import { answerForm, invitation, note, pairsNote, preview, receipt, sitesNote } from "./steps.js";
 
 /** Milliseconds between looks at whether the other round has begun. */
 const LOOK = 10_000;
@@ -15,6 +15,8 @@ const path = `/studies/${id}`;
 const link = Object.fromEntries(new URLSearchParams(location.hash.slice(1)));
 /** What this device remembers belongs to the invitation: several people may use one device. */
 const mine = link.code ? `${id}:${link.code}` : id;
+/** What a browser cannot answer, and how to do it with the program. */
+const PROGRAMS = { pairwise: pairsNote, sites: sitesNote };
 /** The study as the collector shows it, and as this device has checked it. */
 let [about, study] = [null, null];
 
@@ -36,7 +38,7 @@ async function load(waiting) {
   if (!/^[0-9a-f]{64}$/.test(id)) throw new Refused("There is no such study.", 404);
   about = await askJson("GET", path, { patience: true, waiting });
   document.title = about.title;
-  if (about.protocol === "pairwise") return;
+  if (about.protocol in PROGRAMS) return;
   study = Study.fromJson(JSON.stringify(about.study));
   // A link names a first round by its hash: a second must follow from that one, whatever it says of itself.
   const first = study.round === 1 ? study : Study.fromJson(JSON.stringify(await askJson("GET", `${path}/rounds/1`, { patience: true, waiting })));
@@ -46,7 +48,7 @@ async function load(waiting) {
 
 /** The step that this device is at. */
 function next(focus = true) {
-  if (about.protocol === "pairwise") return show(pairsNote({ about, link }), focus);
+  if (about.protocol in PROGRAMS) return show(PROGRAMS[about.protocol]({ about, link }), focus);
   const record = recall(mine);
   if (record.sent) return show(receipt({ about, record }), focus);
   if (record.report) return showPreview(record, focus);

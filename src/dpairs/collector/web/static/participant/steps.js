@@ -148,6 +148,18 @@ function pairsPromise({ epsilon, delta }) {
   );
 }
 
+/** Who holds many records has them in files, not in a browser. */
+export function sitesNote({ about, link }) {
+  const code = about.enrolment === "invited" ? ` --code ${link.code ?? "CODE"}` : "";
+  const address = location.href.replace(/#.*/, "");
+  return note(
+    "This study asks sites that hold many records",
+    "A hospital, a bank or a company answers for all its records at once, with the program dpairs on a computer of its own. Without --send the program only shows what would leave:",
+    element("pre", {}, `pip install "dpairs[cli,client]"\ndpairs site ${address} records.parquet --name NAME${code} --send`),
+    about.promise,
+  );
+}
+
 /** A browser cannot compute in pairs. */
 export function pairsNote({ about, link }) {
   const names = naming(about);

@@ -11,6 +11,7 @@ export const PROTOCOLS = {
     "Computing in pairs",
     "Two devices compute together under encryption; neither learns anything about the other. Needs the Python client.",
   ],
+  sites: ["Whole sites", "Each site adds noise once for all the records that it holds. Needs the Python client."],
 };
 
 /** "round 1" and the like, for people. */

@@ -1,0 +1,51 @@
+"""What both of two rounds agree on: how the loss is split between a pilot and the sums that follow it."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from ...errors import BadParameter
+from ..base import Protocol
+from .budget import NoiseBudget
+
+NO_ANSWER = "this is the first of two rounds: the answer comes from the second, see Study.next"
+
+
+class Noisy(Protocol):
+    """A round whose loss is a budget for noise."""
+
+    budget: NoiseBudget
+
+    @property
+    def delta(self) -> float:  # type: ignore[override]
+        return self.budget.delta
+
+
+class TwoRounds(Noisy):
+    """One of two rounds that everybody acts in."""
+
+    split: float
+    """The pilot's share of the loss."""
+
+    def check_split(self) -> None:
+        if not 0.01 <= self.split <= 0.9:
+            raise BadParameter(
+                f"split, the pilot's share of epsilon, must be from 0.01 to 0.9, not {self.split!r}"
+            )
+
+    @property
+    def epsilon(self) -> float:
+        """The loss of both rounds."""
+        if self.budget.delta:
+            return self.budget.epsilon
+        pilot = Fraction(self.split)
+        return float(self.budget.loss(pilot) + self.budget.loss(1 - pilot))
+
+    @property
+    def terms(self) -> tuple[object, ...]:
+        """What a second round may not change."""
+        return self.split, self.budget
+
+    def continues(self, first: Protocol) -> bool:
+        """Whether whoever answered ``first`` loses no more by this round than was agreed to."""
+        return isinstance(first, TwoRounds) and first.terms == self.terms
