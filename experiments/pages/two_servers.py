@@ -24,7 +24,7 @@ from ..runs import Results, Row
 from ..sources import HOSPITAL, LEVELS, RATINGS, hospital, missing, ratings
 from ..style import BLACK, BLUE, GREEN, VERMILION
 
-OTHERS = 10
+OTHERS = 20
 """Runs of the ways that are shown for comparison."""
 NORMAL = 1.959963984540054
 """An interval of 95% is given as the standard error of a normal one of its length."""
