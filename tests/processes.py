@@ -16,6 +16,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from dpairs import __file__ as dpairs_package
+from dpairs.cli import show
 
 MAIN = "from dpairs.cli import main; main()"
 # The very code that is tested, from whatever folder a process is started in.
@@ -35,6 +36,9 @@ def _command(
     os.chdir(folder)
     os.environ.clear()
     os.environ.update(environ)
+    if "COLUMNS" in environ:  # which consoles read when they are made
+        for console in (show.output, show.errors):
+            console.width = int(environ["COLUMNS"])
     sys.argv = ["dpairs", *arguments]
     exec(before + MAIN, {"__name__": "__main__"})
 

@@ -2,16 +2,16 @@
 
 import contextlib
 import io
-import os
 import re
 import shlex
 import socket
-import subprocess
-import sys
+import tempfile
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+
+from .processes import ENVIRONMENT, Child
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -63,22 +63,15 @@ def terminal(block: str, folder: Path, port: int) -> None:
     """Type one block into one terminal; each command must print what the page shows, if it shows anything."""
     for (program, *arguments), shown in commands(block.replace(PORT, f":{port}")):
         assert program == "dpairs", f"the page runs {program}"
-        done = subprocess.run(
-            [sys.executable, "-m", "dpairs", *arguments],
-            cwd=folder,
-            env={**os.environ, "COLUMNS": WIDTH, "TERM": "dumb", "PYTHONUTF8": "1"},
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            encoding="utf-8",
-            timeout=PATIENCE,
-            check=False,
-        )
+        with tempfile.TemporaryDirectory() as own:
+            out = Path(own, "out")
+            child = Child(arguments, folder, out, out, ENVIRONMENT | {"COLUMNS": WIDTH, "TERM": "dumb"})
+            code = child.wait(PATIENCE)
+            said = out.read_text(encoding="utf-8")
         refused = shown.startswith("error:")
-        assert done.returncode == (2 if refused else 0), done.stdout
+        assert code == (2 if refused else 0), said
         if shown:
-            assert lines(done.stdout) == lines(shown)
+            assert lines(said) == lines(shown)
 
 
 def free_port() -> int:

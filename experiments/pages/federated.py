@@ -14,7 +14,7 @@ from typing import Any
 import matplotlib.pyplot as plt
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import norm
+from scipy.special import ndtr, ndtri
 
 import dpairs
 
@@ -64,7 +64,7 @@ class Clients:
 
 def _wins(difference: Vector, wide: float) -> Vector:
     """How often the first of two normals is larger, by the difference of their centres."""
-    return np.asarray(norm.cdf(difference / (wide * math.sqrt(2))))
+    return np.asarray(ndtr(difference / (wide * math.sqrt(2))))
 
 
 def local_average(client: NDArray[np.int64], label: NDArray[np.int64], score: Vector) -> tuple[float, float]:
@@ -108,14 +108,14 @@ def uncalibrated() -> Clients:
 
 def shifted(clients: int, spread: float, gap: float = 0.1, wide: float = 0.1) -> Clients:
     """As many positives everywhere, and offsets that are quantiles of a normal with this spread."""
-    offsets = norm.ppf((np.arange(clients) + 0.5) / clients) * spread
+    offsets = ndtri((np.arange(clients) + 0.5) / clients) * spread
     low = 0.5 - gap / 2 + offsets
     return Clients(np.full(clients, 1 / clients), np.full(clients, 0.5), low, low + gap, wide)
 
 
 def many_shifted(spread: float, gap: float = 0.1, wide: float = 0.1) -> float:
     """The AUC over all pairs of infinitely many clients with normal offsets: a difference of two normals."""
-    return float(norm.cdf(gap / math.sqrt(2 * (wide**2 + spread**2))))
+    return float(ndtr(gap / math.sqrt(2 * (wide**2 + spread**2))))
 
 
 # ---------------------------------------------------------------- runs

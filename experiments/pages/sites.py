@@ -14,7 +14,7 @@ from typing import Any
 import matplotlib.pyplot as plt
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import multivariate_normal, norm
+from scipy.special import ndtr
 
 import dpairs
 from dpairs.sites import by_sites
@@ -151,15 +151,17 @@ def population(case: str, sites: int, records: int) -> float:
     apart = np.subtract.outer(offsets(sites), offsets(sites))
     spread = WIDE * math.sqrt(2)
     if case == "auc":
-        wins = norm.cdf((apart + APART) / spread)
+        wins = ndtr((apart + APART) / spread)
     elif case == "gini":
         wins = spread * math.sqrt(2 / math.pi) * np.exp(-(apart**2) / (2 * spread**2)) + apart * (
-            1 - 2 * norm.cdf(-apart / spread)
+            1 - 2 * ndtr(-apart / spread)
         )
     else:
+        from scipy.stats import multivariate_normal  # which takes a second
+
         both = multivariate_normal(cov=[[1, 0.5], [0.5, 1]])
         z = apart / spread
-        wins = 4 * both.cdf(np.stack([z, z], axis=-1)) - 4 * norm.cdf(z) + 1
+        wins = 4 * both.cdf(np.stack([z, z], axis=-1)) - 4 * ndtr(z) + 1
     return float(weights @ wins @ weights)
 
 

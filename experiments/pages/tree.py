@@ -9,7 +9,7 @@ from typing import Any
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.patches import Patch
-from scipy.stats import norm
+from scipy.special import ndtr
 
 import dpairs
 from dpairs.protocols import theory
@@ -198,7 +198,7 @@ def explain() -> Any:
             lw=1.5,
             label=f"{name}, estimated",
         )
-        axes.plot(grid, norm.cdf(grid, centre, WIDE), ":", color=colour, lw=1.5, label=f"{name}, population")
+        axes.plot(grid, ndtr((grid - centre) / WIDE), ":", color=colour, lw=1.5, label=f"{name}, population")
     handles, names = axes.get_legend_handles_labels()
     handles.append(Patch(color="#888888", alpha=0.26))
     axes.legend(handles, [*names, "a part that was discarded"], fontsize=8.5, loc="upper left")

@@ -81,7 +81,7 @@ class Share:
     def __bytes__(self) -> bytes:
         """The wire form; sites exchange files."""
         if shared(self.study).of_sites:
-            raise BadParameter("a site's shares are files: see dpairs.SiteShares")
+            raise BadParameter("a site's shares are files: see dpairs.shares.SiteShares")
         place = self.study.strata.index(self.stratum)
         head = _HEAD.pack(WIRE_VERSION, bytes.fromhex(self.study.id)[:8], place, self.index, self.server)
         return head + self.nonce + self.public + self.payload

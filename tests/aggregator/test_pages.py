@@ -21,20 +21,15 @@ from .pair import ANALYST, People, auc, crowd, in_threads, new_task, state, uplo
 pytestmark = pytest.mark.skipif(
     CHROMIUM is None or DRIVER is None, reason="chromium and chromedriver are not installed"
 )
+pytest.importorskip("selenium")
 IN_BROWSER = 20 if VALIDATE else 3
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("chromium")
-
-
-@pytest.fixture(scope="module")
-def browser(folder: Path) -> Iterator[Browser]:
-    pytest.importorskip("selenium")
-    found = Browser("", folder)
-    yield found
-    found.driver.quit()
+@pytest.fixture
+def browser(chromium: Browser) -> Browser:
+    """One that has complained of nothing yet."""
+    chromium.complaints()
+    return chromium
 
 
 class Quiet(http.server.SimpleHTTPRequestHandler):

@@ -23,7 +23,7 @@ FLAGS = (
 )
 PATIENCE = 40.0
 """Seconds until something that should be on a page is missing."""
-PAUSE = 0.1
+PAUSE = 0.03
 """Between looks at a page, each of which takes a browser some milliseconds."""
 LEAST = {"serious", "critical"}
 

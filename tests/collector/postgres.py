@@ -99,7 +99,7 @@ class Cluster:
                 [name],
             )
             if name not in self._databases:
-                connection.execute(f"create database {name}")  # type: ignore[arg-type]
+                connection.execute(f"create database {name}")
                 self._databases.add(name)
         with psycopg.connect(
             f"host={self._folder} user=postgres dbname={name}", autocommit=True

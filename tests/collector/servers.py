@@ -29,7 +29,7 @@ VALIDATE = os.environ.get("DPAIRS_VALIDATE") == "1"
 DEADLINE = 60.0
 HASTE = 1.0 if VALIDATE else 0.35
 """By what the clocks of failover are multiplied: the short run waits for a third of the time."""
-CLOCKS = ("lease.TERM", "writer.RENEW", "writer.RETRY", "watchdog.LOOK")
+CLOCKS: tuple[str, ...] = ("lease.TERM", "writer.RENEW", "writer.RETRY", "watchdog.LOOK")
 CLOCKS += ("database.STUCK", "database.PING", "database.PATIENCE")
 IN_HASTE = "from importlib import import_module; " + "".join(
     "import_module('dpairs.collector.{}').{} *= {}; ".format(*clock.split("."), HASTE) for clock in CLOCKS
@@ -250,7 +250,7 @@ def stored_symbols(database: str) -> dict[tuple[int, int, int], int]:
     engine = create_engine(database)
     reports, rounds = schema.reports, schema.rounds
     wanted = select(rounds.c.number, reports.c.stratum, reports.c.index, reports.c.symbol).join_from(
-        reports, rounds
+        reports, rounds, reports.c.round == rounds.c.serial
     )
     try:
         with engine.connect() as connection:

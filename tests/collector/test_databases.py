@@ -7,11 +7,13 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from anyio import to_thread
 
 import dpairs
 from dpairs.client import Device, Gateway, Link
 from dpairs.client.gateway import batch
-from dpairs.collector import Service, Settings
+from dpairs.collector import Service, Settings, lifecycle
+from dpairs.collector.routes import analysts
 from dpairs.engines import open_files, tally_with_duckdb
 from dpairs.errors import BadParameter, Closed, Conflict, NotAllowed, NotEnoughData, NotFound
 
@@ -196,6 +198,23 @@ def test_a_second_click_takes_no_second_step(running):
         answers = list(pool.map(lambda _: ask("POST", path, {"seen": "round 1"}), range(6)))
     assert sorted(each.status for each in answers) == [200] + [409] * 5
     assert len(contents(running.database)["rounds"]) == 2
+
+
+def test_a_step_that_is_taken_while_it_is_prepared_is_not_taken_again(here, monkeypatch):
+    """It was prepared from whatever round was asked by then, and refused as what makes no sense."""
+    study = projection()
+    answered(here, study, 60, seed=3)
+    live, usual = here.service.studies[study.id], to_thread.run_sync
+
+    async def late(work, *arguments):
+        if work is analysts._prepare and len(live.rounds) == 1:
+            await here.service.writer.do(lifecycle.advance, lifecycle.Step(live, "round 1", None))
+        return await usual(work, *arguments)
+
+    monkeypatch.setattr(to_thread, "run_sync", late)
+    answer = Caller(here.base, here.token)("POST", f"{STUDIES}/{study.id}/advance", {"seen": "round 1"})
+    assert answer.error == (409, "Conflict")
+    assert len(live.rounds) == 2
 
 
 def test_nobody_advances_without_a_pilot_or_a_partner(running):

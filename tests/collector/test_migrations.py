@@ -20,7 +20,7 @@ from dpairs.errors import Unavailable
 
 from ..processes import dpairs
 from .people import histogram
-from .servers import STUDIES, Caller, begin, collector, contents, enrol
+from .servers import STUDIES, Caller, begin, collector, contents, enrol, stored_symbols
 
 
 def test_the_migrations_make_the_schema_that_the_code_names(database):
@@ -126,6 +126,8 @@ def test_a_database_of_the_first_version_is_brought_up_to_date(database):
             ),
             person,
         )
+        old = {"round": 1, "stratum": 0, "index": 5, "symbol": 2}
+        connection.execute(text("insert into reports values (:round, :stratum, :index, :symbol)"), old)
         message = {"study": study.id, "body": b"sealed"}
         connection.execute(
             text(
@@ -142,6 +144,8 @@ def test_a_database_of_the_first_version_is_brought_up_to_date(database):
         assert answer.json == {"outcome": "counted"}
         assert contents(database)["messages"]
         assert enrol(call, study.id, 1)["secret"] == f"person.0.0.1.{mac}"
+        assert stored_symbols(database) == {(1, 0, 0): 1, (1, 0, 5): 2}
+        assert now.analyst().tally(study.id).n == 2
 
 
 def test_a_second_collector_on_the_same_database_is_refused(database, monkeypatch):

@@ -31,21 +31,16 @@ def server(tmp_path_factory):
         yield found
 
 
-@pytest.fixture(scope="module")
-def chromium(server, tmp_path_factory):
-    found = Browser(server.address, tmp_path_factory.mktemp("browser"))
-    yield found
-    found.driver.quit()
-
-
 @pytest.fixture
 def browser(server, chromium):
     """A browser that remembers nothing; afterwards it has complained of nothing and asked nobody else."""
+    chromium.home = server.address
     chromium.screen()
     chromium.open("/")
     chromium.run("localStorage.clear(); sessionStorage.clear()")
     chromium.expected = ()
     chromium.complaints()
+    chromium.strangers()
     yield chromium
     chromium.offline(False)
     assert chromium.complaints() == []

@@ -227,6 +227,18 @@ def test_an_invited_site_needs_its_code_once(here, tmp_path):
     assert set(sites_of(here, study)) == {"north", "south"}
 
 
+def test_a_site_whose_secret_is_void_asks_for_a_new_one(here, tmp_path):
+    """As after a restored backup: the same request gets the same place."""
+    study, link = begin(here)
+    site(tmp_path, "north").send(link, records(1))
+    here.analyst().advance(study.id)
+    with Device(tmp_path / "north").study(study.id) as me:
+        me.data["secret"] = me.data["secret"][:-4] + "0000"
+        me.save()
+    assert not site(tmp_path, "north").send(link, records(1)).again
+    assert sites_of(here, study)["north"]["rounds"] == ["answered", "answered"]
+
+
 def test_a_hidden_size_is_not_shown(here, tmp_path):
     study, link = begin(here, study_of(hide_sizes=True, rounds=1))
     site(tmp_path, "north").send(link, records(1))

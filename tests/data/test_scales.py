@@ -103,7 +103,7 @@ def test_ranks_are_those_of_the_values():
     np.testing.assert_array_equal(rankdata(found), rankdata(values))
 
 
-BAD = (
+BAD: tuple[Any, ...] = (
     [], None, "log", [1.0], [1e6], [0.5], [2e6], [3.0, 2.0], [2.0, 2.0], [math.nan], [math.inf], ["2"],
     [True], [[2.0]], [None], {}, list(np.linspace(2, 9, MAX_EDGES + 1)),
 )  # fmt: skip

@@ -1,7 +1,11 @@
 """Spark on a cluster of several processes gives the tally of memory, whatever fails there."""
 
+import json
+import os
 import re
 import shutil
+import subprocess
+import sys
 from functools import partial
 from typing import Any
 
@@ -157,6 +161,39 @@ def test_files_that_one_worker_does_not_see(cluster, spark, keep_going):
     with pytest.raises(BadFile, match="are not visible on worker") as refused:
         on_spark.tally_with_spark(TREE, unseen, spark, keep_going=keep_going)
     assert "\n" not in str(refused.value)
+
+
+@pytest.mark.long
+def test_the_documented_command(tmp_path, cluster):
+    """Without a word on Python; and where no worker has the memory that is asked for."""
+    TREE.save(tmp_path / "study.json")
+    tally, _ = messy(tmp_path / "r", 20_000)
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("PYSPARK")}
+    words = ["tally", "study.json", "r", "--engine", "spark", "--master", cluster.address, "--json", "-o"]
+
+    def command(before: str, out: str) -> subprocess.CompletedProcess[str]:
+        program = (
+            f"import sys; from dpairs.engines import cluster; {before}; from dpairs.cli.app import run; "
+        )
+        return subprocess.run(
+            [sys.executable, "-c", f"{program} sys.exit(run(sys.argv[1:]))", *words, out],
+            cwd=tmp_path,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=600,
+            check=False,
+        )
+
+    ran = command("pass", "t.tally")
+    assert ran.returncode == 0, ran.stderr
+    assert json.loads(ran.stdout)["reports"]["counted"] == tally.n
+    assert dpairs.Tally.load(tmp_path / "t.tally", TREE) == tally
+    (tmp_path / "spark-defaults.conf").write_text("spark.executor.memory 64g\n")
+    environment["SPARK_CONF_DIR"] = str(tmp_path)
+    ran = command("cluster.PATIENCE = 10", "u.tally")
+    assert ran.returncode == 2
+    assert "no worker of the cluster" in ran.stderr.splitlines()[-1]
 
 
 def test_a_worker_that_is_killed_in_the_middle(tmp_path, cluster, spark):

@@ -8,6 +8,7 @@ import sys
 import time
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -423,7 +424,7 @@ def test_a_quick_run_of_figures_that_need_no_data(tmp_path, monkeypatch, capsys,
         assert f"{each.name}: " in said
 
 
-SMALL_FORMS = {
+SMALL_FORMS: dict[str, Any] = {
     "plan-held-out": {"kind": "gini", "shape": "packed tail", "repeats": 1},
     "two-servers": two_servers.EXPERIMENT.settings(True)[0],
 }

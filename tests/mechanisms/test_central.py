@@ -43,7 +43,7 @@ def fits(draws: np.ndarray, pmf: np.ndarray) -> float:
 
 @pytest.mark.parametrize("scale", [Fraction(1, 3), Fraction(1), Fraction(5, 2), Fraction(40)])
 def test_laplace_draws_have_the_stated_probabilities(scale):
-    draws = discrete_laplace(scale, DRAWS, SeededRandomness(1))
+    draws = discrete_laplace(scale, DRAWS // 2, SeededRandomness(1))
     reach = int(60 * float(scale)) + 2
     assert fits(draws, laplace_pmf(float(scale), reach)) > FAILURE
     if scale >= 1:
@@ -52,7 +52,7 @@ def test_laplace_draws_have_the_stated_probabilities(scale):
 
 @pytest.mark.parametrize("variance", [Fraction(1, 2), Fraction(9), Fraction(400)])
 def test_gaussian_draws_have_the_stated_probabilities(variance):
-    draws = discrete_gaussian(variance, DRAWS, SeededRandomness(2))
+    draws = discrete_gaussian(variance, DRAWS // 2, SeededRandomness(2))
     reach = int(12 * math.sqrt(variance)) + 2
     assert fits(draws, gaussian_pmf(float(variance), reach)) > FAILURE
     assert fits(draws, gaussian_pmf(1.3 * float(variance), reach)) < FAILURE

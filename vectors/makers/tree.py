@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import nextafter
 from typing import Any
 
 from dpairs import Integers, Interval, Levels, Study
@@ -36,6 +37,20 @@ def users_independent() -> Reports:
     )
     scores = [round(99 * number) - 5 for number in numbers("tree_users_independent", 0.0, 1.0)]
     return answers("tree_users_independent", study, in_classes(scores))
+
+
+@file
+def scale() -> Reports:
+    money = Interval(-2e5, 1e6, scale="asinh")
+    study = tree_study(money, epsilon=2.0, bins=64, seed=28)
+    spread = [1.2e6 * number - 2e5 for number in numbers("tree_scale", 0.0, 1.0)]
+    # An edge belongs to the piece above it, and the number before it does not.
+    near = [
+        edge
+        for place in (0, 25, 31, 62)
+        for edge in (money.edges[place], nextafter(money.edges[place], -1e6))
+    ]
+    return answers("tree_scale", study, in_classes([*near, *spread[: -len(near)]]))
 
 
 @file

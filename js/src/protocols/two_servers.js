@@ -19,6 +19,7 @@ export class TwoServers {
   /** @param {import("../statistics.js").Statistic} statistic @param {any[]} domains @param {Map<string, any>} spec */
   constructor(statistic, domains, spec) {
     if (spec.has("rounds")) throw new BadParameter("a 'two_servers' study of two rounds needs another program: dpairs report");
+    if (spec.has("answered_by")) throw new BadParameter("sites answer this 'two_servers' study, each for all its records, not a person");
     this.name = "two_servers";
     this.round = 1;
     this.rounds = 1;

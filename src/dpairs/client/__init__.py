@@ -11,7 +11,7 @@ from .device import Device
 from .link import Link
 from .offer import Offer, get_offer
 from .reporter import Joined, join
-from .site import Delivered, Leaving, Site
+from .site import AnswerReceipt, Leaving, Site
 from .transport import Transport
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Analyst",
-    "Delivered",
+    "AnswerReceipt",
     "Device",
     "Gateway",
     "Joined",

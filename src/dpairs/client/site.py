@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from ..errors import AlreadyAnswered, BadFile, BadParameter, BadValue, Closed, NotAsked
+from ..errors import AlreadyAnswered, BadFile, BadParameter, BadValue, Closed, NotAllowed, NotAsked
 from ..formats import signatures
 from ..participant import check_limits
 from ..protocols.sites.numbers import site_name
@@ -42,7 +42,7 @@ class Leaving:
 
 
 @dataclass(frozen=True)
-class Delivered:
+class AnswerReceipt:
     """An answer that a collector has counted."""
 
     answer: SiteAnswer
@@ -116,7 +116,7 @@ class Site:
         code: str | None = None,
         keep: bool = False,
         transport: Transport | None = None,
-    ) -> Delivered:
+    ) -> AnswerReceipt:
         """Answer the round that a collector's link asks now, and send it until it is counted.
 
         The site enrols by its name and a key of its own at first; ``code`` is an invitation's. Call it again
@@ -137,7 +137,7 @@ class Site:
                 # One that was made but not counted, because the site was stopped, goes first.
                 answer = self._answer(me, asked, data, SiteAnswer, keep=keep)
                 again = self._deliver(offered, me, answer)
-        return Delivered(answer, again, study.protocol.round < study.protocol.rounds)
+        return AnswerReceipt(answer, again, study.protocol.round < study.protocol.rounds)
 
     def _enrol(self, offered: Offer, me: Membership, code: str | None) -> None:
         check_collector(offered, me)
@@ -159,7 +159,14 @@ class Site:
             return True
         signature = signatures.sign(me.key("ed25519"), bytes(answer))
         sent = {"answer": bytes(answer).decode(), "signature": signature.hex()}
-        offered.line.json("POST", f"{API}/{offered.where.study}/answers", sent, me.data["secret"])
+        path = f"{API}/{offered.where.study}/answers"
+        try:
+            offered.line.json("POST", path, sent, me.data["secret"])
+        except NotAllowed:
+            # Secrets from before a backup was restored are void; the same request gets a new one.
+            del me.data["secret"]
+            self._enrol(offered, me, None)
+            offered.line.json("POST", path, sent, me.data["secret"])
         me.data["delivered"] = [*done, answer.study.id]
         me.save()
         return False

@@ -69,6 +69,8 @@ class BoundedProtocol(HttpToolsProtocol):
             return
         self._head_ended()
         super().on_headers_complete()
+        # What follows a body in pieces is no part of the head: a token there would be nobody's to check.
+        self.headers = []
 
     def on_body(self, body: bytes) -> None:
         self._size = 0

@@ -11,7 +11,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from ..errors import ServiceError, TooMany, Unavailable
+from ..errors import NotFound, ServiceError, TooMany, Unavailable
 from . import problems
 from .database import cause
 from .rates import Rates
@@ -103,6 +103,8 @@ class Limits:
         try:
             if client is not None and scope["path"] not in UNLIMITED:
                 self._rates.count(client[0])
+            if not scope["path"].isprintable():  # routes would take one with a line's end for theirs
+                return problems.answer(NotFound("there is no such page"))
             await self._app(scope, receive, respond)
         except TooMany as error:
             return problems.answer(error)

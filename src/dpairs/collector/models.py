@@ -220,7 +220,7 @@ class EnrolSite(Strict):
     code: Annotated[str, Field(max_length=100)] | None = None
 
 
-class EnrolledSite(BaseModel):
+class SiteSecret(BaseModel):
     """Which site the sender is from now on."""
 
     index: int

@@ -6,10 +6,13 @@ import os
 import re
 import shutil
 import sys
+import tempfile
 import warnings
 import zipfile
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from threading import Timer
 from typing import Any
 
 from ..errors import BadFile, BadParameter
@@ -21,7 +24,16 @@ EDGES = ("cli", "client", "collector")
 """Parts of the package that no executor needs."""
 LOOKED = 64
 """Files whose names executors are asked to see before the job begins."""
+PATIENCE = 300.0
+"""Seconds for a cluster to find an executor; some start machines for it."""
 ARCHIVE = "dpairs-for-executors.zip"
+SILENCE = """
+appender.nowhere.type = Null
+appender.nowhere.name = nowhere
+rootLogger.level = off
+rootLogger.appenderRef.nowhere.ref = nowhere
+"""
+"""Settings of Java's log. Without an appender Spark would take its own."""
 
 
 def session(master: str | None = None, settings: dict[str, str] | None = None) -> Any:
@@ -42,9 +54,27 @@ def session(master: str | None = None, settings: dict[str, str] | None = None) -
     for name, value in (quiet | (settings or {})).items():
         builder = builder.config(name, value)
     try:
-        return builder.getOrCreate()
+        with _quiet_start():
+            return builder.getOrCreate()
     except (PySparkException, OSError, RuntimeError) as error:
         raise BadParameter(f"Spark cannot start: {_first_line(error)}; is Java installed?") from None
+
+
+@contextmanager
+def _quiet_start() -> Iterator[None]:
+    """Keep Java from logging before it has read a setting; whoever has options of his own keeps them."""
+    before = os.environ.get("SPARK_SUBMIT_OPTS")
+    with tempfile.TemporaryDirectory(prefix="dpairs-") as folder:
+        settings = Path(folder) / "log4j2.properties"
+        settings.write_text(SILENCE)
+        os.environ["SPARK_SUBMIT_OPTS"] = f"{before or ''} -Dlog4j2.configurationFile={settings}".strip()
+        try:
+            yield
+        finally:
+            if before is None:
+                del os.environ["SPARK_SUBMIT_OPTS"]
+            else:
+                os.environ["SPARK_SUBMIT_OPTS"] = before
 
 
 def _check_java() -> None:
@@ -100,11 +130,33 @@ def _asked(context: Any, paths: Sequence[str]) -> list[dict[str, Any]]:
         }
 
     tasks = max(2, context.defaultParallelism)
+    idle = Timer(PATIENCE, _give_up, [context])
+    idle.daemon = True
+    idle.start()
     try:
-        found: list[dict[str, Any]] = context.parallelize(range(tasks), tasks).mapPartitions(look).collect()
+        answers: list[dict[str, Any]] = context.parallelize(range(tasks), tasks).mapPartitions(look).collect()
     except Exception as error:  # py4j's and pyspark's errors have no common type
+        if not _executors(context):
+            raise BadParameter(
+                f"no worker of the cluster {context.master} has taken up the work: "
+                "is there one with a free core and the memory that spark.executor.memory asks for?"
+            ) from None
         raise BadParameter(explain(error)) from None
-    return found
+    finally:
+        idle.cancel()
+    return answers
+
+
+def _executors(context: Any) -> int:
+    """How many executors there are; the driver of a session on this machine alone is one itself."""
+    there = context._jsc.sc().statusTracker().getExecutorInfos()
+    return len(there) - (not context.master.startswith("local"))
+
+
+def _give_up(context: Any) -> None:
+    """End jobs that nobody works on: Spark would wait for a worker forever, and say so in its log only."""
+    if not _executors(context):
+        context.cancelAllJobs()
 
 
 def _check(said: dict[str, Any]) -> None:

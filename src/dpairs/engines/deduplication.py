@@ -59,10 +59,10 @@ def deduplication(study: Study, opened: Opened, inspected: Sequence[Inspected]) 
     if not inspected:
         return Deduplication(symbols=opened.paths)
     always = coded(study)
-    cells = {each.path: always or each.path in opened.cells for each in inspected}
+    holds_cells = {file.path: always or file.path in opened.cells for file in inspected}
     meeting: set[str] = set()
     for one, other in _meetings(inspected):
-        if cells[one] != cells[other]:
+        if holds_cells[one] != holds_cells[other]:
             # A person's symbol and cell cannot be compared in SQL, which has no coins.
             raise BadFile(
                 f"reports {one} and {other} share indices, and one has cells, the other symbols: "
@@ -70,32 +70,32 @@ def deduplication(study: Study, opened: Opened, inspected: Sequence[Inspected]) 
             )
         meeting |= {one, other}
     straight = {
-        each.path: None
-        for each in inspected
-        if cells[each.path] and each.ascending and each.path not in meeting
+        file.path: None
+        for file in inspected
+        if holds_cells[file.path] and file.ascending and file.path not in meeting
     }
-    rest = [each.path for each in inspected if each.path not in straight]
+    rest = [file.path for file in inspected if file.path not in straight]
     return Deduplication(
         tuple(straight),
-        tuple(path for path in rest if cells[path] and not always),
+        tuple(path for path in rest if holds_cells[path] and not always),
         # Symbols that are cells are few: packed, their people are told apart in less memory.
-        tuple(path for path in rest if always or not cells[path]),
-        {each.path: each.only for each in inspected if each.only is not None and each.path in straight},
+        tuple(path for path in rest if always or not holds_cells[path]),
+        {file.path: file.only for file in inspected if file.only is not None and file.path in straight},
     )
 
 
 def _meetings(inspected: Sequence[Inspected]) -> list[tuple[str, str]]:
     """Pairs of files whose indices overlap in a stratum; every file that meets another is in one."""
-    found = []
-    for stratum in sorted({stratum for each in inspected for stratum in each.reach}):
-        reaches = sorted((*each.reach[stratum], each.path) for each in inspected if stratum in each.reach)
+    meetings = []
+    for stratum in sorted({stratum for file in inspected for stratum in file.reach}):
+        reaches = sorted((*file.reach[stratum], file.path) for file in inspected if stratum in file.reach)
         furthest, holder = -1, ""
         for first, last, path in reaches:
             if first <= furthest:
-                found.append((holder, path))
+                meetings.append((holder, path))
             if last > furthest:
                 furthest, holder = last, path
-    return found
+    return meetings
 
 
 def whole(
@@ -118,17 +118,17 @@ def whole(
         refused.extend(bad)
 
     inspected = look(wanted(study, opened, recompute))
-    for each in inspected:
-        if each.unseen is not None:
+    for file in inspected:
+        if file.unseen is not None:
             # Nothing is wrong with the file, so it is not left out.
-            raise BadFile(not_visible(each.path, each.unseen))
-    leave([each.wrong for each in inspected if each.wrong])
-    usable = [each for each in inspected if not each.wrong]
+            raise BadFile(not_visible(file.path, file.unseen))
+    leave([file.wrong for file in inspected if file.wrong])
+    usable = [file for file in inspected if not file.wrong]
     if inspected and not usable:
         return _ended(FileTally(Tally(study)), opened, refused)
     asked = deduplication(study, opened, usable)
     try:
-        found = run(asked)
+        total = run(asked)
     except failures as error:
         bad = damaged(asked.paths)
         if not bad:
@@ -138,12 +138,12 @@ def whole(
             tuple(path for path in paths if path not in bad)
             for paths in (asked.straight, asked.tangled, asked.symbols)
         )
-        found = run(Deduplication(straight, tangled, symbols, asked.only))
-    return _ended(found, opened, refused)
+        total = run(Deduplication(straight, tangled, symbols, asked.only))
+    return _ended(total, opened, refused)
 
 
-def _ended(found: FileTally, opened: Opened, refused: list[str]) -> FileTally:
+def _ended(total: FileTally, opened: Opened, refused: list[str]) -> FileTally:
     if opened.elsewhere:
-        found.reasons[ELSEWHERE] += opened.elsewhere
-    found.refused = tuple(refused)
-    return found
+        total.reasons[ELSEWHERE] += opened.elsewhere
+    total.refused = tuple(refused)
+    return total

@@ -41,7 +41,7 @@ def tally_table(
     """The tally of one table: DuckDB's relation, Arrow's table, reader or dataset, or a data frame."""
     duckdb = imported()
     if cells and not coded(study):
-        grouping.codes(study)
+        grouping.cell_codes(study)
     try:
         with ExitStack() as stack:
             compared: Comparison | None = None
@@ -58,10 +58,10 @@ def tally_table(
                     rows = _passing(study, rows, columns, compared)
                 connection.register(TABLE, rows)
                 relation = connection.table(TABLE)
-            found = _counted(study, relation, columns, cells, recompute, compared)
+            total = _counted(study, relation, columns, cells, recompute, compared)
     except (duckdb.Error, pa.ArrowException, OSError) as error:
         raise BadValue(f"the table cannot be read: {_cause(error)}") from None
-    return check_rows(found, keep_going)
+    return check_rows(total, keep_going)
 
 
 def _cause(error: Exception) -> str:
@@ -86,10 +86,10 @@ def _counted(
         return packing.count(study, _read(relation, text), threads=cores())
     if compared is None:
         _compare(study, relation, rows, recompute)
-    found = grouping.count(study, _read(relation, grouping.sql(study, rows, straight=False)))
+    total = grouping.count(study, _read(relation, grouping.sql(study, rows, straight=False)))
     if compared is not None:
         _right(compared)
-    return found
+    return total
 
 
 def _read(relation: Any, text: str) -> Any:

@@ -158,10 +158,10 @@ def patterns(names: Any) -> list[str]:
 
 def find(patterns: Iterable[str]) -> list[str]:
     """The files that match, each once, in order."""
-    found: dict[str, None] = {}
+    paths: dict[str, None] = {}
     for pattern in patterns:
-        found.update(dict.fromkeys(places.find(pattern)))
-    return list(found)
+        paths.update(dict.fromkeys(places.find(pattern)))
+    return list(paths)
 
 
 def open_files(patterns: Sequence[str], study: Study, keep_going: bool = False) -> Opened:
@@ -248,15 +248,15 @@ def _check(path: str, schema: Any) -> None:
 
 def damaged(paths: Iterable[str]) -> dict[str, str]:
     """Those of the files whose pages cannot be read, each with a sentence; reads them all."""
-    found = {}
+    sentences = {}
     for path in paths:
         try:
             with places.parquet(path) as parquet:
                 for _ in parquet.iter_batches(columns=list(COLUMNS)):
                     pass
         except (pa.ArrowException, OSError) as error:
-            found[path] = damage(path, error)
-    return found
+            sentences[path] = damage(path, error)
+    return sentences
 
 
 def damage(path: str, error: Exception) -> str:

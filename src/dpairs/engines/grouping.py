@@ -23,12 +23,12 @@ GROUPS = 2**18
 """Groups that are added to a tally at once."""
 
 
-def codes(study: Study) -> Cells:
+def cell_codes(study: Study) -> Cells:
     """The codes of the study's cells."""
-    found = study.protocol.cell_codes
-    if found is None:
+    codes = study.protocol.cell_codes
+    if codes is None:
         raise BadParameter(NO_CELLS)
-    return found
+    return codes
 
 
 def sql(study: Study, source: Source, straight: bool) -> str:
@@ -37,8 +37,8 @@ def sql(study: Study, source: Source, straight: bool) -> str:
     ``straight``: nobody is there twice. Otherwise people are grouped first, and those whose rows differ are
     in no cell. It is written in what DuckDB and Spark have in common.
     """
-    cells = codes(study)
-    allowed = f"symbol BETWEEN {cells.first} AND {cells.last}"
+    codes = cell_codes(study)
+    allowed = f"symbol BETWEEN {codes.first} AND {codes.last}"
     if straight:
         # Holes are few, and are found in the answer.
         return f"""
@@ -46,8 +46,8 @@ SELECT place, cell, count(*) AS people, count(*) AS row_count
 FROM (SELECT place, CASE WHEN place < 0 THEN 0 ELSE symbol END AS cell
       FROM {placed(study, source, allowed, indexed=False)}) AS reports
 GROUP BY place, cell"""  # noqa: S608 - numbers, and names that were checked
-    if cells.holes:
-        allowed += f" AND symbol NOT IN ({', '.join(map(str, cells.holes))})"
+    if codes.holes:
+        allowed += f" AND symbol NOT IN ({', '.join(map(str, codes.holes))})"
     return f"""
 SELECT place, cell, count(*) AS people, CAST(sum(rows_each) AS BIGINT) AS row_count
 FROM (SELECT place, CASE WHEN min(symbol) = max(symbol) THEN min(symbol) END AS cell, count(*) AS rows_each
@@ -60,28 +60,28 @@ GROUP BY place, cell"""  # noqa: S608 - numbers, and names that were checked
 
 def count(study: Study, batches: Iterable[Any]) -> FileTally:
     """Count the text's answer, in Arrow batches of any order."""
-    found, cells = FileTally(Tally(study)), codes(study)
+    total, codes = FileTally(Tally(study)), cell_codes(study)
     for table in _joined(batches):
         places, people, rows = (np.asarray(table[name]) for name in ("place", "people", "row_count"))
         differ = np.asarray(table["cell"].is_null())
-        cell = np.asarray(table["cell"].fill_null(cells.first), dtype=np.int64)
-        good = cells.has(cell) & ~differ
+        cell = np.asarray(table["cell"].fill_null(codes.first), dtype=np.int64)
+        good = codes.has(cell) & ~differ
         for place in np.unique(places).tolist():
             here = places == place
             if place < 0:
-                found.reasons[REFUSED[place]] += int(rows[here].sum())
+                total.reasons[REFUSED[place]] += int(rows[here].sum())
                 continue
             counted, liars = here & good, here & differ
             hole = here & ~(good | differ)
-            found.tally.add_cells(study.strata[place], cell[counted], people[counted])
+            total.tally.add_cells(study.strata[place], cell[counted], people[counted])
             numbers = {
                 COUNTED: int(people[counted].sum()),
                 CONTRADICTORY: int(people[liars].sum()),
                 REPEATED: int((rows - people)[counted | liars].sum()),
                 SYMBOL: int(rows[hole].sum()),
             }
-            found.note(numbers)
-    return found
+            total.note(numbers)
+    return total
 
 
 def _joined(batches: Iterable[Any]) -> Iterator[Any]:
@@ -89,8 +89,8 @@ def _joined(batches: Iterable[Any]) -> Iterator[Any]:
     held: list[Any] = []
     for batch in batches:
         held.append(batch)
-        if sum(each.num_rows for each in held) >= GROUPS:
+        if sum(batch.num_rows for batch in held) >= GROUPS:
             yield pa.Table.from_batches(held).combine_chunks()
             held = []
-    if any(each.num_rows for each in held):
+    if any(batch.num_rows for batch in held):
         yield pa.Table.from_batches(held).combine_chunks()

@@ -19,7 +19,7 @@ from ..randomness import SystemRandomness
 from ..report import MAX_INDEX
 from ..study import Study
 from .files import COLUMNS, damage
-from .grouping import codes
+from .grouping import cell_codes
 from .places import parquet
 
 BATCH = 2**18
@@ -63,41 +63,41 @@ class Inspected:
 
     @classmethod
     def from_json(cls, text: str) -> Inspected:
-        found = cls(**json.loads(text))
-        found.reach = {stratum: (first, last) for stratum, (first, last) in found.reach.items()}
-        return found
+        file = cls(**json.loads(text))
+        file.reach = {stratum: (first, last) for stratum, (first, last) in file.reach.items()}
+        return file
 
 
 def inspect(study: Study, wanted: Wanted) -> Inspected:
-    found = Inspected(wanted.path)
+    file = Inspected(wanted.path)
     checked = wrong = 0
     try:
-        with parquet(wanted.path) as file:
-            picked = _sample(file.metadata.num_rows)
+        with parquet(wanted.path) as pages:
+            picked = _sample(pages.metadata.num_rows)
             sampled: list[tuple[NDArray[Any], ...]] = []
-            for batch in file.iter_batches(batch_size=BATCH, columns=list(COLUMNS), use_threads=False):
+            for batch in pages.iter_batches(batch_size=BATCH, columns=list(COLUMNS), use_threads=False):
                 columns = _arrays(study, batch)
-                _order(study, found, columns[0], columns[1])
-                _alone(study, found, columns[0])
+                _order(study, file, columns[0], columns[1])
+                _alone(study, file, columns[0])
                 if wanted.cells and wanted.recompute:
                     looked, bad = compare(study, *columns)
                     checked, wrong = checked + looked, wrong + bad
                 elif wanted.cells:
-                    start, end = np.searchsorted(picked, (found.rows, found.rows + batch.num_rows))
-                    here = picked[start:end] - found.rows
-                    sampled.append(tuple(each[here] for each in columns))
-                found.rows += batch.num_rows
+                    start, end = np.searchsorted(picked, (file.rows, file.rows + batch.num_rows))
+                    here = picked[start:end] - file.rows
+                    sampled.append(tuple(column[here] for column in columns))
+                file.rows += batch.num_rows
     except (FileNotFoundError, PermissionError):
-        found.unseen = platform.node()
-        return found
+        file.unseen = platform.node()
+        return file
     except (pa.ArrowException, OSError) as error:
-        found.wrong = damage(wanted.path, error)
-        return found
+        file.wrong = damage(wanted.path, error)
+        return file
     if sampled:
-        checked, wrong = compare(study, *(np.concatenate(each) for each in zip(*sampled, strict=True)))
+        checked, wrong = compare(study, *(np.concatenate(column) for column in zip(*sampled, strict=True)))
     if wrong:
-        found.wrong = f"reports {wanted.path} hold {differing(wrong, checked)}"
-    return found
+        file.wrong = f"reports {wanted.path} hold {differing(wrong, checked)}"
+    return file
 
 
 def differing(wrong: int, checked: int) -> str:
@@ -115,7 +115,7 @@ class Comparison:
         columns = _arrays(self._study, batch)
         if not self._whole:
             picked = _sample(batch.num_rows)
-            columns = tuple(each[picked] for each in columns)
+            columns = tuple(column[picked] for column in columns)
         checked, wrong = compare(self._study, *columns)
         self.checked, self.wrong = self.checked + checked, self.wrong + wrong
 
@@ -157,13 +157,13 @@ def _alike(places: NDArray[np.int64]) -> bool:
     return bool(places.size and places.strides == (0,))
 
 
-def _alone(study: Study, found: Inspected, places: NDArray[np.int64]) -> None:
+def _alone(study: Study, file: Inspected, places: NDArray[np.int64]) -> None:
     """Whether all rows so far, and these, have one stratum."""
     here = study.strata[places[0]] if _alike(places) and places[0] != NONE else None
-    found.only = here if found.rows == 0 or found.only == here else None
+    file.only = here if file.rows == 0 or file.only == here else None
 
 
-def _order(study: Study, found: Inspected, places: NDArray[np.int64], indices: NDArray[np.int64]) -> None:
+def _order(study: Study, file: Inspected, places: NDArray[np.int64], indices: NDArray[np.int64]) -> None:
     alike = _alike(places)
     for place, stratum in enumerate(study.strata):
         if alike and places[0] != place:
@@ -171,13 +171,13 @@ def _order(study: Study, found: Inspected, places: NDArray[np.int64], indices: N
         mine = indices if alike else indices[places == place]
         if mine.size == 0:
             continue
-        first, last = found.reach.get(stratum, (MAX_INDEX + 1, NONE))
+        first, last = file.reach.get(stratum, (MAX_INDEX + 1, NONE))
         steady = mine[0] > last and mine[-1] <= MAX_INDEX and bool((mine[1:] > mine[:-1]).all())
-        found.ascending &= bool(steady)
+        file.ascending &= bool(steady)
         if not steady:
             mine = np.sort(mine[(mine >= 0) & (mine <= MAX_INDEX)])
         if mine.size:
-            found.reach[stratum] = (min(first, int(mine[0])), max(last, int(mine[-1])))
+            file.reach[stratum] = (min(first, int(mine[0])), max(last, int(mine[-1])))
 
 
 def compare(
@@ -187,7 +187,7 @@ def compare(
 
     Rows that are not counted anyway, for another reason, are not compared.
     """
-    good = (places != NONE) & (indices >= 0) & (indices <= MAX_INDEX) & codes(study).has(cells)
+    good = (places != NONE) & (indices >= 0) & (indices <= MAX_INDEX) & cell_codes(study).has(cells)
     wrong = 0
     for place in range(len(study.strata)):
         mine = np.flatnonzero(good & (places == place))

@@ -57,8 +57,8 @@ def kind(name: str) -> str | None:
 
 def files(study: Study, names: Sequence[str], cells: bool) -> list[str]:
     """The Parquet files of these names; an error if one is none, or says that it is another study's."""
-    found = list(dict.fromkeys(path for name in names for path in places.find(name)))
-    for path in found:
+    paths = list(dict.fromkeys(path for name in names for path in places.find(name)))
+    for path in paths:
         try:
             with places.opened(path) as file:
                 check_ends(path, file)
@@ -70,7 +70,7 @@ def files(study: Study, names: Sequence[str], cells: bool) -> list[str]:
             raise BadFile(f"reports {path} cannot be read: {first_sentence(error)}") from None
         check_width(schema.names)
         check_metadata(study, schema, cells)
-    return found
+    return paths
 
 
 def _delta(name: str) -> Any:

@@ -74,12 +74,12 @@ def tally_with_duckdb(
 
 def _inspected(study: Study, asked: list[Wanted], tell: Tell) -> list[Inspected]:
     """Look at all files, in threads: reading pages leaves Python free."""
-    found = []
+    inspected = []
     with ThreadPoolExecutor(cores()) as pool:
-        for each in pool.map(lambda one: inspect(study, one), asked):
-            found.append(each)
-            tell(len(found) / len(asked))
-    return found
+        for file in pool.map(lambda wanted: inspect(study, wanted), asked):
+            inspected.append(file)
+            tell(len(inspected) / len(asked))
+    return inspected
 
 
 def _run(study: Study, deduplication: Deduplication, meter: Meter) -> FileTally:

@@ -59,10 +59,10 @@ def tally_with_spark(
     failures = (PySparkException, Py4JJavaError)
     if hasattr(reports, "createOrReplaceTempView"):
         try:
-            found = _table(study, reports, columns, cells, recompute, partitions, before)
+            total = _table(study, reports, columns, cells, recompute, partitions, before)
         except failures as error:
             raise BadValue(explain(error)) from None
-        return check_rows(found, keep_going)
+        return check_rows(total, keep_going)
     if columns is not None or cells:
         raise BadParameter("columns and cells are for tables: report files say for themselves what they hold")
     if spark is None:
@@ -87,20 +87,20 @@ def _inspected(study: Study, asked: list[Wanted], spark: Any) -> list[Inspected]
         return []
     text = study.to_json()
     columns = "path string, cells boolean, recompute boolean"
-    rows = [(each.path, each.cells, each.recompute) for each in asked]
+    rows = [(file.path, file.cells, file.recompute) for file in asked]
     # Each file goes to a partition of its own, or a core would wait while another has two.
     parts = min(len(rows), TASKS)
     spread = spark.createDataFrame(rows, columns).repartition(parts)
-    looked = spread.mapInArrow(partial(inspected_part, text), "found string")
-    return [Inspected.from_json(row.found) for row in looked.collect()]
+    looked = spread.mapInArrow(partial(inspected_part, text), "file string")
+    return [Inspected.from_json(row.file) for row in looked.collect()]
 
 
 def inspected_part(study: str, batches: Iterator[Any]) -> Iterator[Any]:
     """What some of the files are like, as Arrow rows."""
     known = Study.from_json(study)
     for batch in batches:
-        found = [inspect(known, Wanted(**row)).to_json() for row in batch.to_pylist()]
-        yield pa.record_batch({"found": pa.array(found, pa.string())})
+        files = [inspect(known, Wanted(**row)).to_json() for row in batch.to_pylist()]
+        yield pa.record_batch({"file": pa.array(files, pa.string())})
 
 
 def _run(
@@ -131,7 +131,7 @@ def _table(
     before: Before | None,
 ) -> FileTally:
     if cells and not coded(study):
-        grouping.codes(study)
+        grouping.cell_codes(study)
     fields = [Field(field.name, field.dataType.simpleString()) for field in table.schema.fields]
     rows = source(study, choose(study, fields, columns), VIEW, SPARK)
     spark = table.sparkSession
@@ -173,12 +173,12 @@ def counted_part(study: str, cells: bool, before: Before | None, batches: Iterat
     """One partition's tally, and its counts by reason, as Arrow rows."""
     seen = batches if before is None else before(batches)
     known = Study.from_json(study)
-    found = grouping.count(known, seen) if cells else packing.count(known, seen)
-    if not found.reasons:
+    total = grouping.count(known, seen) if cells else packing.count(known, seen)
+    if not total.reasons:
         return
-    reasons = sorted(found.reasons.items())
+    reasons = sorted(total.reasons.items())
     columns = {
-        "tally": pa.array([found.tally.to_bytes()] + [None] * len(reasons), pa.binary()),
+        "tally": pa.array([total.tally.to_bytes()] + [None] * len(reasons), pa.binary()),
         "reason": pa.array([None, *(reason for reason, _ in reasons)], pa.string()),
         "number": pa.array([None, *(number for _, number in reasons)], pa.int64()),
     }
@@ -196,8 +196,8 @@ def _compare(study: Study, rows: Source, spark: Any, recompute: bool) -> None:
     compared = spark.sql(wanted).mapInArrow(
         partial(compared_part, study.to_json()), "wrong bigint, of bigint"
     )
-    found = [(row.wrong, row.of) for row in compared.collect()]
-    wrong, checked = (sum(each) for each in zip(*found, strict=True)) if found else (0, 0)
+    parts = compared.collect()
+    wrong, checked = sum(part.wrong for part in parts), sum(part.of for part in parts)
     if wrong:
         raise BadValue(f"the table holds {differing(wrong, checked)}")
 
@@ -214,7 +214,7 @@ def uri(path: str) -> str:
     """A name that Spark does not take for a pattern, with the scheme that it was given with."""
     here = place(path)
     name = f"file://{path}" if not here.base else here.address(here.path).removesuffix(here.options)
-    return "".join(f"\\{each}" if each in "{}[]*?\\" else each for each in name)
+    return "".join(f"\\{letter}" if letter in "{}[]*?\\" else letter for letter in name)
 
 
 __all__ = ["session", "tally_with_spark"]

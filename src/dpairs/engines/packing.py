@@ -73,13 +73,13 @@ def count(
     turn = Lock()
 
     def work() -> FileTally:
-        found = FileTally(Tally(study))
+        mine = FileTally(Tally(study))
         while True:
             with turn:
                 part = next(parts, None)
             if part is None:
-                return found
-            _count(study, part, found)
+                return mine
+            _count(study, part, mine)
             if progress is not None:
                 with turn:
                     progress(int(_column(part, "row_count").sum()))
@@ -104,7 +104,7 @@ def _column(batch: Any, name: str) -> NDArray[Any]:
     return np.asarray(column)
 
 
-def _count(study: Study, batch: Any, found: FileTally) -> None:
+def _count(study: Study, batch: Any, total: FileTally) -> None:
     places, blocks, rows = (_column(batch, name) for name in ("place", "block", "row_count"))
     words = {
         name: [
@@ -118,11 +118,11 @@ def _count(study: Study, batch: Any, found: FileTally) -> None:
     for place in np.unique(places).tolist():
         where = np.flatnonzero(places == place)
         if place < 0:
-            found.reasons[REFUSED[place]] += int(rows[where].sum())
+            total.reasons[REFUSED[place]] += int(rows[where].sum())
             continue
-        zeros = [each[where] for each in words["zeros"]]
-        ones = [each[where] for each in words["ones"]]
-        _count_stratum(study, study.strata[place], blocks[where], int(rows[where].sum()), zeros, ones, found)
+        zeros = [word[where] for word in words["zeros"]]
+        ones = [word[where] for word in words["ones"]]
+        _count_stratum(study, study.strata[place], blocks[where], int(rows[where].sum()), zeros, ones, total)
 
 
 def _signed(batch: Any, name: str) -> bool:
@@ -136,7 +136,7 @@ def _count_stratum(
     rows: int,
     zeros: list[Words],
     ones: list[Words],
-    found: FileTally,
+    total: FileTally,
 ) -> None:
     seen = zeros[0] | ones[0]
     both = np.bitwise_or.reduce([zero & one for zero, one in zip(zeros, ones, strict=True)])
@@ -146,8 +146,8 @@ def _count_stratum(
     who = np.flatnonzero(_unpacked(seen & ~both))
     indices = blocks[who >> 6] * BLOCK + (who & (BLOCK - 1))
     symbols = _unpacked(ones[0])[who].astype(np.uint64)
-    for bit, each in enumerate(ones[1:], start=1):
-        symbols |= _unpacked(each)[who].astype(np.uint64) << np.uint64(bit)
+    for bit, word in enumerate(ones[1:], start=1):
+        symbols |= _unpacked(word)[who].astype(np.uint64) << np.uint64(bit)
     if symbols.size and int(symbols.max()) < 2**63:
         symbols = symbols.view(np.int64)
     late = 0
@@ -158,16 +158,16 @@ def _count_stratum(
     if study.protocol.rounds == 1 and indices.size and indices[-1] - indices[0] == indices.size - 1:
         # Nobody is missing: coins of consecutive people need no search for who is there.
         for start in range(0, indices.size, SLICE):
-            found.tally.add_symbols(stratum, symbols[start : start + SLICE], int(indices[start]))
+            total.tally.add_symbols(stratum, symbols[start : start + SLICE], int(indices[start]))
     else:
-        found.tally.add_reports(stratum, indices, symbols)
+        total.tally.add_reports(stratum, indices, symbols)
     counted = {
         COUNTED: indices.size,
         ROUND: late,
         REPEATED: rows - people,
         CONTRADICTORY: contradictory,
     }
-    found.note(counted)
+    total.note(counted)
 
 
 def _unpacked(words: Words) -> NDArray[np.uint8]:

@@ -65,10 +65,10 @@ def literal(path: str) -> bool:
 
 def place(name: str | os.PathLike[str]) -> Place:
     text = os.fspath(name)
-    found = _ADDRESS.match(text)
-    if found is None:
+    address = _ADDRESS.match(text)
+    if address is None:
         return Place(fs.LocalFileSystem(), os.path.abspath(text))
-    scheme, rest = found[1].lower(), text[found.end() :]
+    scheme, rest = address[1].lower(), text[address.end() :]
     if scheme == "file":
         return Place(fs.LocalFileSystem(), os.path.abspath("/" + unquote(rest)))
     if scheme not in SCHEMES:
@@ -77,7 +77,9 @@ def place(name: str | os.PathLike[str]) -> Place:
     options = _OPTIONS.search(rest)
     path = rest[: options.start()] if options else rest
     # HDFS is one file system, whose server may be left to its settings: hdfs:///folder.
-    server, _, path = ("", "", path) if text[found.end() - 3 : found.end()] == "///" else path.partition("/")
+    server, _, path = (
+        ("", "", path) if text[address.end() - 3 : address.end()] == "///" else path.partition("/")
+    )
     if ":" in server.rpartition("@")[0] or (options and _SECRET.search(options[1])):
         # Addresses are in messages, logs and lists of processes.
         raise BadParameter(

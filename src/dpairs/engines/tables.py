@@ -126,18 +126,18 @@ def _symbol(study: Study, name: str, field: Field) -> str:
     )
 
 
-def check_rows(found: FileTally, keep_going: bool) -> FileTally:
+def check_rows(total: FileTally, keep_going: bool) -> FileTally:
     """What was found, unless it holds rows that are no reports of the study and must not be left out."""
-    wrong = {reason: found.reasons[reason] for reason in (UNKNOWN, INDEX, SYMBOL) if found.reasons[reason]}
+    wrong = {reason: total.reasons[reason] for reason in (UNKNOWN, INDEX, SYMBOL) if total.reasons[reason]}
     if wrong and not keep_going:
         raise BadValue(
             "the table holds rows that are no reports of this study, so nothing was counted: "
             f"{_listed(wrong)}; keep_going (--keep-going) leaves such rows out"
         )
-    elsewhere = found.reasons[ELSEWHERE]
-    if elsewhere and elsewhere == found.reasons.total():
+    elsewhere = total.reasons[ELSEWHERE]
+    if elsewhere and elsewhere == total.reasons.total():
         raise BadValue(f"none of the table's {elsewhere:,} rows is of this study")
-    return found
+    return total
 
 
 def _listed(numbers: Mapping[str, int]) -> str:

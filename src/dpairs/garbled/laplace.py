@@ -180,14 +180,23 @@ class LaplaceNoise(Noise):
         down = weights[:step][::-1]
         return [tails[step], *down, *weights[: self.steps - step], tails[self.steps - step]]
 
-    def pmf(self, level: int) -> list[Fraction]:
-        """Exact probabilities: a mixture of those of the two neighbouring steps."""
+    def _level_weights(self, level: int) -> tuple[list[int], int]:
+        """The symbols' probabilities, and out of what: a mixture of those of the two neighbouring steps."""
         step, part = divmod(level, 2**self.shift)
         lower = self._step_weights(step)
         upper = self._step_weights(step + 1) if part else lower
         size = 2**self.shift
-        mixed = ((size - part) * a + part * b for a, b in zip(lower, upper, strict=True))
-        return [Fraction(weight, 2 * self._whole * size) for weight in mixed]
+        mixed = [(size - part) * a + part * b for a, b in zip(lower, upper, strict=True)]
+        return mixed, 2 * self._whole * size
+
+    def pmf(self, level: int) -> list[Fraction]:
+        weights, whole = self._level_weights(level)
+        return [Fraction(weight, whole) for weight in weights]
+
+    def chances(self, level: int) -> NDArray[np.float64]:
+        """Rounded as `pmf` would be, without its greatest common divisors of numbers of a thousand bits."""
+        weights, whole = self._level_weights(level)
+        return np.array([weight / whole for weight in weights])
 
     @cached_property
     def _overshoot(self) -> Fraction:

@@ -83,9 +83,13 @@ class Noise(ABC):
         mean = sum((p * self.worth(symbol) for symbol, p in enumerate(self.pmf(level))), Fraction(0))
         return mean - level
 
+    def chances(self, level: int) -> NDArray[np.float64]:
+        """`pmf`, rounded to floats."""
+        return np.array([float(p) for p in self.pmf(level)])
+
     def variance(self, level: int) -> float:
         """The variance of the decoded symbol, in squared levels."""
-        chances = np.array([float(p) for p in self.pmf(level)])
+        chances = self.chances(level)
         mean = float(chances @ self.decode)
         return float(chances @ (self.decode - mean) ** 2)
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from types import MappingProxyType
 from typing import Any
 
 from ..errors import BadFile, BadParameter
@@ -59,7 +61,8 @@ def _read(name: str, value: Any) -> Any:
     return int(text)
 
 
-def candidates(top: int, epsilon: float) -> dict[str, Noise]:
+@lru_cache(maxsize=64)
+def candidates(top: int, epsilon: float) -> Mapping[str, Noise]:
     """Every noise that fits the kernel and the epsilon."""
     noises: dict[str, Noise] = {}
     for name in NOISES:
@@ -71,7 +74,7 @@ def candidates(top: int, epsilon: float) -> dict[str, Noise]:
             continue
     if not noises:
         raise BadParameter(f"no noise reaches epsilon {epsilon!r} for levels up to {top}")
-    return noises
+    return MappingProxyType(noises)
 
 
 def best_noise(top: int, epsilon: float, levels: Sequence[int] | None = None) -> Noise:

@@ -196,6 +196,52 @@ def test_tau_of_few_large_sites_has_no_bias_by_the_noise_of_its_pilot(monkeypatc
     assert abs(tau_errors(count, 3000)[0].mean()) > 1.5
 
 
+def uneven(kind, n=4000):
+    """Records that do not lie evenly within cells, and the statistic that minds."""
+    rng = np.random.default_rng(5)
+    x, noise, label = rng.beta(2, 3, n), rng.normal(size=n), rng.integers(0, 2, n)
+    y = (x + rng.random(n)) / 2
+    zero = rng.random(n) < 0.5
+    kinds: dict[str, dict[str, Any]] = {
+        "along a line": {"x": x, "y": (x + 0.02 * noise).clip(0, 1)},
+        "zeros": {"x": np.where(zero, 0, x), "y": np.where(rng.random(n) < 0.5, 0, y)},
+        "zeros together": {"x": np.where(zero, 0, x), "y": np.where(zero, 0, y)},
+        "rounded": {"x": x.round(1), "y": y.round(1)},
+        "two values in a cell": {"score": np.where(zero, 0.501 + 0.002 * label, x), "label": label},
+        "one value": {"score": np.where(zero, 0.501, x), "label": label},
+    }
+    return "auc" if "score" in kinds[kind] else "kendall_tau", kinds[kind]
+
+
+@pytest.mark.parametrize(
+    ("kind", "rounds"),
+    [
+        *((kind, 2) for kind in ("along a line", "zeros", "zeros together", "rounded", "one value")),
+        *(("two values in a cell", rounds) for rounds in (1, 2)),
+    ],
+)
+def test_intervals_allow_for_what_cells_hide(kind, rounds, monkeypatch):
+    """Next to no noise, so that all of the error is what cells hide."""
+    name, data = uneven(kind)
+    domain: Any = UNIT if name == "auc" else (UNIT, UNIT)
+    study = Study.create(
+        name, protocol="sites", epsilon=2000.0, sites=1, domain=domain, bins=16, rounds=rounds, seed=1
+    )
+    estimate = dpairs.simulate(study, {**data, "site": np.zeros(4000)}, seed=1)
+    low, high = estimate.confidence_interval(target="sample")
+    true = dpairs.exact(name, data)
+    assert low <= true <= high
+    if kind in ("zeros", "zeros together", "two values in a cell"):
+        assert "may move the value" in estimate.notes()[0]
+    # The control: without the allowance the interval misses.
+    if kind not in ("one value", "rounded"):
+        monkeypatch.setattr(first_answers.FirstAnswers, "_hidden", lambda *_: 0.0)
+        monkeypatch.setattr("dpairs.protocols.sites.protocol.tied_in_cells", lambda *_: 0.0)
+        bare = dpairs.simulate(study, {**data, "site": np.zeros(4000)}, seed=1)
+        low, high = bare.confidence_interval(target="sample")
+        assert not low <= true <= high
+
+
 @pytest.mark.long
 @pytest.mark.parametrize(("n", "sites"), [(12_000, 3), (3000, 1), (40_000, 10)])
 def test_intervals_of_tau_cover(n, sites):
@@ -224,7 +270,8 @@ def test_a_lying_site_weighs_what_it_declared():
 
     def lie(up, beyond=0):
         numbers = honest["a"].numbers
-        ends = {name: protocol.extremes(name, numbers.sizes[name])[up] + beyond for name in study.strata}
+        sizes = numbers.sizes or {}
+        ends = {name: protocol.extremes(name, sizes[name])[up] + beyond for name in study.strata}
         false = {name: np.array([end], dtype=np.int64) for name, end in ends.items()}
         return {**honest, "a": SiteAnswer(following, "a", SiteNumbers(false, numbers.sizes))}
 

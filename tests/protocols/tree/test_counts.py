@@ -11,7 +11,7 @@ import pytest
 
 from dpairs import BadFile, BadValue, DpairsError, Integers, Interval, Study, Tally, simulate_tally
 from dpairs.formats.canonical import canonical
-from dpairs.protocols.tree.counts import DENSE_LEVELS, LevelCounts, TreeCounts
+from dpairs.protocols.tree.counts import CROWDED, DENSE_LEVELS, SMALL_LEVELS, LevelCounts, TreeCounts
 
 from .test_participant import coins_of
 
@@ -449,21 +449,24 @@ def test_a_tally_is_not_a_histograms():
 # ---------------------------------------------------------------- memory
 
 
-def sparse_bytes(counts: TreeCounts) -> int:
+def held_bytes(counts: TreeCounts) -> int:
     for level in counts.levels:
         level.settle()
-    return sum(
-        level.rows.nbytes + level.counts.nbytes for level in counts.levels if level.level > DENSE_LEVELS
-    )
+    return sum(level.rows.nbytes + level.counts.nbytes for level in counts.levels)
 
 
 def test_memory_is_proportional_to_the_reports_and_not_to_the_domain():
-    """2^64 leaves: sparse levels keep 24 bytes for a row, and at most as many rows as reports."""
+    """2^64 leaves: levels keep 24 bytes for a row, and at most CROWDED times as many rows as reports.
+
+    The small ones are plain arrays.
+    """
     made = study(64)
     for people in (1000, 10_000, 50_000):
         tally = filled(made, "users", people, 3)
         for stratum in STRATA:
-            assert sparse_bytes(tree(tally.counts(stratum))) <= 24 * people
+            assert held_bytes(tree(tally.counts(stratum))) <= 24 * (
+                CROWDED * people + 2 ** (SMALL_LEVELS + 1)
+            )
 
 
 def test_counting_takes_little_more_than_what_is_kept():

@@ -101,14 +101,15 @@ async def advance_study(service: Analyst, live: OfStudy, step: models.Advance) -
     """Close the round and publish the next, or form the pairs."""
     prepared = None
     if not live.of_pairs and lifecycle.next_step(live) is not None and step.seen == lifecycle.step_of(live):
-        prepared = await to_thread.run_sync(_prepare, live)
+        # Of the round that is seen here: another click may take the step meanwhile.
+        prepared = await to_thread.run_sync(_prepare, live.now)
     await service.writer.do(lifecycle.advance, lifecycle.Step(live, step.seen, prepared))
     return views.public(live, service.settings.public_url)
 
 
-def _prepare(live: LiveStudy) -> tuple[int, Study]:
-    tally = live.now.tally
-    return tally.n, live.study.next(tally)
+def _prepare(asked: Round) -> tuple[int, Study]:
+    tally = asked.tally
+    return tally.n, asked.study.next(tally)
 
 
 @router.post("/studies/{study}/close", responses=declared(401, 404, 422))

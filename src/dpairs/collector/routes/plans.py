@@ -16,6 +16,9 @@ from ..bodies import bounded
 from ..problems import declared
 from . import API, Analyst, of_analyst
 
+PEOPLE = (0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 10.0)
+"""Of how many times the people the curve over people is made."""
+EPSILONS = (0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
 router = APIRouter(prefix=API, tags=["analysts"], route_class=bounded(of_analyst))
 
 
@@ -64,13 +67,12 @@ def _planned(request: models.PlanRequest) -> models.Planned:
 def _curves(found: Plan, ask: Any) -> dict[str, Any]:
     """The error of each protocol over people and over epsilon, around what was found."""
     best = found.options[0]
-    factors = (0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 10.0)
     by_people, by_epsilon = [], []
-    for factor in factors:
+    for factor in PEOPLE:
         sizes = {name: max(2, round(factor * count)) for name, count in best.sizes.items()}
         made = ask(best.study.epsilon, sizes, None)
         by_people.append((sum(sizes.values()), {each.protocol: each.error for each in made.options}))
-    for epsilon in (0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0):
+    for epsilon in EPSILONS:
         made = ask(epsilon, best.sizes, None)
         by_epsilon.append((epsilon, {each.protocol: each.error for each in made.options}))
     return {"people": by_people, "epsilon": by_epsilon}

@@ -22,13 +22,13 @@ routers = (anybody, enrolled)
 
 
 @anybody.post("/sites", status_code=201, responses=declared(401, 404, 409, 422))
-async def enrol_site(service: Serving, live: OfStudy, wish: models.EnrolSite) -> models.EnrolledSite:
+async def enrol_site(service: Serving, live: OfStudy, wish: models.EnrolSite) -> models.SiteSecret:
     """Become a site of the study; the same request again gets the same answer."""
     if not live.of_sites:
         raise BadParameter("this study asks people, not sites")
     given = SiteRequest(live, wish.request, site_name(wish.name), bytes.fromhex(wish.key), wish.code)
     holder: Holder = await service.writer.do(enrol_sites, given)
-    return models.EnrolledSite(index=holder.index, secret=service.secrets.make(live, holder))
+    return models.SiteSecret(index=holder.index, secret=service.secrets.make(live, holder))
 
 
 @enrolled.post("/answers", responses=declared(401, 403, 404, 409, 422))

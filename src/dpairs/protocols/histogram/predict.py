@@ -53,10 +53,9 @@ def predict(protocol: Histogram, shape: Shape, sizes: Mapping[str, int]) -> Pred
     truth = protocol.statistic.finish(shape.linear.forms, many).value
     kernel = np.tensordot(finished.gradient, np.array(matrices), axes=1)
     decoder, channel = protocol.mechanism.decoder, protocol.mechanism.channel
-    reports = decoder @ kernel @ decoder.T
     people = list(sizes.values())
     linear, remainder, sampling = _hoeffding(
-        reports, kernel, [(each, each @ channel) for each in shares], people
+        decoder, kernel, [(each, each @ channel) for each in shares], people
     )
     off = finished.value - truth
     bias = hidden_bias(protocol, tuple(shares), values, finished, many)
@@ -73,20 +72,35 @@ def predict(protocol: Histogram, shape: Shape, sizes: Mapping[str, int]) -> Pred
 
 
 def _hoeffding(
-    reports: Matrix, kernel: Matrix, shares: list[tuple[Vector, Vector]], people: list[int]
+    decoder: Matrix, kernel: Matrix, shares: list[tuple[Vector, Vector]], people: list[int]
 ) -> tuple[float, float, float]:
-    """First-order, second-order and sampling variance of the U-statistic of decoded reports."""
+    """First-order, second-order and sampling variance of the U-statistic of decoded reports.
+
+    With D the decoder and K the kernel, two reports have the kernel (D K D')_ab. Where there are far more
+    symbols than cells, this matrix is not made: the mean of its squares at symbols p and q is
+    tr(K W_q K' W_p), with the second moments W_p = D' diag(p) D of a decoded report.
+    """
     if len(people) == 1:
         (masses, symbols), n = shares[0], people[0]
-        along, centre = reports @ symbols, float(symbols @ reports @ symbols)
+        along = decoder @ (kernel @ (symbols @ decoder))
+        centre = float(symbols @ along)
         first = float(symbols @ along**2) - centre**2
-        both = float(symbols @ reports**2 @ symbols) - centre**2
+        both = _mean_square(decoder, kernel, symbols, symbols) - centre**2
         inside = float(masses @ (kernel @ masses) ** 2) - centre**2
         return 4 * first / n, 2 * max(both - 2 * first, 0.0) / n**2, 4 * inside / n
     (h, p), (g, q) = shares
     n, m = people
-    rows, columns, centre = reports @ q, p @ reports, float(p @ reports @ q)
+    rows, columns = decoder @ (kernel @ (q @ decoder)), decoder @ ((p @ decoder) @ kernel)
+    centre = float(p @ rows)
     one, two = float(p @ rows**2) - centre**2, float(q @ columns**2) - centre**2
-    both = float(p @ reports**2 @ q) - centre**2
+    both = _mean_square(decoder, kernel, p, q) - centre**2
     inside = float(h @ (kernel @ g) ** 2 - centre**2) / n + float(g @ (h @ kernel) ** 2 - centre**2) / m
     return one / n + two / m, max(both - one - two, 0.0) / (n * m), inside
+
+
+def _mean_square(decoder: Matrix, kernel: Matrix, p: Vector, q: Vector) -> float:
+    symbols, cells = decoder.shape
+    if symbols <= 2 * cells:
+        return float(p @ (decoder @ kernel @ decoder.T) ** 2 @ q)
+    first, second = ((decoder * each[:, None]).T @ decoder for each in (p, q))
+    return float(np.sum((kernel @ second) * (kernel.T @ first).T))

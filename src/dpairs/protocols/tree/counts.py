@@ -1,7 +1,7 @@
 """Counts of a tree study: for each level and Hadamard row, how many bits were 0 and how many 1.
 
-Levels of at most 2^20 rows are plain arrays; deeper ones keep only the rows that came up, so memory is
-proportional to the reports there and never to the domain.
+A level keeps only the rows that came up, so memory is proportional to the reports and never to the domain;
+where many came up, it is a plain array of all rows.
 """
 
 from __future__ import annotations
@@ -22,6 +22,11 @@ from ..counts import MAX_COUNT, Cells
 from .cells import decoded
 
 DENSE_LEVELS = 20
+"""Levels up to this one may be plain arrays."""
+SMALL_LEVELS = 12
+"""Levels up to this one are plain arrays from the beginning: 200 kB in all."""
+CROWDED = 8
+"""A level of so many times as many rows as came up, or fewer, is a plain array: 24 bytes a row either way."""
 BUFFER = 2**16
 Expand = Callable[
     [int, NDArray[Any], NDArray[np.bool_] | None], list[tuple[int, NDArray[np.uint64], NDArray[np.uint8]]]
@@ -35,10 +40,13 @@ class LevelCounts:
 
     def __init__(self, level: int) -> None:
         self.level = level
-        self.rows = np.arange(2**level if level <= DENSE_LEVELS else 0, dtype=np.uint64)
-        self.counts = np.zeros((2, self.rows.size), dtype=np.int64)
+        self.rows = np.zeros(0, dtype=np.uint64)
+        self.counts = np.zeros((2, 0), dtype=np.int64)
+        self._dense = False
         self._waiting: list[tuple[NDArray[np.uint64], NDArray[np.uint8], NDArray[np.int64] | None]] = []
         self._waiting_size = 0
+        if level <= SMALL_LEVELS:
+            self._spread()
 
     def add(
         self, rows: NDArray[np.uint64], bits: NDArray[np.uint8], counts: NDArray[np.int64] | None = None
@@ -58,14 +66,14 @@ class LevelCounts:
         self._waiting, self._waiting_size = [], 0
         if single:
             rows, bits = (np.concatenate(each) for each in zip(*single, strict=True))
-            if self.level <= DENSE_LEVELS:
+            if self._dense:
                 keys = rows.view(np.int64) * 2 + bits
                 self.counts += np.bincount(keys, minlength=2 * self.rows.size).reshape(-1, 2).T
             else:
                 self._add_sparse(rows, bits, 1)
         if several:
             rows, bits, counts = (np.concatenate(each) for each in zip(*several, strict=True))
-            if self.level <= DENSE_LEVELS:
+            if self._dense:
                 np.add.at(self.counts, (bits, rows), counts)
             else:
                 self._add_sparse(rows, bits, counts)
@@ -83,13 +91,30 @@ class LevelCounts:
         both = np.concatenate([self.counts, counts], axis=1)
         self.counts = np.array([np.bincount(place, weights=side, minlength=self.rows.size) for side in both])
         self.counts = self.counts.astype(np.int64)
+        self._spread_if_crowded()
+
+    def _spread_if_crowded(self) -> None:
+        if self.level <= DENSE_LEVELS and CROWDED * self.rows.size >= 2**self.level:
+            self._spread()
+
+    def _spread(self) -> None:
+        """Have every row, also those that did not come up."""
+        rows, counts = self.rows, self.counts
+        self.rows = np.arange(2**self.level, dtype=np.uint64)
+        self.counts = np.zeros((2, self.rows.size), dtype=np.int64)
+        self.counts[:, rows.view(np.int64)] = counts
+        self._dense = True
 
     def absorb(self, other: LevelCounts) -> None:
         """Add another level's counts to these."""
         self.settle()
         other.settle()
-        if self.level <= DENSE_LEVELS:
-            self.counts = self.counts + other.counts
+        if other._dense and not self._dense:
+            self._spread()
+        if other._dense:
+            self.counts += other.counts
+        elif self._dense:
+            self.counts[:, other.rows.view(np.int64)] += other.counts
         else:
             self._merge(other.rows, other.counts)
 
@@ -101,10 +126,20 @@ class LevelCounts:
 
     @property
     def signs(self) -> NDArray[np.int64]:
-        """For each row: bits that were 0 (the sign +1) minus bits that were 1."""
+        """For each of `rows`: bits that were 0 (the sign +1) minus bits that were 1."""
         self.settle()
         difference: NDArray[np.int64] = self.counts[0] - self.counts[1]
         return difference
+
+    @property
+    def every_sign(self) -> NDArray[np.int64]:
+        """`signs` of all 2^level rows."""
+        signs = self.signs
+        if self._dense:
+            return signs
+        every = np.zeros(2**self.level, dtype=np.int64)
+        every[self.rows.view(np.int64)] = signs
+        return every
 
     def to_json(self) -> dict[str, Any]:
         """Rows that came up, by their differences, and their counts."""
@@ -136,10 +171,11 @@ class LevelCounts:
         if bool((zeros + ones == 0).any()):
             raise BadFile("a level's counts must be above 0")
         counts = np.array([zeros, ones]).astype(np.int64)
-        if self.level <= DENSE_LEVELS:
+        if self._dense:
             self.counts[:, rows.view(np.int64)] = counts
         else:
             self.rows, self.counts = rows, counts
+            self._spread_if_crowded()
 
 
 class TreeCounts:

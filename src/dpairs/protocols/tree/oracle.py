@@ -80,7 +80,7 @@ class Oracle:
 
     @cached_property
     def _all(self) -> NDArray[np.float64]:
-        return self._count(transform(self.counts.signs))
+        return self._count(transform(self.counts.every_sign))
 
     @cached_property
     def _seen(self) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:

@@ -11,7 +11,7 @@ export function privacyCard({ study, learns }) {
     { class: "card", "aria-labelledby": "promise" },
     element("h2", { id: "promise" }, "What is promised to each person"),
     element("p", {}, study.promise),
-    element("p", { class: "soft" }, `It protects ${study.claim.neighbours}, and rests on: ${study.claim.theorem}.`),
+    element("p", { class: "soft" }, `It covers ${study.claim.neighbours}. The proof: ${study.claim.theorem}.`),
     element("h3", {}, "What is not promised"),
     element("ul", {}, ...study.claim.not_promised.map((each) => element("li", {}, sentence(each)))),
     table("Who learns what", ["Who", "What"], rows, { class: "plain" }),
