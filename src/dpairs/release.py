@@ -95,6 +95,7 @@ class Release:
             quantization=answer.quantization,
             details=answer.details,
             bounds=bounds,
+            raw=answer.value,
             bias=answer.bias,
             logarithmic=self.study.statistic.logarithmic,
             laws=answer.laws,
