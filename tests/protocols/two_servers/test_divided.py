@@ -120,3 +120,20 @@ def test_a_plan_counts_what_cells_hide_of_a_line():
     assert predicted["even"].bias == 0.0
     assert predicted["packed"].bias > 0.1
     assert predicted["packed"].half_width > predicted["even"].half_width
+
+
+@pytest.mark.parametrize("rounds", [1, 2])
+def test_a_divisor_that_may_be_nothing_leaves_the_whole_range(rounds):
+    study = Study.create(
+        "gini_coefficient", protocol="two_servers", epsilon=0.3, domain=UNIT, n=100, rounds=rounds
+    )
+    people, whole = {"value": np.random.default_rng(5).random(100) / 10}, 0
+    for seed in range(8):
+        try:
+            estimate = dpairs.simulate(study, people, seed=seed)
+        except dpairs.NotEstimable:
+            continue
+        assert 0 <= estimate.value <= 1
+        assert estimate.standard_error <= 1
+        whole += estimate.confidence_interval() == estimate.confidence_interval(target="sample") == (0, 1)
+    assert whole > 0

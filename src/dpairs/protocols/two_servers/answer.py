@@ -55,14 +55,13 @@ class Measured:
         binning = 0.0 if seen is None else seen.binning
         hidden = 0.0 if seen is None else seen.hidden
         sample = ErrorLaw((0.0 if self.laplace else noise) + binning, noise=tails, bias=hidden)
-        sample, slack = sample.wider(self._slack(forms)), self._slack(forms) ** 2
-        laws = [replace(sample, sampling=slack * most)] if math.isfinite(most) else []
+        laws = [replace(sample, sampling=most)] if math.isfinite(most) else []
         if seen is not None:
-            sampled = replace(sample, sampling=slack * (seen.sampling + second_order))
-            laws.append(sampled.with_doubt(slack * seen.doubt))
+            laws.append(replace(sample, sampling=seen.sampling + second_order).with_doubt(seen.doubt))
         # The narrower one: both cover.
         reaches = [law.reach(LEVEL) for law in laws]
         population = laws[int(np.argmin(reaches))] if laws else ErrorLaw(known=math.inf)
+        sample, population = (law.wider(self._slack(forms)) for law in (sample, population))
         deviation = min(population.deviation, high - low)
 
         def error(direction: NDArray[np.float64]) -> float:

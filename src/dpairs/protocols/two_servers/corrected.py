@@ -49,9 +49,9 @@ def corrected(
     tails = tuple(square * each for each in parts)
     law = ErrorLaw(square * known, noise=tails, bias=math.sqrt(square) * hidden)
     law = replace(law, known=law.known + sum(tails), noise=()) if draws is None else replace(law, draws=draws)
-    if divided is not None:
-        law, sampling = law.wider(divided.slack), divided.slack**2 * sampling
     whole = replace(law, sampling=square * sampling)
+    if divided is not None:
+        law, whole = law.wider(divided.slack), whole.wider(divided.slack)
     return replace(
         answer,
         standard_error=whole.deviation,
