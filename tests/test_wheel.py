@@ -73,7 +73,7 @@ served = subprocess.Popen([*command, "serve", "--port", "0", "--json"], stdout=s
 try:
     said = json.loads(served.stdout.readline())
     link = Analyst(said["address"], said["token"]).begin(study, "Scores")
-    answer = ["--stratum", "positive", "--score", "0.73", "--home", "me"]
+    answer = ["--stratum", "positive", "--score", "0.73", "--home", "me", "--yes"]
     subprocess.run([*command, "join", link, *answer], check=True)
 finally:
     served.terminate()

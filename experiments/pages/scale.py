@@ -117,8 +117,12 @@ def doors() -> Table:
     """What `python -m tests.engines.doors` found: one tally through every door, or it would have ended."""
     kept = measured("doors")
     (tally,) = {found["tally"] for found in kept["doors"].values()}
-    rows = [[name, f"{found['processor']:.3g}", tally[:16]] for name, found in kept["doors"].items()]
-    return Table("", [f"reports of {kept['people']:,} people", "seconds", "SHA-256 of the tally"], rows)
+    reasons = ("counted", "repeated", "contradictory")
+    rows = [
+        [name, *(f"{found['reasons'].get(reason, 0):,}" for reason in reasons), tally[:16]]
+        for name, found in kept["doors"].items()
+    ]
+    return Table("", [f"{kept['people']:,} people", *reasons, "the tally's SHA-256"], rows)
 
 
 @picture("scale")

@@ -82,7 +82,7 @@ def free_ports() -> tuple[int, int]:
 @contextmanager
 def _servers(task: Task, folder: Path) -> Iterator[None]:
     """Leader and helper in processes of their own, with a database and keys each."""
-    from ..servers.files import write_key
+    from ..servers.keys import write_key
 
     task.save(folder / "task.json")
     write_key(folder / "secret")

@@ -5,10 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from rich.markup import escape
+
 from ..errors import BadParameter
 from .join import ask_person, claim_rows, named_stratum, shown
 from .report import private_values
-from .show import errors, print_json, print_table
+from .show import errors, print_json, print_table, printable
 
 if TYPE_CHECKING:
     from ..dap.task import Task
@@ -36,7 +38,7 @@ def join_servers(
     if not yes:
         errors.print(f"This study is called: {shown(offered.task.title)}", highlight=False)
         for name, words in rows:
-            errors.print(f"  {name}: {words}", highlight=False, soft_wrap=True)
+            errors.print(f"  {name}: {escape(words)}", highlight=False, soft_wrap=True)
         ask_person()
     found = join_task(
         offered,
@@ -51,7 +53,9 @@ def join_servers(
         said = {"state": found.state, "message": found.message, "stratum": found.stratum}
         print_json({**said, "servers": servers, "privacy": task.study.privacy.to_json()})
         return
-    print_table(("your part", "in this study"), [*rows[:4], ("state", f"{found.state}: {found.message}")])
+    print_table(
+        ("your part", "in this study"), [*rows[:4], ("state", printable(f"{found.state}: {found.message}"))]
+    )
 
 
 def task_rows(task: Task) -> list[tuple[str, str]]:
@@ -59,7 +63,7 @@ def task_rows(task: Task) -> list[tuple[str, str]]:
     from ..client.two_servers import PAGE, SEES
 
     rows = [
-        (f"server {number} is run by", f"{shown(each.name)} ({each.url}), which {sees}")
+        (f"server {number} is run by", f"{printable(each.name)} ({each.url}), which {sees}")
         for number, (each, sees) in enumerate(zip(task.operators, SEES, strict=True), 1)
     ]
     claim = claim_rows(task.study)

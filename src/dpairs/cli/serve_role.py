@@ -45,7 +45,7 @@ def serve_role(
     from ..collector.connections import options
     from ..collector.settings import SQLITE
     from ..dap.task import ROLES, Task
-    from ..servers.files import read_key
+    from ..servers.keys import read_key
     from .serve import bracketed, listen
 
     number = ROLES.index(choice("role", role, ROLES))

@@ -26,7 +26,7 @@ Out = Annotated[Path | None, typer.Option(help="Where to write what is sent to t
 @app.command()
 def key(file: Annotated[Path, typer.Argument(metavar="FILE", help="Where to write it.")]) -> None:
     """Make the key that both servers share and nobody else knows."""
-    from ..servers.files import write_key
+    from ..servers.keys import write_key
 
     write_key(file)
     output.print(f"key written to {file}: give it to the other server, and to nobody else", highlight=False)
@@ -48,7 +48,8 @@ def verify(
 
     Server 0 begins (--out), server 1 answers (--inbound, --out, --tally), server 0 ends (--inbound, --tally).
     """
-    from ..servers.files import read_key, read_messages, read_share_lines, write_messages
+    from ..servers.files import read_messages, read_share_lines, write_messages
+    from ..servers.keys import read_key
     from ..servers.steps import Server
 
     study = Study.load(study_file)
@@ -94,7 +95,8 @@ def multiply(
     Server 1 offers (--out); server 0 replies (--inbound offer, --out); server 1 corrects (--inbound reply,
     --out, --products); server 0 ends (--offer offer, --inbound corrections, --products).
     """
-    from ..servers.files import once, read_key, write_key, write_products
+    from ..servers.files import once, write_products
+    from ..servers.keys import read_key, write_key
     from ..servers.steps import Multiplication, batch_of, shares_of
 
     study = Study.load(study_file)

@@ -40,7 +40,7 @@ def task(
     _check_extras("dpairs.client.two_servers")
     from ..client.two_servers import link_of
     from ..dap.task import Analyst, Task
-    from ..servers.files import read_key, write_key
+    from ..servers.keys import read_key, write_key
 
     if not key.exists():
         write_key(key, "the analyst's key")
@@ -133,7 +133,7 @@ def collect(
     _check_extras("dpairs.client.two_servers")
     from ..client.two_servers import collect_result, server_states
     from ..dap.task import Task
-    from ..servers.files import read_key
+    from ..servers.keys import read_key
 
     made = Task.load(task_file)
     release = collect_result(made, read_key(key, "the analyst's key"), wait)

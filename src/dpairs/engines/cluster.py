@@ -149,8 +149,11 @@ def _asked(context: Any, paths: Sequence[str]) -> list[dict[str, Any]]:
 
 def _executors(context: Any) -> int:
     """How many executors there are; the driver of a session on this machine alone is one itself."""
-    there = context._jsc.sc().statusTracker().getExecutorInfos()
-    return len(there) - (not context.master.startswith("local"))
+    try:
+        there = len(context._jsc.sc().statusTracker().getExecutorInfos())
+    except Exception:  # as above; Spark stops a session whose cluster it cannot reach
+        return 0
+    return there - (not context.master.startswith("local"))
 
 
 def _give_up(context: Any) -> None:

@@ -14,7 +14,7 @@ from ..formats.checks import head, integer
 from ..protocols.counts import MAX_COUNT
 from ..protocols.two_servers.goldilocks import MODULUS
 from ..protocols.two_servers.released import read_shares
-from ..randomness import KEY, SecretStream, secret_bytes
+from ..randomness import SecretStream
 from ..release import shared
 from ..shares import SERVERS, Share
 from ..study import Study
@@ -22,27 +22,6 @@ from .steps import Messages, Part
 
 VERSION = 1
 MESSAGES, PRODUCTS, PART = "dpairs-messages", "dpairs-products", "dpairs-part"
-
-
-def read_key(path: Path, what: str = "the key") -> bytes:
-    """32 bytes in hexadecimal."""
-    content = files.read(path, what)
-    try:
-        key = bytes.fromhex(content.decode().strip())
-    except ValueError:
-        key = b""
-    if len(key) != KEY:
-        raise BadFile(f"{what} {path} must hold {KEY} bytes in hexadecimal")
-    return key
-
-
-def write_key(path: Path, what: str = "the key") -> None:
-    """A fresh key that only its owner may read; a file that is there already is left alone."""
-    try:
-        path.touch(mode=0o600, exist_ok=False)
-    except OSError as error:
-        raise BadFile(f"{what} {path} cannot be made: {error.strerror or error}") from None
-    path.write_text(secret_bytes().hex() + "\n", encoding="ascii")
 
 
 def once(secret: bytes, context: bytes, offer: bytes = b"") -> SecretStream:

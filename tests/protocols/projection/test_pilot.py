@@ -302,6 +302,16 @@ def test_a_histogram_pilot_is_right_on_average(shift):
     assert (np.abs(np.log(spread / cells.std(axis=0, ddof=1))) < 0.7).all()
 
 
+@pytest.mark.parametrize(("domain", "bins"), [(Levels(range(8)), None), (Interval(0, 7), 8)])
+def test_a_histogram_answers_alone_only_where_its_cells_hide_nothing(domain, bins):
+    study = auc(2.0, domain, pilot="histogram", bins=bins)
+    score = np.random.default_rng(1).integers(0, 8, 400)
+    second = study.next(simulate_round(study, labelled(score), 1)).protocol
+    assert isinstance(second, SecondRound)
+    assert second.analysis is not None
+    assert (second.analysis.alone is None) == isinstance(domain, Interval)
+
+
 def test_categories_have_no_order_to_cut():
     study = Study.create(
         "collision_entropy", protocol="projection", epsilon=4.0, domain=Categories(range(12)), seed=1

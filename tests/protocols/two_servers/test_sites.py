@@ -66,7 +66,8 @@ class Pair:
     """Two servers and the shares that reached them."""
 
     def __init__(self, study):
-        self.study, self.inboxes = study, ([], [])
+        self.study = study
+        self.inboxes: tuple[list[Any], list[Any]] = ([], [])
         self.servers = [servers.Server(study, number, KEY) for number in (0, 1)]
 
     def send(self, shares):

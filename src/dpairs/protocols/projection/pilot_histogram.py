@@ -52,8 +52,11 @@ class PilotHistogram(Histogram):
         return self.estimate(counts, self.estimators[0])
 
     def own_estimate(self, counts: Mapping[str, DenseCounts]) -> tuple[float, float] | None:
-        """The round's own unbiased estimate and its variance, in the unit of the second round's functions."""
-        if min(table.people for table in counts.values()) < FEW_PEOPLE:
+        """The round's own estimate and its variance, in the unit of the second round's functions.
+
+        None where cells hold several values: what they hide would be a bias, and the second round has none.
+        """
+        if not self._single or min(table.people for table in counts.values()) < FEW_PEOPLE:
             return None
         try:
             value, variance = self.in_unit(counts, nominal(self.statistic))
@@ -67,7 +70,11 @@ class PilotHistogram(Histogram):
         return histogram_remainder(self, shape, pilots)
 
     def predict_alone(self, shape: Shape, pilots: Mapping[str, float]) -> float | None:
-        return histogram_alone(self, shape, pilots)
+        return histogram_alone(self, shape, pilots) if self._single else None
+
+    @property
+    def _single(self) -> bool:
+        return all(bool((axis.geometry[2] == 1).all()) for axis in self.grid.axes)
 
 
 def cut_cells(grid: Grid) -> Grid:
