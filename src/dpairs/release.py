@@ -81,9 +81,10 @@ class Release:
         protocol = shared(self.study)
         chosen = choice("estimator", estimator or protocol.estimators[0], protocol.estimators)
         answer = protocol.answer(self.sizes, self.numbers)
+        value, bounds = answer.within(self.study.statistic, self.study.domains, self.sizes)
         return Estimate(
             statistic=self.study.statistic.name,
-            value=answer.value,
+            value=value,
             standard_error=answer.standard_error,
             sample_standard_error=answer.sample_standard_error,
             strata=self.sizes,
@@ -93,7 +94,8 @@ class Release:
             study_id=self.study.id,
             quantization=answer.quantization,
             details=answer.details,
-            bounds=answer.bounds,
+            bounds=bounds,
+            raw=answer.value,
             bias=answer.bias,
             logarithmic=self.study.statistic.logarithmic,
             laws=answer.laws,

@@ -11,7 +11,7 @@ out of the same reports as the plain averages.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, TypeAlias
 
@@ -236,6 +236,23 @@ class Statistic(ABC):
             farthest = form.uncertainty + np.abs(form.matrix - middle.matrix)
             found.append(float(first @ farthest @ second))
         return np.array(found)
+
+    def uneven(
+        self, grid: Grid, masses: NDArray[np.float64], shares: NDArray[np.float64]
+    ) -> tuple[float, float]:
+        """From where to where the first form may lie off what its derivative, linear within cells, sees.
+
+        Of people with these shares of the cells, of each of which a share may lie anyhow in it.
+        """
+        return 0.0, 0.0
+
+    def uneven_divisor(self, grid: Grid, masses: NDArray[np.float64], shares: NDArray[np.float64]) -> float:
+        """The same of what a ratio divides by, as a share of it, either way."""
+        return 0.0
+
+    def tied(self, equal: Sequence[float]) -> float:
+        """By what share the value may grow if such shares of pairs are equal in the columns, unseen."""
+        return 0.0
 
     def hidden_ratio(
         self,

@@ -17,7 +17,14 @@ from ..garbled.encoding import FixedPoint
 from ..garbled.kernels import Distance, PairKernel
 from .base import CERTAIN, EVERYBODY, ErrorOf, Finished, Form, Statistic, ends, extent, need_two
 from .binned import distance, mean
-from .hidden import below_less_above, distance_hidden, mean_hidden, widths, within_distance
+from .hidden import (
+    below_less_above,
+    distance_hidden,
+    distance_uneven,
+    mean_hidden,
+    widths,
+    within_distance,
+)
 from .vertices import Vertices
 
 
@@ -56,6 +63,11 @@ class GiniMeanDifference(Statistic):
         if kernel != "average":
             return super().hidden(grid, kernel, masses)
         return np.array([distance_hidden(grid.axes[0], masses[0])])
+
+    def uneven(
+        self, grid: Grid, masses: NDArray[np.float64], shares: NDArray[np.float64]
+    ) -> tuple[float, float]:
+        return distance_uneven(grid.axes[0], masses, shares)
 
     def against(self, grid: Grid) -> dict[str, tuple[NDArray[np.float64], ...]]:
         """The distance from a person's value."""
@@ -108,6 +120,10 @@ class GiniCoefficient(GiniMeanDifference):
 
     def hidden(self, grid: Grid, kernel: str, masses: tuple[NDArray[np.float64], ...]) -> NDArray[np.float64]:
         return np.append(super().hidden(grid, kernel, masses)[:1], mean_hidden(grid.axes[0], masses[0]))
+
+    def uneven_divisor(self, grid: Grid, masses: NDArray[np.float64], shares: NDArray[np.float64]) -> float:
+        """A cell's mean is anywhere in it, for those who may lie anyhow."""
+        return mean_hidden(grid.axes[0], masses * shares) / float(masses @ grid.axes[0].centres)
 
     def hidden_ratio(
         self,

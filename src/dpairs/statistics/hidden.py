@@ -59,3 +59,24 @@ def half_square_hidden(axis: Axis, masses: Vector) -> float:
 def mean_hidden(axis: Axis, masses: Vector) -> float:
     """Of the mean of x."""
     return float(masses @ widths(axis)) / 2
+
+
+def distance_uneven(axis: Axis, masses: Vector, shares: Vector) -> tuple[float, float]:
+    """What the mean of |x - y| may lack, and have, beyond a derivative that is linear within cells.
+
+    That takes pairs within a cell for those of an even spread, a mean distance m. A share s of the cell may
+    lie anyhow: two of them are from 0 to w/2 apart, one of them and another from 3m/4 to w/2.
+    """
+    wide = widths(axis)
+    average = wide / 3 * (1 + 1 / axis.geometry[2])
+    one, two, further = 2 * shares * (1 - shares), shares**2, np.maximum(wide / 2 - average, 0.0)
+    return -float(masses**2 @ ((one / 4 + two) * average)), float(masses**2 @ ((one + two) * further))
+
+
+def half_square_uneven(axis: Axis, masses: Vector, shares: Vector) -> tuple[float, float]:
+    """The same of the mean of (x - y)^2 / 2: of the means of (x - low)(high - x) and of x in a cell.
+
+    The first is from 0 to w^2/4, and for an even spread w^2/6; means that are off lower it, by their square.
+    """
+    wide, off, spread = widths(axis), masses * shares, inside_variance(axis)
+    return -float(off @ spread) - (float(off @ wide) / 2) ** 2, float(off @ (wide**2 / 4 - spread))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -22,6 +22,8 @@ from .binned import equal, order, product, several
 from .separable import Near, Separable, Steps, flat, on_diagonal
 from .vertices import Vertices
 
+UNTIED = 0.01
+"""Of pairs in a column, at least: if all may be equal, tau-b may be anything."""
 NEAR = 2
 """Bins apart up to which pairs stand in for those that a bin hides."""
 HIDDEN = 3 * NEAR * (NEAR + 1)
@@ -168,6 +170,13 @@ class KendallTau(Statistic):
         value = tau_a / math.sqrt(untied_x * untied_y)
         gradient = [1 / math.sqrt(untied_x * untied_y), value / (2 * untied_x), value / (2 * untied_y)]
         return Finished(value, np.array(gradient))
+
+    def tied(self, equal: Sequence[float]) -> float:
+        """The divisor of tau-b is smaller by the root of what is untied in either column."""
+        if self.variant == "a":
+            return 0.0
+        untied = math.prod(max(1 - share, UNTIED) for share in equal)
+        return 1 / math.sqrt(untied) - 1
 
     def divisors(self, forms: NDArray[np.float64]) -> dict[str, tuple[float, int]]:
         """The shares of untied pairs."""

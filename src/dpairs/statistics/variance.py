@@ -16,7 +16,7 @@ from ..garbled.encoding import FixedPoint
 from ..garbled.kernels import PairKernel, SquaredDistance
 from .base import EVERYBODY, Form, Statistic, extent, need_two
 from .binned import half_square
-from .hidden import half_square_hidden
+from .hidden import half_square_hidden, half_square_uneven
 from .vertices import Vertices
 
 
@@ -43,6 +43,11 @@ class Variance(Statistic):
         if kernel != "average":
             return super().hidden(grid, kernel, masses)
         return np.array([half_square_hidden(grid.axes[0], masses[0])])
+
+    def uneven(
+        self, grid: Grid, masses: NDArray[np.float64], shares: NDArray[np.float64]
+    ) -> tuple[float, float]:
+        return half_square_uneven(grid.axes[0], masses, shares)
 
     def against(self, grid: Grid) -> dict[str, tuple[NDArray[np.float64], ...]]:
         """Half the squared distance from a person's value."""

@@ -11,7 +11,7 @@ import dpairs
 from dpairs import Integers, Interval, Study
 from dpairs.data.grids import CutAxis, Grid
 from dpairs.protocols.two_servers.law import ErrorLaw
-from dpairs.protocols.two_servers.standing_out import standing_out, undecided, unresolved
+from dpairs.protocols.two_servers.standing_out import standing_out, ties, undecided, unresolved
 
 RUNS = 25
 FAILURE = 1e-4
@@ -106,5 +106,9 @@ def test_finer_cells_hide_fewer_pairs():
     axis = CutAxis.at(Interval(0, 1), [0.0, 0.25, 0.5, 0.75, 1.0])
     corner = np.zeros(16)
     corner[0] = 1.0
-    assert unresolved(Grid((axis, axis)), corner, 0.0, 1 / 8) == pytest.approx(1 / 8)
-    assert unresolved(Grid((axis, axis)), np.full(16, 1 / 16), 0.0, 1 / 8) == 0.0
+    grid, even = Grid((axis, axis)), np.full(16, 1 / 16)
+    assert unresolved(grid, corner, 0.0, 1 / 8) == pytest.approx((2 / 8, 2))
+    assert unresolved(grid, even, 0.0, 1 / 8)[0] == 0.0
+    # All of them may have one value, or none.
+    assert ties(grid, corner, 0.0) == pytest.approx([1, 1])
+    assert ties(grid, even, 0.0) == [0, 0]

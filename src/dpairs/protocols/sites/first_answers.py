@@ -35,8 +35,8 @@ from ..projection.analysis import Analysis
 from ..projection.pilot import REPLICATES, Masses, Pilot, PublicNoise, on_simplex
 from ..projection.pilot_histogram import cut_cells
 from ..projection.remainder import Remainder, allowed_variance
+from ..two_servers.hidden import compared_within
 from ..two_servers.sampling import coarsened
-from ..two_servers.sum_round import compared_within
 from .by_sites import SiteNumbers
 from .counted import NoisyClass, sizes_of
 from .hidden import along_lines, cut_twice, in_one_place

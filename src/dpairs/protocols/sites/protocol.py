@@ -30,11 +30,11 @@ from ..shape import Prediction, Shape
 from ..two_servers.answer import Measured
 from ..two_servers.bins import MOST_COUNTED, chosen_bins
 from ..two_servers.budget import BUDGET_FIELDS, LAPLACE, NoiseBudget, Query
+from ..two_servers.hidden import compared_classes
 from ..two_servers.law import ErrorLaw
 from ..two_servers.one_hot import grid_of
 from ..two_servers.sampling import Rough
 from ..two_servers.standing_out import cut_places
-from ..two_servers.sum_round import compared_classes
 from .by_sites import BySites, SiteNumbers
 from .claim import sites_claim
 from .counted import NoisyClass, forms_of, laplace_cumulant, sizes_of

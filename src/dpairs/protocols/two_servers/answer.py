@@ -18,7 +18,7 @@ from ...data.domains import Domain
 from ...errors import NotEstimable
 from ...estimate import Laws, Quantization
 from ...statistics import Statistic
-from ...statistics.base import Bounded
+from ...statistics.base import TWO_SIDED, Bounded
 from ..base import Answer
 from .law import ErrorLaw
 from .sampling import Rough
@@ -61,6 +61,7 @@ class Measured:
         # The narrower one: both cover.
         reaches = [law.reach(LEVEL) for law in laws]
         population = laws[int(np.argmin(reaches))] if laws else ErrorLaw(known=math.inf)
+        sample, population = (law.wider(self._slack(forms)) for law in (sample, population))
         deviation = min(population.deviation, high - low)
 
         def error(direction: NDArray[np.float64]) -> float:
@@ -70,13 +71,21 @@ class Measured:
         return Answer(
             min(max(finished.value, low), high),
             deviation,
-            sample.deviation,
+            min(sample.deviation, high - low),
             Quantization(None, math.sqrt(binning), binning) if binning else Quantization(0.0, 0.0, 0.0),
             self.statistic.details(forms, self.sizes, error),
             bounds=(low, high),
             laws=Laws(population, sample),
             caveats=sample.caveats,
         )
+
+    def _slack(self, forms: Vector) -> float:
+        """How much longer Fieller's interval of a ratio is: see `Statistic.divisor_slack`."""
+        slack = 1.0
+        for divisor, place in self.statistic.divisors(forms).values() if forms.size > 1 else ():
+            left = 1 - TWO_SIDED**2 * float(self.noise[place, place]) / divisor**2
+            slack = slack / left if left > 0 else math.inf
+        return slack
 
     def _within(self, forms: Vector) -> Vector:
         """A single form cannot leave the kernel's range."""

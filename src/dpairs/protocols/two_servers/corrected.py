@@ -11,6 +11,7 @@ from ...statistics import Statistic
 from ...statistics.influence import STEPS
 from ..base import Answer
 from ..projection.analysis import Analysis
+from .divided import Divided
 from .law import ErrorLaw
 
 LARGEST = STEPS
@@ -25,29 +26,36 @@ def corrected(
     sizes: Mapping[str, int],
     hidden: float,
     draws: int | None,
+    divided: Divided | None = None,
 ) -> Answer:
     """The value and its errors.
 
     ``means`` are of the functions as shares of their ranges, ``noise`` the variances of their sums in steps.
     ``hidden`` bounds what the pilot's cells may do. Noise is the sum of ``draws`` Laplace numbers, or normal.
+    ``divided`` is what a ratio's divisor does.
     """
-    value, parts, sampling = at.value + at.remainder.mean, [], 0.0
+    correction, parts, sampling, known = 0.0, [], 0.0, at.remainder.variance
     for name, mean in means.items():
         (low, high), people = at.ranges[name], sizes[name]
-        value += (high - low) * (mean - at.means[name])
+        correction += (high - low) * (mean - at.means[name])
         parts.append(((high - low) / (LARGEST * people)) ** 2 * noise[name])
         sampling += (high - low) ** 2 * at.variances[name] / people
-    sample = at.remainder.variance + sum(parts)
+    if divided is not None:
+        known, sampling = divided.variance(correction), divided.stretch * sampling
+        parts = [divided.stretch * part for part in parts]
+    value, sample = at.value + at.remainder.mean + correction, known + sum(parts)
     answer = at.finished(statistic, value, sample + sampling, sample, dict(sizes))
     square = answer.standard_error**2 / (sample + sampling)
     tails = tuple(square * each for each in parts)
-    law = ErrorLaw(square * at.remainder.variance, noise=tails, bias=math.sqrt(square) * hidden)
+    law = ErrorLaw(square * known, noise=tails, bias=math.sqrt(square) * hidden)
     law = replace(law, known=law.known + sum(tails), noise=()) if draws is None else replace(law, draws=draws)
     whole = replace(law, sampling=square * sampling)
+    if divided is not None:
+        law, whole = law.wider(divided.slack), whole.wider(divided.slack)
     return replace(
         answer,
         standard_error=whole.deviation,
         sample_standard_error=law.deviation,
         laws=Laws(whole, law),
-        caveats=law.caveats,
+        caveats=(*law.caveats, *(() if divided is None else divided.caveats)),
     )

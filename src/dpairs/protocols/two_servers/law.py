@@ -44,6 +44,14 @@ class ErrorLaw:
         freedom = 2 * (self.sampling / doubt) ** 2 if doubt > 0 else math.inf
         return replace(self, freedom=max(freedom, LEAST_FREEDOM))
 
+    def wider(self, times: float) -> ErrorLaw:
+        """The same with an error so many times as large, but for the bias."""
+        square = times**2
+        if math.isinf(square):
+            return ErrorLaw(math.inf)
+        noise = tuple(square * part for part in self.noise)
+        return replace(self, known=square * self.known, sampling=square * self.sampling, noise=noise)
+
     @property
     def deviation(self) -> float:
         """The root of the mean square error, at the largest bias."""
@@ -84,8 +92,8 @@ class ErrorLaw:
         """The half-length that covers with the chance ``level``."""
         from scipy.optimize import brentq
 
-        if self.deviation == self.bias:
-            return self.bias
+        if self.deviation == self.bias or math.isinf(self.deviation):
+            return self.deviation
         scale = math.sqrt(float(self._variances.max()))
         high = self.bias + scale
         while self.covered(high) < level:

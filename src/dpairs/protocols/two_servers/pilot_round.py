@@ -18,12 +18,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...data.domains import Domain
-from ...errors import BadFile, BadParameter, NotEnoughData
+from ...errors import BadFile, BadParameter, NotEnoughData, NotEstimable
 from ...formats.checks import choice, fields, integer, real, required
 from ...privacy import PrivacyClaim
 from ...randomness import Randomness
 from ...randomness.coins import Coins
 from ...statistics import Statistic
+from ...statistics.base import TWO_SIDED
+from ...statistics.linear import nominal
 from ..base import Answer, FirstRound, Setting, Trust
 from ..projection.pilot import REPLICATES, Pilot, PublicNoise, on_simplex
 from ..projection.pilot_histogram import cut_cells
@@ -43,6 +45,10 @@ from .sum_round import SumRound
 
 SPLIT = 0.3
 """The share of the loss that the pilot takes."""
+RARE = 0.1
+"""The share of people in a hidden class that cells are chosen for: they must tell such a class from noise."""
+LOW = 0.3
+"""The mean that cells of another ratio are chosen for, as a share of the domain: incomes are low."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,7 +90,9 @@ class PilotRound(OneHot, TwoRounds, FirstRound):
         statistic.check_domains(domains)
         choice(ANSWERED_BY, answered_by, (PEOPLE, SITES))
         share = real("split", split)
-        chosen = chosen_bins(statistic, domains, bins, n, epsilon * share)
+        hidden = len(statistic.cell_domains(domains)) > len(domains)
+        least = RARE if hidden else LOW if statistic.form_count > 1 else 1.0
+        chosen = chosen_bins(statistic, domains, bins, n, epsilon * share * least)
         if statistic.from_table:
             statistic = statistic.tabulate(grid_of(statistic, domains, chosen), "average")
         return cls(statistic, domains, chosen, share, NoiseBudget(noise, epsilon, delta), answered_by)
@@ -156,18 +164,26 @@ class PilotRound(OneHot, TwoRounds, FirstRound):
         sizes = {name: each.people for name, each in released.items()}
         variance = self.budget.variance(self.query(sizes))
         masses = {name: on_simplex(each.array / each.people) for name, each in released.items()}
-        noise = PublicNoise(coins)
-        imagined = [
-            {
-                name: on_simplex(each + np.sqrt(variance) * noise.normals(each.size) / released[name].people)
-                for name, each in masses.items()
-            }
-            for _ in range(REPLICATES)
-        ]
-        pilot = Pilot(cut_cells(self.grid), masses, imagined)
         doubt = {name: math.sqrt(variance) / people for name, people in sizes.items()}
+        noise = PublicNoise(coins)
+
+        def again(start: Mapping[str, NDArray[np.float64]]) -> dict[str, NDArray[np.float64]]:
+            """The round imagined again, with ``start`` as the truth."""
+            return {
+                name: on_simplex(each + np.sqrt(variance) * noise.normals(each.size) / sizes[name])
+                for name, each in start.items()
+            }
+
+        pilot = Pilot(cut_cells(self.grid), masses, [])
+        truth = {name: beyond_noise(each.array / each.people, doubt[name]) for name, each in released.items()}
+        try:
+            self.statistic.linearizer(pilot.grid).at(truth, nominal(self.statistic))
+        except NotEstimable:
+            # A class of which no cell stands out of the noise.
+            truth = masses
+        imagined = Pilot(pilot.grid, truth, [again(truth) for _ in range(REPLICATES)])
         following = SumRound.of(
-            self.statistic, self.domains, pilot, study_id, self.split, self.budget, sizes, doubt
+            self.statistic, self.domains, pilot, imagined, study_id, self.split, self.budget, sizes, doubt
         )
         return replace(following, answered_by=self.answered_by)
 
@@ -177,6 +193,15 @@ class PilotRound(OneHot, TwoRounds, FirstRound):
 
     def privacy(self, epsilon_asked: float) -> PrivacyClaim:
         return two_servers_claim(self, epsilon_asked, False)
+
+
+def beyond_noise(masses: NDArray[np.float64], deviation: float) -> NDArray[np.float64]:
+    """A distribution on the cells that hold more than noise would put there, 97.5% of the time.
+
+    A pilot takes noise in empty cells for people; whoever imagines it again must not begin with those.
+    """
+    clear = np.where(masses > TWO_SIDED * deviation, masses, 0.0)
+    return clear / clear.sum() if clear.any() else on_simplex(masses)
 
 
 def read_round(statistic: Statistic, domains: tuple[Domain, ...], spec: Mapping[str, Any]) -> Shared:

@@ -17,8 +17,8 @@ from ..shape import Prediction, Shape, onto, parts
 from .answer import noise_covariance
 from .corrected import LARGEST
 from .forms import pairs
+from .hidden import compared_within, hidden_by, together_within, uneven_within
 from .sampling import moments
-from .sum_round import hidden_by
 
 if TYPE_CHECKING:
     from .pilot_round import PilotRound
@@ -75,9 +75,15 @@ def predict_rounds(protocol: PilotRound, shape: Shape, sizes: Mapping[str, int])
     for name, values in shape.linear.functions.items():
         extent = float(values.max() - values.min())
         privacy += extent**2 * summed / (LARGEST * sizes[name]) ** 2
+    masses = onto(shape, protocol.grid)
     second = _second_order(protocol, shape, pilot, list(sizes.values()))
-    off = hidden_by(protocol.statistic, protocol.grid, onto(shape, protocol.grid))
-    return parts(shape, privacy, shape.sampling(sizes), second, shape.scale * off)
+    doubt = {name: math.sqrt(pilot) / people for name, people in sizes.items()}
+    off = hidden_by(protocol.statistic, protocol.grid, masses)
+    bias = off + compared_within(protocol.statistic, protocol.grid, masses, doubt)
+    bias += together_within(protocol.statistic, protocol.grid, masses, doubt, shape.linear.value)
+    uneven = uneven_within(protocol.statistic, protocol.grid, masses, doubt)
+    bias += abs(float(gradient(shape)[0])) * (uneven.most - uneven.least) / 2
+    return parts(shape, privacy, shape.sampling(sizes), second, shape.scale * off, shape.scale * bias)
 
 
 def _second_order(protocol: PilotRound, shape: Shape, variance: float, sizes: Sequence[int]) -> float:

@@ -24,7 +24,7 @@ from ...statistics import Statistic
 from ...statistics.linear import Linear, Linearizer
 from ...statistics.vertices import Vertices, cell_means
 from ..projection.pilot import on_simplex
-from .standing_out import CLEAR, unresolved
+from .standing_out import CLEAR, ties, unresolved
 
 Vector = NDArray[np.float64]
 IMAGINED = 32
@@ -239,18 +239,20 @@ class Rough:
 
         Coarse cells hide B, what lies between their value and the released one. Pairs that finer bins hide
         are fewer, and if they go together no more than those do, hide as much less: see `unresolved`.
-        Where nobody stands out, dependence is smooth across cells and `bias` tells.
+        Where nobody stands out, dependence is smooth across cells and `bias` tells. Ties within a cell are
+        seen by neither.
         """
         if self.finer == 0 or self.place is not None or self.statistic.needs != "ordered":
             return 0.0
-        off = abs(released - self.linear.value)
-        if cut_axes(self.grid) < 2 or off <= CLEAR * math.sqrt(self._noise):
+        if cut_axes(self.grid) < 2:
             return 0.0
-        noise = math.sqrt(self.variance)
-        return off * max(
-            unresolved(self.grid, each, noise / self.sizes[name], self.finer)
-            for name, each in self.masses.items()
-        )
+        off, noise, bounds = abs(released - self.linear.value), math.sqrt(self.variance), []
+        clear = off if off > CLEAR * math.sqrt(self._noise) else 0.0
+        for name, each in self.masses.items():
+            hidden, shared = unresolved(self.grid, each, noise / self.sizes[name], self.finer)
+            tied = self.statistic.tied(ties(self.grid, each, noise / self.sizes[name]))
+            bounds.append(clear * hidden / shared + tied * abs(released) if shared else 0.0)
+        return max(bounds)
 
     @property
     def even(self) -> bool:

@@ -8,6 +8,8 @@ share a spike on the edge between them, and are looked at together, too.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -22,6 +24,11 @@ CLEAR = 3.0
 def cut_places(grid: Grid) -> list[int]:
     """The axes that are cut into bins."""
     return [at for at, axis in enumerate(grid.axes) if isinstance(axis.domain, (Interval, Integers))]
+
+
+def hiding_places(grid: Grid) -> list[int]:
+    """Those of them whose bins hold several values."""
+    return [at for at in cut_places(grid) if not bool((grid.axes[at].geometry[2] == 1).all())]
 
 
 def widths(axis: Axis) -> Vector:
@@ -49,22 +56,32 @@ def standing_out(masses: Vector, width: Vector, deviation: float) -> Vector:
     return np.clip(shares, 0.0, 1.0)
 
 
-def unresolved(grid: Grid, masses: Vector, deviation: float, finer: float) -> float:
-    """Of the pairs of people that share a cell of either axis, those that finer cells may still hide.
+def unresolved(grid: Grid, masses: Vector, deviation: float, finer: float) -> tuple[float, float]:
+    """The pairs of people that share a cell of either axis, of which somebody stands out; and all that do.
 
-    Pairs of which somebody stands out, in bins that are finer by a factor: ``finer`` times the
-    narrowest cell. ``deviation`` is that of the noise of one cell's mass.
+    Of the first, those that bins finer by a factor may still hide: ``finer`` times the narrowest cell.
+    ``deviation`` is that of the noise of one cell's mass.
     """
-    shape = [axis.bins for axis in grid.axes]
     hidden, shared = 0.0, 0.0
-    for place in cut_places(grid):
+    for width, along, alone in _axes(grid, masses, deviation):
+        hidden += float((along**2 * alone * (2 - alone) * np.minimum(finer * width.min() / width, 1.0)).sum())
+        shared += float((along**2).sum())
+    return hidden, shared
+
+
+def ties(grid: Grid, masses: Vector, deviation: float) -> list[float]:
+    """Of every axis that is cut, the most pairs that may be equal in it: all who stand out of a cell."""
+    return [float(((along * alone) ** 2).sum()) for _, along, alone in _axes(grid, masses, deviation)]
+
+
+def _axes(grid: Grid, masses: Vector, deviation: float) -> Iterator[tuple[Vector, Vector, Vector]]:
+    """Of every axis that is cut: widths, masses, and the shares of these that stand out."""
+    shape = [axis.bins for axis in grid.axes]
+    for place in hiding_places(grid):
         width = widths(grid.axes[place])
         along = masses.reshape(shape).sum(axis=tuple(at for at in range(len(shape)) if at != place))
         others = masses.size / along.size
-        even = 1 - standing_out(along, width, deviation * float(np.sqrt(others)))
-        hidden += float((along**2 * (1 - even**2) * finer * width.min() / width).sum())
-        shared += float((along**2).sum())
-    return hidden / shared if shared else 0.0
+        yield width, along, standing_out(along, width, deviation * float(np.sqrt(others)))
 
 
 def undecided(grid: Grid, pair: tuple[Vector, Vector], deviations: tuple[float, float]) -> float:

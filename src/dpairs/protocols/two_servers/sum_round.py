@@ -17,7 +17,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...data.domains import Domain
-from ...data.grids import Grid
 from ...errors import BadFile, BadParameter, NotEnoughData
 from ...formats.canonical import agreed
 from ...formats.checks import fields, real, required
@@ -36,12 +35,13 @@ from ..projection.remainder import remainder_of
 from .budget import BUDGET_FIELDS, LAPLACE, SERVERS, NoiseBudget, Query
 from .claim import two_servers_claim
 from .corrected import LARGEST, corrected
+from .divided import Divided
 from .goldilocks import MODULUS
+from .hidden import compared_within, hidden_by, together_within, uneven_within
 from .released import Numbers, SharedNumbers
 from .rounds import TwoRounds
-from .sampling import coarsened
+from .sampling import moments
 from .shared import ANSWERED_BY, FEWEST, PEOPLE, Shared, read_answered_by, write_answered_by
-from .standing_out import Vector, cut_places, undecided
 
 if TYPE_CHECKING:
     from ...vdaf.prio3 import Prio3
@@ -64,6 +64,8 @@ class SumRound(Shared, TwoRounds):
     analysis: Analysis | None = None
     hidden: float = 0.0
     """The largest bias that the pilot's cells may cause by what they hide; the analyst's, too."""
+    divided: Divided | None = None
+    """Of a ratio: what its divisor does; the analyst's, too."""
     answered_by: str = PEOPLE
     name: ClassVar[str] = "two_servers"
     round: ClassVar[int] = 2
@@ -81,6 +83,7 @@ class SumRound(Shared, TwoRounds):
         statistic: Statistic,
         domains: tuple[Domain, ...],
         pilot: Pilot,
+        imagined: Pilot,
         first: str,
         split: float,
         budget: NoiseBudget,
@@ -89,17 +92,34 @@ class SumRound(Shared, TwoRounds):
     ) -> SumRound:
         """Linearize the statistic at the pilot, and imagine how far that may be off.
 
+        ``imagined`` has a distribution from which rounds yield pilots such as this one, and some of those;
         ``noise`` is the standard deviation of the noise on every mass of a stratum.
         """
         linearizer = statistic.linearizer(pilot.grid)
         linear = linearizer.at(pilot.masses, nominal(statistic))
+        there = linearizer.at(imagined.masses, nominal(statistic))
         influences = {name: Influence.of(pilot.grid, values) for name, values in linear.functions.items()}
+        steepness = 1.0
+        if statistic.form_count > 1:
+            steepness = float(statistic.finish(linear.forms, nominal(statistic)).gradient[0])
         extents = [high - low for _, (low, high) in influences.values()]
         half_range = max(extents) / (4 if len(extents) == 1 else 2)
         hidden = hidden_by(statistic, pilot.grid, pilot.masses)
         hidden += compared_within(statistic, pilot.grid, pilot.masses, noise)
-        remainder = remainder_of(statistic, linearizer, linear, pilot, half_range)
+        hidden += together_within(statistic, pilot.grid, pilot.masses, noise, linear.value)
+        remainder = remainder_of(statistic, linearizer, there, imagined, half_range)
+        uneven = uneven_within(statistic, pilot.grid, pilot.masses, noise)
+        divided = Divided.of(statistic, linearizer, there, imagined, remainder, uneven.divisor)
+        hidden += steepness * (uneven.most - uneven.least) / 2
+        shift = steepness * (uneven.most + uneven.least) / 2
+        remainder = replace(remainder, mean=agreed(remainder.mean + shift))
         analysis = Analysis.of(statistic, pilot, linear, influences, remainder, people, None)
+        variances = {
+            # Of people who lie evenly in cells; the analysis has them in the middle.
+            name: agreed(moments(pilot.grid, linear.functions[name], each)[0] / extent**2) if extent else 0.0
+            for (name, each), extent in zip(pilot.masses.items(), extents, strict=True)
+        }
+        analysis = replace(analysis, variances=variances)
         return cls(
             statistic.described(),
             domains,
@@ -108,7 +128,8 @@ class SumRound(Shared, TwoRounds):
             budget,
             {name: influence for name, (influence, _) in influences.items()},
             analysis.checked(statistic),
-            hidden,
+            agreed(hidden),
+            divided,
         )
 
     @classmethod
@@ -126,14 +147,19 @@ class SumRound(Shared, TwoRounds):
         return cls(statistic, domains, first, split, budget, read, answered_by=read_answered_by(spec))
 
     def analysis_to_json(self) -> dict[str, Any] | None:
-        return None if self.analysis is None else {**self.analysis.to_json(), "hidden": self.hidden}
+        if self.analysis is None:
+            return None
+        divided = None if self.divided is None else self.divided.to_json()
+        return {**self.analysis.to_json(), "hidden": self.hidden, "divided": divided}
 
     def with_analysis(self, spec: Any) -> SumRound:
         own = dict(spec) if isinstance(spec, Mapping) else {}
         hidden = real("hidden", own.pop("hidden", None))
         if not 0 <= hidden <= MOST_HIDDEN:
             raise BadFile(f"what cells hide is a number from 0 to {MOST_HIDDEN:g}, not {hidden!r}")
-        return replace(self, analysis=Analysis.from_json(self.statistic, own), hidden=hidden)
+        divided = Divided.from_json(self.statistic, own.pop("divided", None))
+        analysis = Analysis.from_json(self.statistic, own)
+        return replace(self, analysis=analysis, hidden=hidden, divided=divided)
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -219,62 +245,13 @@ class SumRound(Shared, TwoRounds):
         means = {name: total / (LARGEST * sizes[name]) for name, total in totals.items()}
         noise = dict.fromkeys(self.strata, variance)
         draws = SERVERS if self.budget.noise == LAPLACE else None
-        return corrected(self.statistic, at, means, noise, sizes, self.hidden, draws)
+        answer = corrected(self.statistic, at, means, noise, sizes, self.hidden, draws, self.divided)
+        low, high = self.statistic.bounds(self.domains, sizes)
+        return replace(
+            answer,
+            standard_error=min(answer.standard_error, high - low),
+            sample_standard_error=min(answer.sample_standard_error, high - low),
+        )
 
     def privacy(self, epsilon_asked: float) -> PrivacyClaim:
         return two_servers_claim(self, epsilon_asked, False)
-
-
-def hidden_by(statistic: Statistic, grid: Grid, masses: Mapping[str, Vector]) -> float:
-    """The bias that may be left of how two columns go together within the pilot's cells.
-
-    On cells of width w the pilot's value is off by about c w^2; merging neighbours moves it by 3 c w^2. The
-    influence function makes up for some of that, how much is not known. One column has no such
-    dependence to hide.
-    """
-    if len(cut_places(grid)) < 2 or statistic.arity > 2:
-        return 0.0
-    wider, place = coarsened(grid)
-    merged = {
-        name: np.bincount(place, weights=each, minlength=wider.cells).astype(np.float64)
-        for name, each in masses.items()
-    }
-    people = nominal(statistic)
-    fine, coarse = (
-        statistic.linearizer(cells).at(each, people).value
-        for cells, each in ((grid, masses), (wider, merged))
-    )
-    return agreed(abs(fine - coarse) / 3)
-
-
-def compared_within(
-    statistic: Statistic, grid: Grid, masses: Mapping[str, Vector], noise: Mapping[str, float]
-) -> float:
-    """A bound of what comparisons within cells of one column may do: see `undecided`.
-
-    The function follows people within cells, but not how those who stand out compare with each other.
-    """
-    if len(cut_places(grid)) != 1 or statistic.arity > 2:
-        return 0.0
-    classes = compared_classes(statistic, grid, masses, noise)
-    return 0.0 if classes is None else agreed(undecided(grid, *classes))
-
-
-def compared_classes(
-    statistic: Statistic, grid: Grid, masses: Mapping[str, Vector], noise: Mapping[str, float]
-) -> tuple[tuple[Vector, Vector], tuple[float, float]] | None:
-    """The two classes that a statistic compares, on cells of a line, and the noise of their masses."""
-    if statistic.needs != "ordered":
-        return None
-    if len(masses) == 2:
-        one, two = masses
-        return (masses[one], masses[two]), (noise[one], noise[two])
-    (name,) = masses
-    (place,) = cut_places(grid)
-    table = np.moveaxis(masses[name].reshape([axis.bins for axis in grid.axes]), place, 0)
-    table = table.reshape(table.shape[0], -1)
-    shares = table.sum(axis=0)
-    if table.shape[1] != 2 or not shares.all():
-        return None
-    lower, upper = (table / shares).T
-    return (lower, upper), (noise[name] / float(shares[0]), noise[name] / float(shares[1]))

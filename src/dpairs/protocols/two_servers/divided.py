@@ -1,0 +1,132 @@
+"""What the second round misses of a ratio whose divisor the pilot has wrong.
+
+Let theta = N / R, with R what the first form is divided by, and let the sum of influence values move the
+pilot's value by c. Then, exactly but for the curvature of R,
+
+    theta(h) - theta(g) = (R(g) / R(h)) c + q,
+
+q being of second order. The derivative takes R(g) / R(h) for 1. So what is missed grows with c, which is
+known: imagined rounds tell how far that factor varies, and the real c, not theirs, belongs beside it.
+A pilot on many cells spreads noise as people over those that are nearly empty; a rare class then seems less
+rare, and nearer to the other one, than it is.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import astuple, dataclass
+from typing import Any
+
+import numpy as np
+
+from ...errors import BadFile, NotEstimable
+from ...formats.canonical import agreed
+from ...formats.checks import real
+from ...statistics import Linear, Statistic
+from ...statistics.base import TWO_SIDED
+from ...statistics.linear import Linearizer, nominal
+from ...statistics.vertices import cell_means
+from ..projection.pilot import Pilot
+from ..projection.remainder import Remainder
+
+MOST = 1e100
+
+
+@dataclass(frozen=True)
+class Divided:
+    """Moments over imagined rounds of the factor less 1, f, and of q beyond the remainder's mean."""
+
+    factor: float
+    """The mean of f."""
+    square: float
+    """The mean of f^2."""
+    both: float
+    """The mean of f q."""
+    rest: float
+    """The mean of q^2."""
+    doubt: float
+    """The relative variance of the divisor."""
+    shift: float
+    """The most that people who stand out of cells may change it by, as a share."""
+
+    @classmethod
+    def of(
+        cls,
+        statistic: Statistic,
+        linearizer: Linearizer,
+        linear: Linear,
+        pilot: Pilot,
+        remainder: Remainder,
+        shift: float,
+    ) -> Divided | None:
+        """None for a statistic of one form, which divides by nothing."""
+        if statistic.form_count == 1:
+            return None
+        people = nominal(statistic)
+        divided = statistic.finish(linear.forms, people).gradient[0]
+        factors, rests, missed = [], [], []
+        for masses in pilot.imagined:
+            try:
+                there = linearizer.at(masses, people)
+                factor = float(divided / statistic.finish(there.forms, people).gradient[0])
+            except NotEstimable:
+                continue
+            moved = sum(
+                float(cell_means(pilot.grid, function) @ (pilot.masses[name] - masses[name]))
+                for name, function in there.functions.items()
+            )
+            factors.append(factor - 1)
+            rests.append(linear.value - there.value - factor * moved - remainder.mean)
+            missed.append(linear.value - there.value - moved)
+        # Allowances that the remainder's variance has for what imagined rounds do not show.
+        seen = float(np.var(missed, ddof=1))
+        allowed = remainder.variance / seen if seen > 0 else 1.0
+        f, q = np.array(factors), np.array(rests)
+        mean = float(f.mean())
+        doubt = float(np.var(f, ddof=1)) / (1 + mean) ** 2
+        moments = (float((f * f).mean()), float((f * q).mean()), float((q * q).mean()))
+        return cls(*map(agreed, (mean, *(allowed * each for each in moments), doubt, shift)))
+
+    def variance(self, correction: float) -> float:
+        """Of what is missed, for the correction c: the mean of (f c + q)^2, f beside the largest shift."""
+        seen = max(self.square * correction**2 + 2 * self.both * correction + self.rest, 0.0)
+        return seen + (self.shift * correction) ** 2
+
+    @property
+    def stretch(self) -> float:
+        """The mean square by which noise and sampling are larger than at the pilot."""
+        return 1 + 2 * self.factor + self.square + self.shift**2
+
+    @property
+    def slack(self) -> float:
+        """How much longer Fieller's interval is: see `Statistic.divisor_slack`. Infinite if R may be 0."""
+        reach = TWO_SIDED * math.sqrt(self.doubt) + self.shift
+        return 1 / (1 - reach**2) if reach < 1 else math.inf
+
+    @property
+    def caveats(self) -> tuple[str, ...]:
+        """A sentence where there is no interval."""
+        if math.isfinite(self.slack):
+            return ()
+        return (
+            "What this value is divided by cannot be told from 0 in the first round, so the interval is all "
+            "that the statistic can be: more people, or a larger epsilon, would help.",
+        )
+
+    def to_json(self) -> list[float]:
+        return list(astuple(self))
+
+    @classmethod
+    def from_json(cls, statistic: Statistic, spec: Any) -> Divided | None:
+        """Read it back; everything is checked before it is used."""
+        if statistic.form_count == 1:
+            if spec is not None:
+                raise BadFile(f"{statistic.name} divides by nothing: 'divided' must be null")
+            return None
+        if not isinstance(spec, list) or len(spec) != 6:
+            raise BadFile("what a divisor does is a list of six numbers")
+        numbers = [real("what a divisor does", each) for each in spec]
+        factor, square, both, rest, doubt, shift = numbers
+        if max(map(abs, numbers)) > MOST or min(square, rest, doubt, shift) < 0 or factor < -1:
+            raise BadFile("what a divisor does has variances from 0 and a factor from -1")
+        return cls(factor, square, both, rest, doubt, shift)
