@@ -168,7 +168,7 @@ def test_reports_tally_estimate(study, folder, capsys):
     assert run(["estimate", "study.json", "b.json", "--level", "0.9"]) == 0
     shown = said(capsys)[0]
     assert "90% interval" in shown
-    assert "1% of liars move it" in shown
+    assert "one liar moves it" in shown
 
 
 def test_report_on_the_wire(study, capsys):
