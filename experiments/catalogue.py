@@ -20,6 +20,7 @@ from .pages import (
     tree,
     two_servers,
     two_servers_coverage,
+    two_servers_zoo,
 )
 from .paper import (
     auc_diabetes,
@@ -64,6 +65,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     sites.EXPERIMENT,
     two_servers.EXPERIMENT,
     two_servers_coverage.EXPERIMENT,
+    two_servers_zoo.EXPERIMENT,
 )
 
 

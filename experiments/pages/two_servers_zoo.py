@@ -1,0 +1,154 @@
+"""Of the page on two servers: how often intervals cover on the zoo's populations, half of them held aside."""
+
+from __future__ import annotations
+
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
+
+import numpy as np
+
+from ..exhibits import results, table
+from ..experiment import Experiment, Setting, Table
+from ..runs import Results, Row
+from ..zoo.cells import Cell, fits
+from ..zoo.measure import measure as measure_cell
+from ..zoo.populations import POPULATIONS
+
+HALVES = ("first", "second")
+CELLS = 40
+"""Of each half: a random sample, always the same."""
+SIZES, EPSILONS = (100, 1000, 10_000), (0.5, 1.0, 4.0)
+TOGETHER = 25
+"""Studies in a row of the results."""
+LOW, HIGH = 0.92, 0.98
+SHOWN = 12
+"""Cells of the page's list."""
+
+
+@cache
+def cells(half: str) -> tuple[Cell, ...]:
+    """Drawn from all populations, statistics, epsilons and sizes of a half."""
+    everything = [
+        Cell(population.name, statistic, "two_servers", epsilon, n)
+        for population in POPULATIONS.values()
+        if population.half == half
+        for statistic in population.statistics
+        if fits(population.name, statistic, "two_servers")
+        for epsilon in EPSILONS
+        for n in SIZES
+    ]
+    seed = int.from_bytes(sha256(f"dpairs two servers, {half}".encode()).digest()[:8])
+    order = np.random.default_rng(seed).permutation(len(everything))
+    return tuple(everything[place] for place in order[:CELLS])
+
+
+def settings(quick: bool) -> list[Setting]:
+    """Every cell of both samples."""
+    return [
+        {
+            "half": half,
+            "population": cell.population,
+            "statistic": cell.statistic,
+            "epsilon": cell.epsilon,
+            "people": cell.n,
+        }
+        for half in HALVES
+        for cell in (cells(half)[:2] if quick else cells(half))
+    ]
+
+
+def measure(setting: Setting, seed: int, data: Path) -> list[Row]:
+    """Studies of the planner's own choice, each with people and noise of its own."""
+    cell = Cell(
+        str(setting["population"]),
+        str(setting["statistic"]),
+        "two_servers",
+        float(setting["epsilon"]),
+        int(setting["people"]),
+    )
+    outcome = measure_cell(cell, TOGETHER, seed * TOGETHER)
+    made = TOGETHER - outcome.refused
+    if not made:
+        return [{"studies": 0, "refused": TOGETHER, "in_pop": 0, "in_sample": 0, "rmse": 0.0, "width": 0.0}]
+    return [
+        {
+            "studies": made,
+            "refused": outcome.refused,
+            "in_pop": round(outcome.covered * made),
+            "in_sample": round(outcome.covered_sample * made),
+            "rmse": outcome.rmse,
+            "width": outcome.width,
+        }
+    ]
+
+
+EXPERIMENT = Experiment(
+    "two-servers-zoo", "Intervals of two servers on the zoo's populations", settings, measure, runs=2
+)
+
+
+def shares(part: Results) -> tuple[float, float]:
+    """How often intervals cover the population's value and the sample's; of cells without an answer, nan."""
+    made = float(part.column("studies").sum())
+    if not made:
+        return float("nan"), float("nan")
+    return float(part.column("in_pop").sum()) / made, float(part.column("in_sample").sum()) / made
+
+
+def _cells(half: str) -> list[tuple[Cell, float, float]]:
+    found, rows = results("two-servers-zoo"), []
+    for cell in cells(half):
+        part = found.where(
+            half=half,
+            population=cell.population,
+            statistic=cell.statistic,
+            epsilon=cell.epsilon,
+            people=cell.n,
+        )
+        rows.append((cell, *shares(part)))
+    return rows
+
+
+@table("two_servers_zoo")
+def summary() -> Table:
+    """Cells by how often their intervals cover."""
+    rows = []
+    for half in HALVES:
+        for place, target in ((1, "population"), (2, "sample")):
+            values = np.array([row[place] for row in _cells(half)], dtype=float)
+            told = values[~np.isnan(values)]
+            rows.append(
+                [
+                    f"{half} half, {'held aside' if half == 'second' else 'looked at'}",
+                    target,
+                    str(values.size),
+                    str(int((told < LOW).sum())),
+                    str(int(((told >= LOW) & (told <= HIGH)).sum())),
+                    str(int((told > HIGH).sum())),
+                    f"{told.min():.0%}",
+                    str(int(np.isnan(values).sum())),
+                ]
+            )
+    head = ("populations", "covers", "cells", "below 92%", "92% to 98%", "above", "lowest", "no answer")
+    return Table("Cells of the zoo by how often 95% intervals cover", head, rows)
+
+
+@table("two_servers_zoo_lowest")
+def lowest() -> Table:
+    """The cells whose intervals cover least often."""
+    told = [(half, *row) for half in HALVES for row in _cells(half) if not np.isnan(row[1])]
+    rows = [
+        [
+            half,
+            cell.population,
+            cell.statistic.replace(":", ", "),
+            f"{cell.n:,}",
+            f"{cell.epsilon:g}",
+            f"{whole:.0%}",
+            f"{own:.0%}",
+        ]
+        for half, cell, whole, own in sorted(told, key=lambda row: min(row[2], row[3]))[:SHOWN]
+    ]
+    head = ("half", "people like", "statistic", "people", "epsilon", "covers population", "covers sample")
+    return Table("The cells that cover least", head, rows)
