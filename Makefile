@@ -1,13 +1,13 @@
 # Everything runs from .venv; nothing needs to be activated. SYSTEM=no keeps `make test` from the system's packages.
 
 PYTHON ?= python3
-JOBS   ?= 2
+JOBS   ?= 3
 VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.ready
 NODE   := js/node_modules/.package-lock.json
 EXTRAS := all,experiments,test,check,docs,bench,release
-# One thread for each worker: two of them share two cores.
+# One thread for each worker. Three of them keep two cores busy: many tests wait for servers and browsers.
 PYTEST := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS)
 
 # The tests start many Pythons: where nothing is compiled beforehand, each of them compiles everything again.

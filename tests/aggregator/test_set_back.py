@@ -77,7 +77,7 @@ def test_servers_that_share_a_file_lose_no_release(tmp_path: Path):
             known.once(tasks[2], b"other")
     assert place.stat().st_mode & 0o077 == 0
     place.write_text("no id\n")
-    with pytest.raises(BadFile, match="no ids"):
+    with pytest.raises(BadFile, match="not ids"):
         Releases(place)
 
 

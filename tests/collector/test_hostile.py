@@ -145,6 +145,7 @@ def test_routes_that_need_no_token_are_few_and_known(here, call):
         ("GET", of),
         ("GET", f"{of}/rounds/{{number}}"),
         ("POST", f"{of}/people"),
+        ("POST", f"{of}/sites"),
     }
 
 

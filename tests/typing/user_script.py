@@ -141,6 +141,7 @@ studies: list[Study] = [
         epsilon=1,
         protocol="two_servers",
         domain=(0, 1),
+        answered_by="people",
         release="value",
         rounds=2,
         bins=32,

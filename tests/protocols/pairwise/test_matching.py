@@ -312,7 +312,7 @@ def test_any_two_people_are_as_likely_to_be_in_one_group():
 @pytest.mark.parametrize("matching", WITHIN)
 def test_one_person_is_no_pair_and_three_make_one(matching):
     for n in (0, 1):
-        with pytest.raises(NotEnoughData, match=f"no pair can be made of {n} everybody"):
+        with pytest.raises(NotEnoughData, match=f"no pair can be made of {n} people"):
             one(n, 1, matching)
     assert len(one(2, 1, matching)) == len(one(3, 1, matching)) == 1
 

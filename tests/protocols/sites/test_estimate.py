@@ -77,8 +77,8 @@ def test_errors_and_coverage(options, largest):
     assert error < largest
     least = stats.binom.ppf(FAILURE, count, 0.94)
     assert min((np.abs(each) <= 1.96).sum() for each in (population, sample)) >= least
-    # The control: intervals of a third of the length are found out.
-    assert (np.abs(sample) <= 1.96 / 3).sum() < least
+    # The control: intervals of a third of the length are found out; by few runs, of a fifth.
+    assert (np.abs(sample) <= 1.96 / (3 if VALIDATE else 5)).sum() < least
 
 
 def test_sites_that_drop_out_change_the_people_and_not_the_validity():
