@@ -236,10 +236,42 @@ def test_intervals_allow_for_what_cells_hide(kind, rounds, monkeypatch):
     # The control: without the allowance the interval misses.
     if kind not in ("one value", "rounded"):
         monkeypatch.setattr(first_answers.FirstAnswers, "_hidden", lambda *_: 0.0)
-        monkeypatch.setattr("dpairs.protocols.sites.protocol.tied_in_cells", lambda *_: 0.0)
+        monkeypatch.setattr("dpairs.protocols.sites.protocol.by_standing_out", lambda *_, **__: 0.0)
         bare = dpairs.simulate(study, {**data, "site": np.zeros(4000)}, seed=1)
         low, high = bare.confidence_interval(target="sample")
         assert not low <= true <= high
+
+
+FAR_TOO_WIDE = Interval(-30, 70)
+STRAIGHT = np.random.default_rng(2).random(4000)
+STRAIGHT_ABOVE = {"score": STRAIGHT, "label": (STRAIGHT > 0.5).astype(np.int64)}
+
+
+@pytest.mark.parametrize("rounds", [1, 2])
+@pytest.mark.parametrize(
+    ("name", "options", "data"),
+    [
+        ("auc", {"domain": FAR_TOO_WIDE}, STRAIGHT_ABOVE),
+        ("auc", {"domain": FAR_TOO_WIDE, "labels": "private"}, STRAIGHT_ABOVE),
+        ("mann_whitney", {"domain": FAR_TOO_WIDE}, STRAIGHT_ABOVE),
+        ("kendall_tau", {"domain": (FAR_TOO_WIDE,) * 2}, {"x": STRAIGHT, "y": STRAIGHT}),
+        ("kendall_tau", {"domain": (FAR_TOO_WIDE, UNIT)}, {"x": STRAIGHT, "y": STRAIGHT}),
+        (
+            "kendall_tau",
+            {"domain": (FAR_TOO_WIDE, Levels(range(5))), "variant": "b"},
+            {"x": STRAIGHT, "y": (5 * STRAIGHT).astype(np.int64)},
+        ),
+    ],
+)
+def test_a_domain_far_too_wide_gives_a_wide_interval_and_not_a_wrong_one(name, options, data, rounds):
+    """All records are in one cell, or in two that share an edge, and could lie there anyhow."""
+    study = Study.create(
+        name, protocol="sites", epsilon=50.0, sites=1, n=4000, rounds=rounds, seed=1, **options
+    )
+    estimate = dpairs.simulate(study, {**data, "site": np.zeros(4000)}, seed=1)
+    low, high = estimate.confidence_interval(target="sample")
+    kept = {each: options[each] for each in ("labels", "variant") if each in options}
+    assert low - 1e-9 <= dpairs.exact(name, data, **kept) <= high + 1e-9
 
 
 @pytest.mark.long
