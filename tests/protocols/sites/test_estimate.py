@@ -1,6 +1,7 @@
 """Answers of sites: near the truth, honest about it, whoever drops out, and planned."""
 
 import os
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from dpairs.protocols import Trust
 from dpairs.protocols.projection.pilot import on_simplex
 from dpairs.protocols.sites import first_answers
 from dpairs.protocols.sites.by_sites import SiteNumbers
-from dpairs.protocols.sites.counted import NoisyClass, forms_of, laplace_cumulant
+from dpairs.protocols.sites.counted import NoisyClass, forms_of, hidden_slack, laplace_cumulant
 from dpairs.randomness import SeededRandomness
 
 UNIT = Interval(0, 1)
@@ -371,6 +372,28 @@ def test_a_prediction_is_near_what_happens():
     _, _, error = ratios(study, 24, 20_000)
     predicted = plan.options[0].prediction
     assert 0.6 < error / np.hypot(predicted.privacy, predicted.second_order) < 1.6
+
+
+def test_a_hidden_size_that_noise_may_have_made_gives_the_whole_range():
+    given = {"epsilon": 1.0, "domain": UNIT, "rounds": 1, "hide_sizes": True, "bins": 40, "seed": 1}
+    study = Study.create("auc", protocol="sites", **given)
+    wide = 0
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        data = {"score": rng.random(2020), "label": np.repeat([0, 1], [2000, 20])}
+        try:
+            estimate = dpairs.simulate(study, {**data, "site": np.zeros(2020)}, seed=seed)
+        except (NotEnoughData, dpairs.NotEstimable):
+            continue
+        low, high = estimate.confidence_interval(target="sample")
+        wide += 1
+        assert (low, high) == (0, 1)
+    assert wide > 2
+    # Control: a size that is known leaves less doubt.
+    clear = NoisyClass(np.full(40, 50.0), 8.0, 0.0, None)
+    assert 1 < hidden_slack([clear, clear]) < 1.001
+    assert hidden_slack([replace(clear, size=2000)] * 2) == 1
+    assert hidden_slack([replace(clear, counts=np.full(40, 0.5)), clear]) == np.inf
 
 
 def test_too_few_records_are_said():

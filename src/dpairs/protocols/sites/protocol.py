@@ -15,7 +15,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammainccinv
 
 from ...data.domains import Domain
 from ...data.grids import Grid
@@ -35,7 +34,7 @@ from ..two_servers.one_hot import grid_of
 from ..two_servers.sampling import Rough
 from .by_sites import FAR, FAR_GAUSSIAN, BySites, SiteNumbers
 from .claim import sites_claim
-from .counted import NoisyClass, forms_of, laplace_cumulant, sizes_of
+from .counted import NoisyClass, forms_of, hidden_slack, laplace_cumulant, sizes_of
 from .hidden import by_standing_out
 from .predict import candidates, predict_counts
 from .unit import RECORD, UNIT_FIELDS, Unit, read_fields
@@ -101,6 +100,8 @@ class Counting(BySites):
         of them add up to at most a gamma distributed number and one for each. Squares of Gaussian noise:
         Laurent and Massart, "Adaptive estimation of a quadratic functional", Ann. Stat. 2000, lemma 1.
         """
+        from scipy.special import gammainccinv  # heavy, and no participant needs it
+
         scale, cells = float(self.budget.scale(self.query)), self.entries
         if self.budget.noise == LAPLACE:
             return scale * float(gammainccinv(cells, math.exp(-FAR))) + cells
@@ -229,7 +230,7 @@ class Sites(Counting, FirstRound):
         off = by_standing_out(self.statistic, self.grid, people, doubt, answer.value, followed=False)
         if forms.size == 1:
             off *= abs(float(self.statistic.finish(forms, sizes).gradient[0]))
-        return _with_bias(answer, off), sizes
+        return _wider(answer, hidden_slack(list(classes.values())), off), sizes
 
     def _rough(self, classes: Mapping[str, NoisyClass], sizes: Mapping[str, int]) -> Rough:
         """What the counts say about sampling and binning."""
@@ -257,12 +258,14 @@ class Sites(Counting, FirstRound):
         return sites_claim(self.statistic, self.unit, self.budget, self.epsilon, epsilon_asked, 1)
 
 
-def _with_bias(answer: Answer, bias: float) -> Answer:
-    """The answer, which may be off so much more."""
-    if not bias or not isinstance(answer.laws, Laws):
+def _wider(answer: Answer, slack: float, bias: float) -> Answer:
+    """The answer with an error so many times as large, which may be off so much more."""
+    if (slack == 1 and not bias) or not isinstance(answer.laws, Laws):
         return answer
     population, sample = (
-        replace(each, bias=each.bias + bias) for each in answer.laws if isinstance(each, ErrorLaw)
+        replace(each, bias=each.bias + bias).wider(slack)
+        for each in answer.laws
+        if isinstance(each, ErrorLaw)
     )
     return replace(
         answer,
