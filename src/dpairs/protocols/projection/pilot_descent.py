@@ -22,13 +22,13 @@ Vector = NDArray[np.float64]
 WHOLE_LEVELS = 10
 """Levels explored whole; below, only where people are."""
 LEAST = 1.0
-"""A node is looked into when its share is above so many standard errors of its halves' estimates."""
+"""A node is split when its share is above so many standard errors of its halves' estimates."""
 TINY = 1e-24
 
 
 @dataclass(frozen=True, eq=False)
 class Descent:
-    """The share of people in every explored node, and which nodes were looked into."""
+    """The share of people in every explored node, and which nodes were split."""
 
     levels: list[Level]
     masses: list[Vector]
@@ -36,7 +36,7 @@ class Descent:
     leaves: Leaves
 
     def _ended(self) -> Iterator[tuple[int, NDArray[np.uint64], Vector]]:
-        """The nodes that were not looked into: level, nodes, shares."""
+        """The nodes that were not split: level, nodes, shares."""
         alive = np.ones(1, dtype=bool)
         for number, (level, masses, into) in enumerate(zip(self.levels, self.masses, self.into, strict=True)):
             ended = alive & ~into
@@ -83,7 +83,7 @@ class Descent:
 
     @cached_property
     def parts(self) -> Parts:
-        """The boxes that were not looked into."""
+        """The boxes that were not split."""
         starts, widths, shares = [], [], []
         ends = column_ends(self.leaves)
         for number, nodes, masses in self._ended():
@@ -185,7 +185,7 @@ def explore(oracles: Sequence[Oracle], leaves: Leaves) -> Explored:
 
 
 def _alive(found: Descent) -> NDArray[np.bool_]:
-    """The nodes of the last level whose ancestors were all looked into."""
+    """The nodes of the last level whose ancestors were all split."""
     alive = np.ones(1, dtype=bool)
     for level, into in zip(found.levels[:-1], found.into[:-1], strict=True):
         alive = np.repeat((alive & into)[level.expanded], 2)

@@ -182,7 +182,7 @@ class FirstAnswers:
         adds again.
         """
         grid, statistic = self.pilot.grid, self.pilot.statistic
-        if all((axis.geometry[2] == 1).all() for axis in grid.axes) or statistic.arity > 2:
+        if grid.single or statistic.arity > 2:
             return 0.0
         doubt = {name: math.sqrt(each.variance) / float(each.people.sum()) for name, each in here.items()}
         value = self._at(masses).value

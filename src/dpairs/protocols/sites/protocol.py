@@ -239,8 +239,7 @@ class Sites(Counting, FirstRound):
         if self.statistic.from_table:
             place = np.arange(self.grid.cells)
             return Rough(self.statistic, self.grid, counts, sizes, variance, 1.0, place)
-        single = all((axis.geometry[2] == 1).all() for axis in self.grid.axes)
-        return Rough(self.statistic, self.grid, counts, sizes, variance, 0.0 if single else 1.0)
+        return Rough(self.statistic, self.grid, counts, sizes, variance, 0.0 if self.grid.single else 1.0)
 
     @classmethod
     def candidates(cls, setting: Setting) -> Iterable[dict[str, Any]]:

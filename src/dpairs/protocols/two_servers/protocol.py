@@ -256,8 +256,8 @@ class TwoServers(OneHot, FirstRound):
             (narrower(few, many) for few, many in axes if isinstance(many.domain, (Interval, Integers))),
             default=0.0,
         )
-        single = all((axis.geometry[2] == 1).all() for axis in self.grid.axes)
-        return Rough(self.statistic, coarse, numbers.counts, sizes, variance, 0.0 if single else finer)
+        hidden = 0.0 if self.grid.single else finer
+        return Rough(self.statistic, coarse, numbers.counts, sizes, variance, hidden)
 
     @classmethod
     def candidates(cls, setting: Setting) -> Iterable[dict[str, Any]]:
