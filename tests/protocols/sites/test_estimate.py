@@ -375,8 +375,9 @@ def test_a_prediction_is_near_what_happens():
 
 
 def test_a_hidden_size_that_noise_may_have_made_gives_the_whole_range():
-    given = {"epsilon": 1.0, "domain": UNIT, "rounds": 1, "hide_sizes": True, "bins": 40, "seed": 1}
-    study = Study.create("auc", protocol="sites", **given)
+    study = Study.create(
+        "auc", protocol="sites", epsilon=1.0, domain=UNIT, rounds=1, hide_sizes=True, bins=40, seed=1
+    )
     wide = 0
     for seed in range(8):
         rng = np.random.default_rng(seed)
