@@ -80,7 +80,7 @@ def _bins(
         # Noise of counts grows like sqrt(cells) / (n epsilon), binning falls like 1 / bins^2.
         people = 1000 if n is None else n
         best: float = 2 * (people * counted) ** 0.4 if cut == 1 else 1.2 * (people * counted) ** 0.3
-        room = math.isqrt(MOST_COUNTED) if cut > 1 else MOST_COUNTED // labels
+        room = math.isqrt(MOST_COUNTED) if cut > 1 else MOST_COUNTED // (labels * others)
         return max(2, min(most, room, round(best)))
     if cut > 1:
         return most
