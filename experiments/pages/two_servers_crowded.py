@@ -1,10 +1,11 @@
-"""Of the page on two servers: how often intervals cover where cells hide much, half of the people held aside."""
+"""Of the page on two servers: how often intervals cover where cells hide much; half of these held aside."""
 
 from __future__ import annotations
 
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 import dpairs
 
@@ -25,7 +26,7 @@ COLUMNS: list[tuple[int, float, str]] = [
     (10_000, 4.0, "two rounds"),
 ]
 """People, epsilon, and what is released."""
-WAYS = {"value": 1, "two rounds": 2}
+WAYS: dict[str, dict[str, Any]] = {"value": {}, "two rounds": {"rounds": 2}}
 TOGETHER = 50
 """Studies in a row of the results."""
 ANSWERED = 20
@@ -53,16 +54,8 @@ def settings(quick: bool) -> list[Setting]:
 @cache
 def _study(population: str, statistic: str, n: int, loss: float, way: str) -> dpairs.Study:
     name, options = options_of(statistic)
-    return dpairs.Study.create(
-        name,
-        protocol="two_servers",
-        epsilon=loss,
-        n=n,
-        seed=0,
-        rounds=WAYS[way],
-        domain=CROWDED[population].domain,
-        **options,
-    )
+    options |= {"n": n, "domain": CROWDED[population].domain, **WAYS[way]}
+    return dpairs.Study.create(name, protocol="two_servers", epsilon=loss, seed=0, **options)
 
 
 def measure(setting: Setting, seed: int, data: Path) -> list[Row]:

@@ -250,6 +250,14 @@ class Statistic(ABC):
         """The same of what a ratio divides by, as a share of it, either way."""
         return 0.0
 
+    @property
+    def same_bin(self) -> dict[int, int]:
+        """Forms that are shares of pairs with equal values of a column, by the column's place.
+
+        `separable` has pairs in one bin in their stead, of which some are equal.
+        """
+        return {}
+
     def tied(self, equal: Sequence[float]) -> float:
         """By what share the value may grow if such shares of pairs are equal in the columns, unseen."""
         return 0.0

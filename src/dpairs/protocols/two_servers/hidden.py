@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -10,9 +10,9 @@ import numpy as np
 from ...data.grids import Grid
 from ...formats.canonical import agreed
 from ...statistics import Statistic
-from ...statistics.linear import nominal
-from .sampling import coarsened
-from .standing_out import Vector, cut_places, hiding_places, standing_out, ties, undecided, widths
+from ...statistics.linear import Masses, nominal
+from .sampling import cell_ends, coarsened
+from .standing_out import Vector, cut_places, hiding_places, standing_out, ties, undecided, unresolved, widths
 
 
 def hidden_by(statistic: Statistic, grid: Grid, masses: Mapping[str, Vector]) -> float:
@@ -22,8 +22,17 @@ def hidden_by(statistic: Statistic, grid: Grid, masses: Mapping[str, Vector]) ->
     influence function makes up for some of that, how much is not known. One column has no such
     dependence to hide.
     """
-    if len(cut_places(grid)) < 2 or statistic.arity > 2:
-        return 0.0
+    return 0.0 if not _plane(statistic, grid) else agreed(_merging(statistic, grid, masses)[0] / 3)
+
+
+def _plane(statistic: Statistic, grid: Grid) -> bool:
+    return len(cut_places(grid)) > 1 and statistic.arity == 2
+
+
+def _merging(
+    statistic: Statistic, grid: Grid, masses: Mapping[str, Vector]
+) -> tuple[float, dict[str, Vector]]:
+    """By how much merging neighbouring cells moves the value; and the merged masses."""
     wider, place = coarsened(grid)
     merged = {
         name: np.bincount(place, weights=each, minlength=wider.cells).astype(np.float64)
@@ -34,7 +43,7 @@ def hidden_by(statistic: Statistic, grid: Grid, masses: Mapping[str, Vector]) ->
         statistic.linearizer(cells).at(each, people).value
         for cells, each in ((grid, masses), (wider, merged))
     )
-    return agreed(abs(fine - coarse) / 3)
+    return abs(fine - coarse), merged
 
 
 def compared_within(
@@ -50,38 +59,90 @@ def compared_within(
     return 0.0 if classes is None else agreed(undecided(grid, *classes))
 
 
-def together_within(
-    statistic: Statistic, grid: Grid, masses: Mapping[str, Vector], noise: Mapping[str, float], value: float
-) -> float:
+def together_within(statistic: Statistic, grid: Grid, masses: Mapping[str, Vector], value: float) -> float:
     """A bound of what those who stand out of cells of two columns may do.
 
-    Who lies evenly in a cell is seen; two who stand out of one may go either way, and if they are equal they
-    make tau-b's divisor smaller.
+    Who lies evenly in a cell is seen. Two who stand out of one may go either way, as far as pairs do
+    that only merged cells hide; and if they are equal they make tau-b's divisor smaller.
     """
-    if len(cut_places(grid)) < 2 or statistic.arity > 2 or statistic.needs != "ordered":
+    if not _plane(statistic, grid) or statistic.needs != "ordered":
         return 0.0
+    off, merged = _merging(statistic, grid, masses)
     ((name, shares),) = masses.items()
-    equal = ties(grid, shares, noise[name])
-    return agreed(min(sum(equal), 1.0) + statistic.tied(equal) * abs(value))
+    equal = ties(grid, shares, 0.0)
+    more = unresolved(coarsened(grid)[0], merged[name], 1.0)[1] - unresolved(grid, shares, 1.0)[1]
+    rate = min(off / more, 1.0) if more > 0 else 1.0
+    return agreed(rate * sum(equal) + statistic.tied(equal) * abs(value))
 
 
 class Uneven(NamedTuple):
-    """How far people who stand out of cells of numbers may move the first form, and a divisor."""
+    """How people within cells of numbers move the first form: at a guess, and off that at most; a divisor."""
 
-    least: float = 0.0
+    shift: float = 0.0
     most: float = 0.0
     divisor: float = 0.0
 
 
-def uneven_within(
-    statistic: Statistic, grid: Grid, masses: Mapping[str, Vector], noise: Mapping[str, float]
-) -> Uneven:
+def uneven_within(statistic: Statistic, grid: Grid, masses: Mapping[str, Vector]) -> Uneven:
+    """The middle of what those who stand out of cells may do, and how far from that everybody may be.
+
+    Who does not stand out is taken to lie evenly, but may be at a few values that all cells have, such as
+    whole tens.
+    """
     if statistic.needs != "numeric" or len(hiding_places(grid)) != 1 or len(grid.axes) != 1:
         return Uneven()
-    ((name, shares),) = masses.items()
-    alone = standing_out(shares, widths(grid.axes[0]), noise[name])
-    ends = statistic.uneven(grid, shares, alone)
-    return Uneven(*map(agreed, (*ends, statistic.uneven_divisor(grid, shares, alone))))
+    ((_, shares),) = masses.items()
+    alone = standing_out(shares, widths(grid.axes[0]), 0.0)
+    shift = sum(statistic.uneven(grid, shares, alone)) / 2
+    least, most = statistic.uneven(grid, shares, np.ones_like(shares))
+    divisor = statistic.uneven_divisor(grid, shares, alone)
+    return Uneven(*map(agreed, (shift, max(most - shift, shift - least), divisor)))
+
+
+def crowd_variance(
+    grid: Grid, functions: Mapping[str, Vector], imagined: Sequence[Mapping[str, Vector]], people: Masses
+) -> float:
+    """Of what noise in the pilot does to those who stand out of cells, and so lie anywhere in them.
+
+    Noise moves the influence function by D from one end of a cell to the other, which adds t P D / 2 to the
+    answer if a mass P of people is at the place t, from -1 to 1. ``imagined`` functions tell D. The places
+    of different cells are not known: all alike or by chance, whichever varies more.
+    """
+    together: dict[tuple[str, int], list[Vector]] = {}
+    for there in imagined:
+        for name, function in functions.items():
+            for place, moved in slopes(grid, there[name] - function).items():
+                crowd = _crowd(grid, people[name], place)
+                off = np.moveaxis(crowd * moved / 2, place, 0)
+                together.setdefault((name, place), []).append(off.reshape(off.shape[0], -1).sum(axis=1))
+    total = 0.0
+    for each in together.values():
+        table = np.array(each)
+        total += max(float((table.sum(axis=1) ** 2).mean()), float((table**2).sum(axis=1).mean()))
+    return total
+
+
+def slopes(grid: Grid, heights: Vector) -> dict[int, Vector]:
+    """By how much a function that is linear within cells rises along each axis, on average over a cell."""
+    ends = [cell_ends(axis) for axis in grid.axes]
+    found = {}
+    for place in hiding_places(grid):
+        values = heights.reshape([int(last[-1]) + 1 for _, last in ends])
+        for at, (first, last) in enumerate(ends):
+            low, high = np.take(values, first, axis=at), np.take(values, last, axis=at)
+            values = high - low if at == place else (low + high) / 2
+        found[place] = values
+    return found
+
+
+def _crowd(grid: Grid, masses: Vector, place: int) -> Vector:
+    """The masses that stand out along an axis, of each level of an axis that is not cut."""
+    table = masses.reshape([axis.bins for axis in grid.axes])
+    others = tuple(at for at in hiding_places(grid) if at != place)
+    along = np.moveaxis(table.sum(axis=others, keepdims=True), place, 0)
+    flat, width = along.reshape(along.shape[0], -1), widths(grid.axes[place])
+    alone = np.array([standing_out(each, width, 0.0) for each in flat.T]).T
+    return np.asarray(table * np.moveaxis(alone.reshape(along.shape), 0, place))
 
 
 def compared_classes(

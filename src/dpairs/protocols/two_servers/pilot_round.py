@@ -9,7 +9,7 @@ composition of the two rounds.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, ClassVar
@@ -91,8 +91,8 @@ class PilotRound(OneHot, TwoRounds, FirstRound):
         choice(ANSWERED_BY, answered_by, (PEOPLE, SITES))
         share = real("split", split)
         hidden = len(statistic.cell_domains(domains)) > len(domains)
-        least = RARE if hidden else LOW if statistic.form_count > 1 else 1.0
-        chosen = chosen_bins(statistic, domains, bins, n, epsilon * share * least)
+        least = RARE if hidden else math.sqrt(LOW) if statistic.form_count > 1 else 1.0
+        chosen = chosen_bins(statistic, domains, bins, n, epsilon * share * least, pilot=True)
         if statistic.from_table:
             statistic = statistic.tabulate(grid_of(statistic, domains, chosen), "average")
         return cls(statistic, domains, chosen, share, NoiseBudget(noise, epsilon, delta), answered_by)
@@ -163,27 +163,28 @@ class PilotRound(OneHot, TwoRounds, FirstRound):
         released: dict[str, NoisyCounts] = dict(counts)
         sizes = {name: each.people for name, each in released.items()}
         variance = self.budget.variance(self.query(sizes))
-        masses = {name: on_simplex(each.array / each.people) for name, each in released.items()}
+        shares = {name: adding_up(each.array / each.people) for name, each in released.items()}
+        masses = {name: on_simplex(each) for name, each in shares.items()}
         doubt = {name: math.sqrt(variance) / people for name, people in sizes.items()}
-        noise = PublicNoise(coins)
-
-        def again(start: Mapping[str, NDArray[np.float64]]) -> dict[str, NDArray[np.float64]]:
-            """The round imagined again, with ``start`` as the truth."""
-            return {
-                name: on_simplex(each + np.sqrt(variance) * noise.normals(each.size) / sizes[name])
-                for name, each in start.items()
-            }
-
-        pilot = Pilot(cut_cells(self.grid), masses, [])
-        truth = {name: beyond_noise(each.array / each.people, doubt[name]) for name, each in released.items()}
-        try:
-            self.statistic.linearizer(pilot.grid).at(truth, nominal(self.statistic))
-        except NotEstimable:
-            # A class of which no cell stands out of the noise.
-            truth = masses
-        imagined = Pilot(pilot.grid, truth, [again(truth) for _ in range(REPLICATES)])
+        noise, grid = PublicNoise(coins), cut_cells(self.grid)
+        kept: Callable[[NDArray[np.float64]], NDArray[np.float64]] = adding_up
+        start, truth = shares, shares
+        if self.statistic.form_count > 1 and not self.statistic.same_bin:
+            # What a ratio is divided by must be that of people, or it may be nothing.
+            kept, start = on_simplex, masses
+            truth = {name: beyond_noise(each, doubt[name]) for name, each in shares.items()}
+            try:
+                self.statistic.linearizer(grid).at(truth, nominal(self.statistic))
+            except NotEstimable:
+                # A class of which no cell stands out of the noise.
+                truth = masses
+        imagined = [
+            {name: kept(each + doubt[name] * noise.normals(each.size)) for name, each in truth.items()}
+            for _ in range(REPLICATES)
+        ]
+        pilot, again = Pilot(grid, masses, []), Pilot(grid, truth, imagined)
         following = SumRound.of(
-            self.statistic, self.domains, pilot, imagined, study_id, self.split, self.budget, sizes, doubt
+            self.statistic, self.domains, pilot, start, again, study_id, self.split, self.budget, sizes
         )
         return replace(following, answered_by=self.answered_by)
 
@@ -193,6 +194,15 @@ class PilotRound(OneHot, TwoRounds, FirstRound):
 
     def privacy(self, epsilon_asked: float) -> PrivacyClaim:
         return two_servers_claim(self, epsilon_asked, False)
+
+
+def adding_up(shares: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Noisy shares less their common excess, since how many people there are is known; some are below 0.
+
+    The nearest distribution would lie nearer to the people, but it spreads them out over empty cells, always
+    the same way: an error that adds up over a kernel, while those of independent noise cancel.
+    """
+    return np.asarray(shares + (1 - shares.sum()) / shares.size)
 
 
 def beyond_noise(masses: NDArray[np.float64], deviation: float) -> NDArray[np.float64]:
