@@ -96,6 +96,11 @@ class Axis:
         return places, places, ones
 
     @property
+    def single(self) -> bool:
+        """Whether every bin holds one value, so that bins hide nothing."""
+        return bool((self.geometry[2] == 1).all())
+
+    @property
     def centres(self) -> NDArray[np.float64]:
         """The middle of every bin: the mean of its values when they are evenly spread."""
         low, high, _ = self.geometry
@@ -194,6 +199,11 @@ class Grid:
     def cells(self) -> int:
         """How many cells there are."""
         return math.prod(axis.bins for axis in self.axes)
+
+    @property
+    def single(self) -> bool:
+        """Whether every cell holds one value of each axis."""
+        return all(axis.single for axis in self.axes)
 
     def place(self, columns: Sequence[Any], names: Sequence[str], bits: Randomness) -> NDArray[np.int64]:
         """The cell of each person."""

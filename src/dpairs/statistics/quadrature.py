@@ -18,14 +18,10 @@ Nodes = tuple[NDArray[np.float64], NDArray[np.float64]]
 def orders(grid: Grid) -> list[int]:
     """Quadrature nodes per axis: as many as the budget of kernel evaluations allows."""
     for order in (8, 6, 4, 3):
-        nodes = math.prod(order if _wide(axis) else 1 for axis in grid.axes) * grid.cells
+        nodes = math.prod(1 if axis.single else order for axis in grid.axes) * grid.cells
         if nodes <= MAX_NODES:
             break
     return [order] * len(grid.axes)
-
-
-def _wide(axis: Axis) -> bool:
-    return bool((axis.geometry[2] > 1).any())
 
 
 def average_nodes(axis: Axis, order: int) -> Nodes:
@@ -34,7 +30,7 @@ def average_nodes(axis: Axis, order: int) -> Nodes:
     A bin of more than `MAX_VALUES` integers is represented by as many of them, evenly spread.
     """
     low, high, points = axis.geometry
-    if not _wide(axis):
+    if axis.single:
         return low[:, None], np.ones((axis.bins, 1))
     if isinstance(axis.domain, Integers):
         steps = np.arange(int(min(points.max(), MAX_VALUES)))
@@ -49,7 +45,7 @@ def average_nodes(axis: Axis, order: int) -> Nodes:
 
 def split_nodes(axis: Axis, parts: int, order: int) -> Nodes:
     """The same on each of so many equal parts of a continuous bin; a discrete one has its values already."""
-    if not _wide(axis) or isinstance(axis.domain, Integers):
+    if axis.single or isinstance(axis.domain, Integers):
         return average_nodes(axis, order)
     low, high, _ = axis.geometry
     roots, weights = np.polynomial.legendre.leggauss(order)
@@ -61,7 +57,7 @@ def split_nodes(axis: Axis, parts: int, order: int) -> Nodes:
 def extreme_nodes(axis: Axis) -> Nodes:
     """Evenly spaced values from one end of each bin to the other."""
     low, high, _ = axis.geometry
-    if not _wide(axis):
+    if axis.single:
         return low[:, None], np.ones((axis.bins, 1))
     unit = np.linspace(0, 1, 5)
     if isinstance(axis.domain, Integers):

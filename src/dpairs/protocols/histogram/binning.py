@@ -48,7 +48,7 @@ def hidden_bias(
 ) -> float:
     """The same for given shares of the cells, and given standard errors of the forms."""
     statistic, grid = protocol.statistic, protocol.grid
-    if all((axis.geometry[2] == 1).all() and axis.rounding == "simple" for axis in grid.axes):
+    if grid.single and all(axis.rounding == "simple" for axis in grid.axes):
         return 0.0
     if protocol.rounding == "random":
         moved = np.full(len(forms), _rounding_bias(protocol, masses))

@@ -56,7 +56,7 @@ class PilotHistogram(Histogram):
 
         None where cells hold several values: what they hide would be a bias, and the second round has none.
         """
-        if not self._single or min(table.people for table in counts.values()) < FEW_PEOPLE:
+        if not self.grid.single or min(table.people for table in counts.values()) < FEW_PEOPLE:
             return None
         try:
             value, variance = self.in_unit(counts, nominal(self.statistic))
@@ -70,11 +70,7 @@ class PilotHistogram(Histogram):
         return histogram_remainder(self, shape, pilots)
 
     def predict_alone(self, shape: Shape, pilots: Mapping[str, float]) -> float | None:
-        return histogram_alone(self, shape, pilots) if self._single else None
-
-    @property
-    def _single(self) -> bool:
-        return all(bool((axis.geometry[2] == 1).all()) for axis in self.grid.axes)
+        return histogram_alone(self, shape, pilots) if self.grid.single else None
 
 
 def cut_cells(grid: Grid) -> Grid:

@@ -88,7 +88,7 @@ def _bins(
             # noise of variance v on their shares adds v e'Ae, 1.96 of whose deviations are 1.13 v k, with
             # v = 16 / (n epsilon)^2.
             best = (0.11 * (people * counted) ** 2) ** (1 / 3)
-        room = math.isqrt(MOST_COUNTED) if cut > 1 else MOST_COUNTED // labels
+        room = math.isqrt(MOST_COUNTED) if cut > 1 else MOST_COUNTED // (labels * others)
         return max(2, min(most, room, round(best)))
     if cut > 1:
         return most

@@ -260,9 +260,8 @@ class TwoServers(OneHot, FirstRound):
             (narrower(few, many) for few, many in axes if isinstance(many.domain, (Interval, Integers))),
             default=0.0,
         )
-        single = all((axis.geometry[2] == 1).all() for axis in self.grid.axes)
-        merging, finest = self.release == COUNTS, 0.0 if single else finer
-        return Rough(self.statistic, coarse, numbers.counts, sizes, variance, finest, merging=merging)
+        hidden, merging = 0.0 if self.grid.single else finer, self.release == COUNTS
+        return Rough(self.statistic, coarse, numbers.counts, sizes, variance, hidden, merging=merging)
 
     @classmethod
     def candidates(cls, setting: Setting) -> Iterable[dict[str, Any]]:

@@ -280,9 +280,7 @@ class Rough:
     @property
     def even(self) -> bool:
         """Whether people can be taken to lie evenly in cells: not where the statistic counts equal values."""
-        return self.statistic.needs != "discrete" or all(
-            bool((axis.geometry[2] == 1).all()) for axis in self.grid.axes
-        )
+        return self.statistic.needs != "discrete" or self.grid.single
 
     def _beyond(self, difference: float) -> float:
         """What a difference is beyond the noise."""

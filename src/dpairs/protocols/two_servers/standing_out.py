@@ -28,7 +28,7 @@ def cut_places(grid: Grid) -> list[int]:
 
 def hiding_places(grid: Grid) -> list[int]:
     """Those of them whose bins hold several values."""
-    return [at for at in cut_places(grid) if not bool((grid.axes[at].geometry[2] == 1).all())]
+    return [at for at in cut_places(grid) if not grid.axes[at].single]
 
 
 def widths(axis: Axis) -> Vector:
