@@ -79,6 +79,8 @@ class Statistic(ABC):
     """Whether the value depends on how many people there are, and not only on how they are spread."""
     from_table: ClassVar[bool] = False
     """Whether the kernel is known to others only by its table on a study's cells."""
+    with_oneself: ClassVar[float] = 0.0
+    """The kernel of a person's value with itself."""
     logarithmic: ClassVar[bool] = False
     """Whether the value is minus the logarithm of a form, whose error is the normal one."""
     has_exact: ClassVar[bool] = True

@@ -18,21 +18,23 @@ from .standing_out import Vector, cut_places, hiding_places, standing_out, ties,
 def hidden_by(statistic: Statistic, grid: Grid, masses: Mapping[str, Vector]) -> float:
     """The bias that may be left of how two columns go together within the pilot's cells.
 
-    On cells of width w the pilot's value is off by about c w^2; merging neighbours moves it by 3 c w^2. The
-    influence function makes up for some of that, how much is not known. One column has no such
-    dependence to hide.
+    On cells of width w the pilot's value is off by about c w^2 where dependence is smooth, and merging
+    neighbours moves it by 3 c w^2. Where all pairs of a cell go the same way it is off by c w, as much as
+    merging moves it. The rate at which pairs that merging hides go together tells how near that is. The
+    influence function makes up for some of it, how much is not known. One column hides no dependence.
     """
-    return 0.0 if not _plane(statistic, grid) else agreed(_merging(statistic, grid, masses)[0] / 3)
+    if not _plane(statistic, grid):
+        return 0.0
+    off, rate = _merging(statistic, grid, masses)
+    return agreed(off * (1 + 2 * rate) / 3)
 
 
 def _plane(statistic: Statistic, grid: Grid) -> bool:
     return len(cut_places(grid)) > 1 and statistic.arity == 2
 
 
-def _merging(
-    statistic: Statistic, grid: Grid, masses: Mapping[str, Vector]
-) -> tuple[float, dict[str, Vector]]:
-    """By how much merging neighbouring cells moves the value; and the merged masses."""
+def _merging(statistic: Statistic, grid: Grid, masses: Mapping[str, Vector]) -> tuple[float, float]:
+    """By how much merging neighbouring cells moves the value; and that for each pair that it hides."""
     wider, place = coarsened(grid)
     merged = {
         name: np.bincount(place, weights=each, minlength=wider.cells).astype(np.float64)
@@ -43,7 +45,12 @@ def _merging(
         statistic.linearizer(cells).at(each, people).value
         for cells, each in ((grid, masses), (wider, merged))
     )
-    return abs(fine - coarse), merged
+    here, there = (
+        sum(unresolved(cells, each, 1.0)[1] for each in shares.values())
+        for cells, shares in ((grid, masses), (wider, merged))
+    )
+    off, more = abs(fine - coarse), there - here
+    return off, min(off / more, 1.0) if more > 0 else 1.0
 
 
 def compared_within(
@@ -67,11 +74,8 @@ def together_within(statistic: Statistic, grid: Grid, masses: Mapping[str, Vecto
     """
     if not _plane(statistic, grid) or statistic.needs != "ordered":
         return 0.0
-    off, merged = _merging(statistic, grid, masses)
-    ((name, shares),) = masses.items()
-    equal = ties(grid, shares, 0.0)
-    more = unresolved(coarsened(grid)[0], merged[name], 1.0)[1] - unresolved(grid, shares, 1.0)[1]
-    rate = min(off / more, 1.0) if more > 0 else 1.0
+    ((_, shares),) = masses.items()
+    equal, (_, rate) = ties(grid, shares, 0.0), _merging(statistic, grid, masses)
     return agreed(rate * sum(equal) + statistic.tied(equal) * abs(value))
 
 
@@ -108,17 +112,14 @@ def crowd_variance(
     answer if a mass P of people is at the place t, from -1 to 1. ``imagined`` functions tell D. The places
     of different cells are not known: all alike or by chance, whichever varies more.
     """
-    together: dict[tuple[str, int], list[Vector]] = {}
-    for there in imagined:
-        for name, function in functions.items():
-            for place, moved in slopes(grid, there[name] - function).items():
-                crowd = _crowd(grid, people[name], place)
-                off = np.moveaxis(crowd * moved / 2, place, 0)
-                together.setdefault((name, place), []).append(off.reshape(off.shape[0], -1).sum(axis=1))
     total = 0.0
-    for each in together.values():
-        table = np.array(each)
-        total += max(float((table.sum(axis=1) ** 2).mean()), float((table**2).sum(axis=1).mean()))
+    for name, function in functions.items():
+        moved = [slopes(grid, there[name] - function) for there in imagined]
+        for place in hiding_places(grid):
+            crowd = _crowd(grid, people[name], place)
+            others = tuple(at for at in range(crowd.ndim) if at != place)
+            off = np.array([(crowd * each[place] / 2).sum(axis=others) for each in moved])
+            total += max(float((off.sum(axis=1) ** 2).mean()), float((off**2).sum(axis=1).mean()))
     return total
 
 

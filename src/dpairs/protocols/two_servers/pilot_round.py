@@ -31,7 +31,7 @@ from ..projection.pilot import REPLICATES, Pilot, PublicNoise, on_simplex
 from ..projection.pilot_histogram import cut_cells
 from ..shape import Prediction, Shape
 from .bins import MOST_COUNTED, chosen_bins
-from .budget import BUDGET_FIELDS, LAPLACE, NoiseBudget, Query
+from .budget import BUDGET_FIELDS, LAPLACE, SERVERS, NoiseBudget, Query
 from .claim import two_servers_claim
 from .corrected import LARGEST
 from .goldilocks import MODULUS
@@ -45,6 +45,8 @@ from .sum_round import SumRound
 
 SPLIT = 0.3
 """The share of the loss that the pilot takes."""
+FEW_CELLS, MORE_REPLICATES = 128, 128
+"""Up to so many cells rounds are imagined more often: noise squared has heavy tails."""
 RARE = 0.1
 """The share of people in a hidden class that cells are chosen for: they must tell such a class from noise."""
 LOW = 0.3
@@ -179,14 +181,26 @@ class PilotRound(OneHot, TwoRounds, FirstRound):
                 # A class of which no cell stands out of the noise.
                 truth = masses
         imagined = [
-            {name: kept(each + doubt[name] * noise.normals(each.size)) for name, each in truth.items()}
-            for _ in range(REPLICATES)
+            {name: kept(each + doubt[name] * self._noise(noise, each.size)) for name, each in truth.items()}
+            for _ in range(REPLICATES if grid.cells > FEW_CELLS else MORE_REPLICATES)
         ]
         pilot, again = Pilot(grid, masses, []), Pilot(grid, truth, imagined)
         following = SumRound.of(
             self.statistic, self.domains, pilot, start, again, study_id, self.split, self.budget, sizes
         )
         return replace(following, answered_by=self.answered_by)
+
+    def _noise(self, noise: PublicNoise, count: int) -> NDArray[np.float64]:
+        """Numbers of variance 1 with the tails of a released count's noise, whose squares enter the answer.
+
+        The sum of two Laplace numbers is sqrt(G / 2) Z with G from the gamma distribution of shape 2, which
+        half the sum of four squared normal numbers has.
+        """
+        normal = noise.normals(count)
+        if self.budget.noise != LAPLACE:
+            return normal
+        squares = noise.normals(2 * SERVERS * count).reshape(2 * SERVERS, count) ** 2
+        return np.asarray(normal * np.sqrt(squares.mean(axis=0)))
 
     @property
     def terms(self) -> tuple[object, ...]:

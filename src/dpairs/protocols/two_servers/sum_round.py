@@ -23,7 +23,7 @@ from ...formats.canonical import agreed
 from ...formats.checks import fields, real, required
 from ...privacy import PrivacyClaim
 from ...randomness import Randomness
-from ...statistics import Statistic
+from ...statistics import Linear, Statistic
 from ...statistics.influence import Influence
 from ...statistics.linear import Linearizer, nominal
 from ...vdaf.fields import FIELD64
@@ -115,9 +115,10 @@ class SumRound(Shared, TwoRounds):
         crowd = crowd_variance(pilot.grid, there.functions, _functions(linearizer, imagined), pilot.masses)
         divided = Divided.of(statistic, linearizer, there, imagined, remainder, uneven.divisor, crowd)
         hidden += steepness * uneven.most
+        shift = steepness * uneven.shift + _with_oneself(statistic, linear, pilot, people)
         remainder = replace(
             remainder,
-            mean=agreed(remainder.mean + steepness * uneven.shift),
+            mean=agreed(remainder.mean + shift),
             variance=agreed(remainder.variance + crowd),
         )
         analysis = Analysis.of(statistic, pilot, linear, influences, remainder, people, None)
@@ -281,3 +282,18 @@ def _functions(linearizer: Linearizer, imagined: Pilot) -> list[dict[str, NDArra
         with suppress(NotEstimable):
             found.append(linearizer.at(masses, nominal(linearizer.statistic)).functions)
     return found
+
+
+def _with_oneself(statistic: Statistic, linear: Linear, pilot: Pilot, people: Mapping[str, int]) -> float:
+    """From h'Ah, in which everybody meets everybody, to pairs of two people: (h'Ah - d) / (n - 1) more.
+
+    d is the kernel of a person and the same person. A ratio of two forms has the same in both.
+    """
+    if statistic.form_count > 1 or len(people) > 1 or statistic.arity > 2:
+        return 0.0
+    ((name, count),) = people.items()
+    own = statistic.with_oneself
+    if statistic.from_table:
+        (form,) = statistic.forms(pilot.grid, "average")
+        own = float(np.diagonal(form.matrix) @ pilot.masses[name])
+    return (linear.value - own) / (count - 1)
