@@ -27,14 +27,16 @@ def corrected(
     hidden: float,
     draws: int | None,
     divided: Divided | None = None,
+    nearer: float = 0.0,
 ) -> Answer:
     """The value and its errors.
 
     ``means`` are of the functions as shares of their ranges, ``noise`` the variances of their sums in steps.
     ``hidden`` bounds what the pilot's cells may do. Noise is the sum of ``draws`` Laplace numbers, or normal.
-    ``divided`` is what a ratio's divisor does.
+    ``divided`` is what a ratio's divisor does. ``nearer`` is added to the correction, where ``at`` has
+    means over other people than the value.
     """
-    correction, parts, sampling, known = 0.0, [], 0.0, at.remainder.variance
+    correction, parts, sampling, known = nearer, [], 0.0, at.remainder.variance
     for name, mean in means.items():
         (low, high), people = at.ranges[name], sizes[name]
         correction += (high - low) * (mean - at.means[name])
