@@ -87,7 +87,7 @@ def measure(setting: Setting, seed: int, data: Path) -> list[Row]:
 
 
 EXPERIMENT = Experiment(
-    "two-servers-zoo", "Intervals of two servers on the zoo's populations", settings, measure, runs=4
+    "two-servers-zoo", "Intervals of two servers on the zoo's populations", settings, measure, runs=2
 )
 
 

@@ -1,13 +1,18 @@
 """Pairs of one bin, and how many of them are equal; what a pilot's noise does to people in one place."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
-from dpairs import Integers, Interval, Levels
+import dpairs
+from dpairs import Integers, Interval, Levels, Study
 from dpairs.data.grids import Axis, CutAxis, Grid
+from dpairs.protocols.projection.pilot import PublicNoise
 from dpairs.protocols.two_servers.hidden import crowd_variance, slopes, uneven_within
 from dpairs.protocols.two_servers.sampling import coarse_grid
 from dpairs.protocols.two_servers.ties import ties_of, ties_of_counts
+from dpairs.randomness.coins import Coins
 from dpairs.statistics import statistic as named
 
 TAU = named("kendall_tau", variant="b")
@@ -37,7 +42,7 @@ def test_equal_pairs_lie_between_none_and_all_of_a_bin(domain, fewest):
     atom[5 * 32 + 5] = 1.0
     for masses, likely in ((even, fewest / 32), (0.5 * even + 0.5 * atom, 0.25)):
         forms = pairs_of_a_bin(grid, masses)
-        shares = np.bincount(place, masses, coarse.cells)
+        shares = np.bincount(place, masses, coarse.cells).astype(np.float64)
         ties = ties_of(TAU, grid, forms, coarse, shares, 0.0)
         assert ties.least[1:] == pytest.approx(fewest * forms[1:])
         assert ties.most.tolist() == forms.tolist()
@@ -78,3 +83,25 @@ def test_everybody_may_be_at_a_few_values_of_all_cells():
     uneven = uneven_within(gini, grid, {"everybody": np.full(10, 0.1)})
     assert uneven.shift == 0.0
     assert uneven.most == pytest.approx(10 * 0.01 * 10 / 3)
+
+
+def test_nobody_is_a_pair_with_oneself():
+    """Two rounds and no noise to speak of: the entropy of pairs of two, 0.1 above that with oneself."""
+    people = {"value": np.repeat(np.arange(10), 10)}
+    study = Study.create(
+        "collision_entropy", protocol="two_servers", epsilon=1e4, domain=Levels(range(10)), n=100, rounds=2
+    )
+    found = dpairs.simulate(study, people, seed=1).value
+    assert found == pytest.approx(dpairs.exact("collision_entropy", people), abs=1e-3)
+    assert found - np.log(10) > 0.09
+
+
+def test_rounds_are_imagined_with_the_tails_of_two_laplace_numbers():
+    """Kurtosis 4.5, to six standard errors; that of a normal number is 3."""
+    study = Study.create(
+        "collision_entropy", protocol="two_servers", epsilon=1.0, domain=Levels(range(10)), rounds=2
+    )
+    protocol: Any = study.protocol
+    drawn = protocol._noise(PublicNoise(Coins((1, 2))), 200_000)
+    assert drawn.var() == pytest.approx(1.0, abs=0.03)
+    assert (drawn**4).mean() == pytest.approx(4.5, abs=0.4)

@@ -46,18 +46,19 @@ def corrected(
         known, sampling = divided.variance(correction), divided.stretch * sampling
         parts = [divided.stretch * part for part in parts]
     value, sample = at.value + at.remainder.mean + correction, known + sum(parts)
-    answer = at.finished(statistic, value, sample + sampling, sample, dict(sizes))
-    square = answer.standard_error**2 / (sample + sampling)
+    whole = sample + sampling
+    answer = at.finished(statistic, value, whole, sample, dict(sizes))
+    square = answer.standard_error**2 / whole if whole else 1.0
     tails = tuple(square * each for each in parts)
     law = ErrorLaw(square * known, noise=tails, bias=math.sqrt(square) * hidden)
     law = replace(law, known=law.known + sum(tails), noise=()) if draws is None else replace(law, draws=draws)
-    whole = replace(law, sampling=square * sampling)
+    population = replace(law, sampling=square * sampling)
     if divided is not None:
-        law, whole = law.wider(divided.slack), whole.wider(divided.slack)
+        law, population = law.wider(divided.slack), population.wider(divided.slack)
     return replace(
         answer,
-        standard_error=whole.deviation,
+        standard_error=population.deviation,
         sample_standard_error=law.deviation,
-        laws=Laws(whole, law),
+        laws=Laws(population, law),
         caveats=(*law.caveats, *(() if divided is None else divided.caveats)),
     )
