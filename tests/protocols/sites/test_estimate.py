@@ -439,3 +439,28 @@ def test_a_heavy_tail_with_hidden_sizes_gives_a_wide_interval_and_not_a_wrong_on
         held.append(low <= dpairs.exact(name, {"value": value}) <= high)
     assert all(held)
     assert len(held) > 2
+
+
+def test_no_record_meets_itself_in_a_second_round():
+    """With next to no noise the entropy of few records is that of pairs of two records."""
+    data = {"value": np.repeat(list("abc"), [10, 20, 30])}
+    study = Study.create(
+        "collision_entropy", protocol="sites", epsilon=5000.0, domain=Categories(list("abc")), sites=1, seed=1
+    )
+    estimate = dpairs.simulate(study, {**data, "site": np.zeros(60)}, seed=1)
+    assert estimate.value == pytest.approx(dpairs.exact("collision_entropy", data), abs=1e-3)
+    # Control: records that meet themselves make it 0.026 less.
+    assert -np.log(np.sum((np.array([10, 20, 30]) / 60) ** 2)) < estimate.value - 0.02
+
+
+def test_one_round_allows_for_records_along_a_line_within_cells():
+    x = np.random.default_rng(1).random(4000)
+    data = {"x": x, "y": (x + 0.01 * np.random.default_rng(2).normal(size=4000)).clip(0, 1)}
+    study = Study.create(
+        "kendall_tau", protocol="sites", epsilon=50.0, domain=(UNIT, UNIT), bins=12, sites=1, rounds=1, seed=1
+    )
+    estimate = dpairs.simulate(study, {**data, "site": np.zeros(4000)}, seed=1)
+    low, high = estimate.confidence_interval(target="sample")
+    assert low <= dpairs.exact("kendall_tau", data) <= high
+    # Control: the counts' own value is off by more than noise.
+    assert dpairs.exact("kendall_tau", data) > estimate.value + 0.03

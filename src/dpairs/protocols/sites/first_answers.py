@@ -146,7 +146,8 @@ class FirstAnswers:
         pilot = Pilot(self.grid, {name: on_simplex(each) for name, each in masses.items()}, [])
         variance = allowed_variance(statistic, pilot, float(np.var(missed, ddof=1)), half_range)
         variance += followed_wrongly(statistic, self.grid, masses, _doubt(here))
-        remainder = Remainder(agreed(float(np.mean(missed))), agreed(variance))
+        mean = float(np.mean(missed)) + self._without_oneself(masses, linear, sizes)
+        remainder = Remainder(agreed(mean), agreed(variance))
         analysis = Analysis.of(statistic, pilot, linear, self.influences, remainder, sizes, None)
         means = {
             name: agreed(float(influence.cells @ masses[name]))
@@ -212,6 +213,23 @@ class FirstAnswers:
         merged = np.mean([self._merged(each) for each in imagined[:FEW]], axis=0)
         once, twice = np.abs(2 * seen - merged)
         return alone + float(max(once, twice / 4))
+
+    def _without_oneself(self, masses: Masses, linear: Linear, sizes: Mapping[str, int]) -> float:
+        """What a statistic of pairs of two records is more than one of shares, where values are single.
+
+        (V - D) / (n - 1) for a form V of shares, in which records meet themselves, with a mean kernel of D.
+        Otherwise a record is at no distance from itself, and 1 / n of the value is left out.
+        """
+        grid, statistic = self.pilot.grid, self.pilot.statistic
+        if len(masses) > 1 or statistic.arity > 2 or not grid.single:
+            return 0.0
+        ((name, shares),) = masses.items()
+        kernels = [form.matrix for form in statistic.forms(grid, "average")]
+        apart = np.array([shares @ kernel @ shares - np.diagonal(kernel) @ shares for kernel in kernels])
+        gradient = np.ones(1)
+        if len(kernels) > 1:
+            gradient = statistic.finish(linear.forms, nominal(statistic)).gradient
+        return float(gradient @ apart) / max(sizes[name] - 1, 1)
 
     def _kernel(self, masses: Masses) -> Matrix:
         """The kernel between cells, in the unit of the influence function."""
