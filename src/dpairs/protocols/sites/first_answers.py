@@ -35,12 +35,12 @@ from ..projection.analysis import Analysis
 from ..projection.pilot import REPLICATES, Masses, Pilot, PublicNoise, on_simplex
 from ..projection.pilot_histogram import cut_cells
 from ..projection.remainder import Remainder, allowed_variance
+from ..two_servers.corrected import with_oneself
 from ..two_servers.divided import Divided
-from ..two_servers.hidden import uneven_within
 from ..two_servers.sampling import coarsened
 from .by_sites import SiteNumbers
 from .counted import NoisyClass, sizes_of
-from .hidden import along_lines, by_standing_out, cut_twice, followed_wrongly
+from .hidden import along_lines, by_standing_out, cut_twice, followed_wrongly, uneven_within
 from .numbers import read_answers, write_answers
 
 if TYPE_CHECKING:
@@ -145,21 +145,22 @@ class FirstAnswers:
         half_range = max(extents) / (4 if len(extents) == 1 else 2)
         pilot = Pilot(self.grid, {name: on_simplex(each) for name, each in masses.items()}, [])
         variance = allowed_variance(statistic, pilot, float(np.var(missed, ddof=1)), half_range)
-        variance += followed_wrongly(statistic, self.grid, masses, _doubt(here))
-        mean = float(np.mean(missed)) + self._without_oneself(masses, linear, sizes)
-        remainder = Remainder(agreed(mean), agreed(variance))
+        crowd = followed_wrongly(statistic, self.grid, masses, _doubt(here))
+        mean = float(np.mean(missed)) + with_oneself(statistic, linear, pilot, sizes)
+        remainder = Remainder(agreed(mean), agreed(variance + crowd))
         analysis = Analysis.of(statistic, pilot, linear, self.influences, remainder, sizes, None)
         means = {
             name: agreed(float(influence.cells @ masses[name]))
             for name, (influence, _) in self.influences.items()
         }
-        uneven = uneven_within(statistic, self.grid, pilot.masses, _doubt(here))
+        most, divisor = uneven_within(statistic, self.grid, pilot.masses, _doubt(here))
         steep = 1.0
         if statistic.form_count > 1:
             steep = abs(float(statistic.finish(linear.forms, nominal(statistic)).gradient[0]))
-        hidden = self._hidden(masses, imagined, here) + steep * max(-uneven.least, uneven.most)
+        hidden = self._hidden(masses, imagined, here) + steep * most
         again = Pilot(self.grid, masses, imagined)
-        divided = Divided.of(statistic, self.linearizer, linear, again, remainder, uneven.divisor)
+        seen = replace(remainder, variance=agreed(variance))
+        divided = Divided.of(statistic, self.linearizer, linear, again, seen, divisor, crowd)
         return OfThose(replace(analysis, means=means), sizes, hidden, divided)
 
     def _missed(
@@ -213,23 +214,6 @@ class FirstAnswers:
         merged = np.mean([self._merged(each) for each in imagined[:FEW]], axis=0)
         once, twice = np.abs(2 * seen - merged)
         return alone + float(max(once, twice / 4))
-
-    def _without_oneself(self, masses: Masses, linear: Linear, sizes: Mapping[str, int]) -> float:
-        """What a statistic of pairs of two records is more than one of shares, where values are single.
-
-        (V - D) / (n - 1) for a form V of shares, in which records meet themselves, with a mean kernel of D.
-        Otherwise a record is at no distance from itself, and 1 / n of the value is left out.
-        """
-        grid, statistic = self.pilot.grid, self.pilot.statistic
-        if len(masses) > 1 or statistic.arity > 2 or not grid.single:
-            return 0.0
-        ((name, shares),) = masses.items()
-        kernels = [form.matrix for form in statistic.forms(grid, "average")]
-        apart = np.array([shares @ kernel @ shares - np.diagonal(kernel) @ shares for kernel in kernels])
-        gradient = np.ones(1)
-        if len(kernels) > 1:
-            gradient = statistic.finish(linear.forms, nominal(statistic)).gradient
-        return float(gradient @ apart) / max(sizes[name] - 1, 1)
 
     def _kernel(self, masses: Masses) -> Matrix:
         """The kernel between cells, in the unit of the influence function."""

@@ -106,6 +106,18 @@ def by_standing_out(
     return off * (1 + less) + abs(value) * less
 
 
+def uneven_within(
+    statistic: Statistic, grid: Grid, masses: Mapping[str, Vector], noise: Mapping[str, float]
+) -> tuple[float, float]:
+    """How far records that may lie anyhow in cells move the first form of numbers; a divisor, as a share."""
+    if statistic.needs != "numeric" or len(hiding_places(grid)) != 1 or len(grid.axes) != 1:
+        return 0.0, 0.0
+    ((name, shares),) = masses.items()
+    alone = anyhow(shares, widths(grid.axes[0]), noise[name])
+    least, most = statistic.uneven(grid, shares, alone)
+    return max(-least, most), statistic.uneven_divisor(grid, shares, alone)
+
+
 def followed_wrongly(
     statistic: Statistic, grid: Grid, masses: Mapping[str, Vector], noise: Mapping[str, float]
 ) -> float:
