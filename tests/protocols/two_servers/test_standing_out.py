@@ -32,7 +32,7 @@ def narrow(rng):
 
 
 def cube(rng):
-    x = rng.random(1000)
+    x = rng.random(2000)
     return {"x": x, "y": x**3}
 
 
@@ -43,7 +43,7 @@ def halves(rng):
 
 
 CASES = {
-    "cube": (cube, ("kendall_tau", {"domain": (Interval(0, 1),) * 2, "n": 1000})),
+    "cube": (cube, ("kendall_tau", {"domain": (Interval(0, 1),) * 2, "n": 2000})),
     "halves": (halves, ("kendall_tau", {"domain": PLANE, "n": 5000, "variant": "b"})),
     "one-sided": (one_sided, ("kendall_tau", {"domain": PLANE, "n": 10_000})),
     "narrow": (narrow, ("auc", {"domain": Interval(0, 1), "n": 2000, "rounds": 2})),
