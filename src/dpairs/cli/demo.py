@@ -80,7 +80,7 @@ def demo(
         importlib.import_module("dpairs.aggregator.app")
     except ImportError as error:
         raise BadParameter(
-            f"the demonstration needs {error.name}: install the extras 'client', 'service' and 'servers'"
+            f"the demonstration needs {error.name}: pip install 'dpairs[client,service,servers]'"
         ) from None
     if folder is not None and not folder.is_dir():
         raise BadParameter(f"the demonstration did not start: {folder} is not a folder")
