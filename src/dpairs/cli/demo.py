@@ -59,7 +59,7 @@ def grades(people: int, seed: int) -> tuple[list[Row], float]:
 
 
 def demo(
-    people: Annotated[int, typer.Option(help="How many people answer on their own.")] = 20_000,
+    people: Annotated[int, typer.Option(help="How many people answer on their own, from 1000.")] = 20_000,
     pairs: Annotated[int, typer.Option(help="How many pairs compute together.")] = 200,
     port: Annotated[int, typer.Option(help="The collector's port; 0 takes a free one.")] = 0,
     folder: Annotated[
