@@ -60,7 +60,7 @@ def test_what_is_missed_grows_with_the_correction():
     assert not divided.caveats
     hopeless = replace(divided, doubt=0.3)
     assert hopeless.slack == np.inf
-    assert "cannot be told from 0" in hopeless.caveats[0]
+    assert "may be 0" in hopeless.caveats[0]
     assert ErrorLaw(1.0, noise=(2.0,), bias=0.5).wider(hopeless.slack).reach(0.95) == np.inf
     assert ErrorLaw(1.0, noise=(2.0,), bias=0.5).wider(2.0) == ErrorLaw(4.0, noise=(8.0,), bias=0.5)
 

@@ -110,8 +110,8 @@ class Divided:
         if math.isfinite(self.slack):
             return ()
         return (
-            "What this value is divided by cannot be told from 0 in the first round, so the interval is all "
-            "that the statistic can be: more people, or a larger epsilon, would help.",
+            "By the first round, the divisor of this value may be 0, so the interval is the whole range of "
+            "the statistic: more people, or a larger epsilon, would help.",
         )
 
     def to_json(self) -> list[float]:
