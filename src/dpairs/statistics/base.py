@@ -79,6 +79,8 @@ class Statistic(ABC):
     """Whether the value depends on how many people there are, and not only on how they are spread."""
     from_table: ClassVar[bool] = False
     """Whether the kernel is known to others only by its table on a study's cells."""
+    with_oneself: ClassVar[float] = 0.0
+    """The kernel of a person's value with itself."""
     logarithmic: ClassVar[bool] = False
     """Whether the value is minus the logarithm of a form, whose error is the normal one."""
     has_exact: ClassVar[bool] = True
@@ -138,7 +140,7 @@ class Statistic(ABC):
         if len(domains) != len(self.domain_columns):
             listed = ", ".join(self.domain_columns)
             raise BadParameter(
-                f"{self.name} needs {len(self.domain_columns)} domain(s), for {listed}, not {len(domains)}"
+                f"{self.name} needs one domain for each of {listed}, and was given {len(domains)}"
             )
         for column, domain in zip(self.domain_columns, domains, strict=True):
             if self.needs == "numeric" and not domain.numeric:
@@ -147,7 +149,8 @@ class Statistic(ABC):
                 )
             if self.needs == "ordered" and not domain.ordered:
                 raise BadParameter(
-                    f"{self.name} compares values, so {column} needs an ordered domain, not {domain!r}"
+                    f"{self.name} compares values, so {column} needs an ordered domain, such as Levels with "
+                    f"the lowest first, not {domain!r}"
                 )
             if isinstance(domain, Interval) and domain.scaled and self.needs != "ordered":
                 raise BadParameter(
@@ -250,6 +253,14 @@ class Statistic(ABC):
         """The same of what a ratio divides by, as a share of it, either way."""
         return 0.0
 
+    @property
+    def same_bin(self) -> dict[int, int]:
+        """Forms that are shares of pairs with equal values of a column, by the column's place.
+
+        `separable` has pairs in one bin in their stead, of which some are equal.
+        """
+        return {}
+
     def tied(self, equal: Sequence[float]) -> float:
         """By what share the value may grow if such shares of pairs are equal in the columns, unseen."""
         return 0.0
@@ -302,8 +313,8 @@ class Statistic(ABC):
             spread = error(np.eye(len(forms))[place])
             if not divisor > CERTAIN * spread:
                 raise NotEstimable(
-                    f"{name} is estimated as {divisor:.3g} with a standard error of {spread:.3g}, which "
-                    f"cannot be told from 0: too few people for this epsilon, or {self.name} is not defined"
+                    f"{name} is estimated as {divisor:.3g} with a standard error of {spread:.3g}, so it "
+                    f"may be 0: too few people for this epsilon, or {self.name} is not defined"
                 )
             if len(forms) > 1:
                 slack /= 1 - (TWO_SIDED * spread / divisor) ** 2

@@ -58,8 +58,9 @@ class Divided:
         pilot: Pilot,
         remainder: Remainder,
         shift: float,
+        crowd: float,
     ) -> Divided | None:
-        """None for a statistic of one form, which divides by nothing."""
+        """None for a statistic of one form, which divides by nothing. ``crowd`` adds to the variance of q."""
         if statistic.form_count == 1:
             return None
         people = nominal(statistic)
@@ -84,8 +85,8 @@ class Divided:
         f, q = np.array(factors), np.array(rests)
         mean = float(f.mean())
         doubt = float(np.var(f, ddof=1)) / (1 + mean) ** 2
-        moments = (float((f * f).mean()), float((f * q).mean()), float((q * q).mean()))
-        return cls(*map(agreed, (mean, *(allowed * each for each in moments), doubt, shift)))
+        square, both, rest = (allowed * float((a * b).mean()) for a, b in ((f, f), (f, q), (q, q)))
+        return cls(*map(agreed, (mean, square, both, rest + crowd, doubt, shift)))
 
     def variance(self, correction: float) -> float:
         """Of what is missed, for the correction c: the mean of (f c + q)^2, f beside the largest shift."""
@@ -109,8 +110,8 @@ class Divided:
         if math.isfinite(self.slack):
             return ()
         return (
-            "What this value is divided by cannot be told from 0 in the first round, so the interval is all "
-            "that the statistic can be: more people, or a larger epsilon, would help.",
+            "By the first round, the divisor of this value may be 0, so the interval is the whole range of "
+            "the statistic: more people, or a larger epsilon, would help.",
         )
 
     def to_json(self) -> list[float]:
