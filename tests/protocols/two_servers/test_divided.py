@@ -10,7 +10,7 @@ from scipy import stats
 import dpairs
 from dpairs import BadFile, Interval, Study
 from dpairs.data.grids import CutAxis
-from dpairs.protocols.two_servers.divided import Divided
+from dpairs.protocols.projection.divided import Divided
 from dpairs.protocols.two_servers.law import ErrorLaw
 from dpairs.protocols.two_servers.pilot_round import beyond_noise
 from dpairs.statistics.hidden import distance_uneven, half_square_uneven

@@ -11,7 +11,7 @@ from ...statistics import Statistic
 from ...statistics.influence import STEPS
 from ..base import Answer
 from ..projection.analysis import Analysis
-from .divided import Divided
+from ..projection.divided import Divided
 from .law import ErrorLaw
 
 LARGEST = STEPS
