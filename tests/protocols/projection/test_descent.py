@@ -67,13 +67,17 @@ def descent(apart: tuple[int, ...]) -> Descent:
 
 
 def test_boxes_that_were_shared_alike_say_nothing_of_the_pairs_in_them():
-    """Two boxes of half the people, all concordant: by Daniels, up to a third of the half of pairs is missed.
+    """Two boxes of half the people, all concordant: by Daniels, a third of the half of pairs is missed.
 
     The quarters of these boxes were shared out alike, so their own ratio, which is 0, is not asked.
     """
-    assert descent((2,)).local_concordance() == pytest.approx(0.5 / 3)
+    assert descent((2,)).local_concordance() == pytest.approx(2 * 0.5 / 3)
     # Were they told apart, there would be no concordance to expect within them.
     assert descent((2, 4)).local_concordance() == 0.0
+    # Nearly everybody in one quarter: what is in the opposite one is noise.
+    heavy = descent((2,))
+    heavy.masses[2][:] = 0.98, 0.01, 0.01, 0.0
+    assert heavy.local_concordance() == 0.0
     # Nothing was told apart, or a level that halves a column twice.
     assert descent(()).local_concordance() == 0.0
     assert descent((1,)).local_concordance() == 0.0
