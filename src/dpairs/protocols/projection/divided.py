@@ -92,10 +92,13 @@ class Divided:
         moments = (float((f * f).mean()), float((f * q).mean()), float((q * q).mean()))
         if measured is not None:
             divisor, error = measured
-            # Certainly above 0, or nothing is known of the ratio: `slack` then says so.
-            doubt = (error / divisor) ** 2 if divisor > TWO_SIDED * error else 1.0
             ((at_pilot, _),) = statistic.divisors(linear.forms).values()
-            off = (at_pilot / divisor - 1) ** 2 + doubt * (at_pilot / divisor) ** 2 if doubt < 1 else 0.0
+            if divisor <= TWO_SIDED * error:
+                # It cannot be told from 0: `slack` then says so.
+                doubt, off = 1.0, 0.0
+            else:
+                ratio = at_pilot / divisor
+                off = (ratio - 1) ** 2 + (ratio * error / divisor) ** 2
             moments = (max(moments[0], off), *moments[1:])
         return cls(*map(agreed, (mean, *(allowed * each for each in moments), doubt, shift)))
 
