@@ -66,7 +66,7 @@ def _run(given: argparse.Namespace) -> int:
     runs = None if given.runs is None else integer("runs", given.runs, 2, 100_000)
     scale = Scale(given.quick, runs, integer("seed", given.seed, 0, 2**53 - 1))
     if given.processes is None:
-        from dpairs.engines.cpu import cores  # with pyarrow and pandas
+        from dpairs.engines.cpu import cores  # with pyarrow
 
         at_once = cores()
     else:

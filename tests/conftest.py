@@ -7,6 +7,7 @@ import os
 import shutil
 from collections import Counter
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -15,6 +16,18 @@ from .collector.postgres import Cluster
 
 REQUIRED_IN_CI = ("node",)
 """Programs without which a run that decides over a change must not pass."""
+HERE = Path(__file__).parent
+SLOW_FIRST = (
+    *("engines/test_postgresql.py", "engines/test_spark.py"),  # one cluster of Spark
+    *("collector/test_pages.py", "aggregator/test_pages.py"),  # one browser
+    *("cli/test_cli.py", "collector/test_kills.py", "collector/test_jepsen.py", "cli/test_server_attacks.py"),
+    *("experiments/test_framework.py", "collector/test_openapi.py", "client/test_device.py"),
+    *("test_notebooks.py", "test_typing.py", "test_docs.py", "federated/test_federated.py"),
+)
+"""Files that take longest, as the head of the first worker's queue: idle workers take from a queue's end.
+
+Begun last, one of them would keep the others waiting; cut in two, a cluster or a browser is started twice.
+"""
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
@@ -35,8 +48,11 @@ def pytest_collection() -> Iterator[None]:
         gc.enable()
 
 
+@pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests on the paper's data are run where the data are, as a step of its own: pytest -m data."""
+    """The slow ones first. Tests on the paper's data are a step of its own: pytest -m data."""
+    rank = {HERE / name: place for place, name in enumerate(SLOW_FIRST)}
+    items.sort(key=lambda item: rank.get(item.path, len(rank)))
     if not os.environ.get("DPAIRS_DATA"):
         absent = pytest.mark.skip(
             reason="no folder of the paper's data (set DPAIRS_DATA, run pytest -m data)"

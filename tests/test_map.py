@@ -4,6 +4,8 @@ import re
 import tomllib
 from pathlib import Path
 
+from .conftest import SLOW_FIRST
+
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "dpairs"
 MOST_LINES = 400
@@ -93,3 +95,7 @@ def test_every_stage_has_its_layer():
     named = {name.strip() for layer in layers for name in re.split("[|:]", layer)}
     here = {f"dpairs.{path.stem}" for path in SOURCE.iterdir() if path.name not in BESIDE | {"__pycache__"}}
     assert named == here
+
+
+def test_files_that_are_run_first_are_there():
+    assert [name for name in SLOW_FIRST if not (ROOT / "tests" / name).is_file()] == []

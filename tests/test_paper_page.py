@@ -10,6 +10,8 @@ import pytest
 
 from experiments import exhibits
 
+from .every import every
+
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs" / "paper.md").read_text(encoding="utf-8")
 ERRATA = (ROOT / "docs" / "errata.md").read_text(encoding="utf-8")
@@ -126,7 +128,7 @@ def test_every_row_names_what_has_it_and_what_checks_it():
     assert sum(here.startswith(NOT_BUILT) for _, _, here, _ in rows()) < 10
 
 
-@pytest.mark.parametrize("path", sorted(set(NAME.findall(PAGE))))
+@every("path", sorted(set(NAME.findall(PAGE))))
 def test_every_name_is_there(path):
     there(path)
 

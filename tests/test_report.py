@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 from dpairs import BadFile, BadParameter, BadValue, Interval, InvalidInput, Levels, Report, Study, WrongStudy
 from tests.strategies import QUICK
 
+from .every import every
+
 STUDY = Study.create("auc", epsilon=1.0, domain=Interval(0, 1), bins=5, mechanism="krr", seed=1)
 OTHER = Study.create("auc", epsilon=1.0, domain=Interval(0, 1), bins=5, mechanism="krr", seed=2)
 WIDE = Study.create("variance", epsilon=1.0, domain=Interval(0, 1), bins=300, mechanism="krr", seed=1)
@@ -97,7 +99,7 @@ def test_what_the_study_cannot_have_produced(field, value):
         Report.from_json(content, STUDY)
 
 
-@pytest.mark.parametrize("length", [*range(HEAD + 1), HEAD + 2, HEAD + 9])
+@every("length", [*range(HEAD + 1), HEAD + 2, HEAD + 9])
 def test_cut_and_grown_wires(length):
     with pytest.raises(BadValue, match=f"19 bytes, not {length}"):
         Report.from_bytes((wire_of() + bytes(9))[:length], STUDY)

@@ -1,6 +1,7 @@
 """One site's answer and all sites' together: kept by name, refused when no honest site could have sent it."""
 
 import json
+from typing import Any
 
 import numpy as np
 import pytest
@@ -228,8 +229,9 @@ def test_a_lying_site_weighs_what_it_declares():
     label = rng.integers(0, 2, n)
     records = {"score": rng.normal(0.4 + 0.2 * label, 0.1).clip(0, 1), "label": label}
     honest = SiteAnswer.of(study, "large", records, bits=SeededRandomness(1))
-    reach = study.protocol.reach
-    worst = {"positive": [reach + 1, -reach, -reach, -reach], "negative": [-reach, -reach, -reach, reach + 1]}
+    protocol: Any = study.protocol
+    reach = int(protocol.reach_together / 2)
+    worst = {"positive": [reach + 1, -reach, 0, 0], "negative": [0, 0, -reach, reach + 1]}
     liar = SiteAnswer(
         study,
         "liar",
@@ -246,6 +248,32 @@ def test_a_lying_site_weighs_what_it_declares():
                 {name: 9 * np.array(each) for name, each in worst.items()}, {"positive": 1, "negative": 1}
             ),
         )
+
+
+@pytest.mark.parametrize("options", [{}, {"noise": "gaussian", "delta": 1e-6}, {"hide_sizes": True}])
+@pytest.mark.parametrize("rounds", [1, 2])
+def test_counts_that_noise_cannot_have_made_together_are_refused(rounds, options):
+    """Each may be off by the noise of one, not all of them by the most that one may be off."""
+    study = Study.create(
+        "auc", protocol="sites", epsilon=1.0, domain=UNIT, rounds=rounds, bins=40, seed=3, **options
+    )
+    protocol: Any = study.protocol
+    shape, sizes = np.repeat([-1, 1], 20), None if "hide_sizes" in options else {"positive": 1, "negative": 1}
+
+    def lie(most):
+        return SiteAnswer(
+            study, "liar", SiteNumbers({name: int(most) * shape for name in study.strata}, sizes)
+        )
+
+    with pytest.raises(BadValue, match="records and noise can make"):
+        lie(protocol.reach)
+    parts = 20 if sizes is None else 40  # of a hidden size, what is too much may be records
+    lie((protocol.reach_together - 1) / parts)
+    with pytest.raises(BadValue, match="records and noise can make"):
+        lie((protocol.reach_together + 41) / parts)
+    for seed in range(20):
+        SiteAnswer.of(study, "n", data(), bits=SeededRandomness(seed))
+    assert protocol.reach_together < 0.25 * 40 * protocol.reach
 
 
 def test_a_sites_study_is_no_peoples_study():

@@ -18,6 +18,8 @@ from dpairs.protocols import PROTOCOLS, options
 from dpairs.statistics import STATISTICS
 from tests.strategies import QUICK, categories, integer_ranges, intervals, levels
 
+from .every import every
+
 UNIT = Interval(0, 1)
 PAIR = (Levels(range(3)), Levels(["low", "high"]))
 
@@ -253,7 +255,7 @@ def test_another_statistics_keyword_is_unknown():
         small(variant="b")
 
 
-@pytest.mark.parametrize(
+@every(
     ("name", "bad"),
     [
         ("protocol", "tree of life"),
@@ -264,7 +266,7 @@ def test_another_statistics_keyword_is_unknown():
         ("labels", "hidden"),
     ],
 )
-@pytest.mark.parametrize("wrap", [str, lambda name: [name], lambda _: None, lambda _: 3])
+@every("wrap", [str, lambda name: [name], lambda _: None, lambda _: 3])
 def test_unknown_choices_are_refused_by_name(name, bad, wrap):
     if name == "protocol" and wrap(bad) is None:
         assert small(protocol=None).protocol.name == "histogram"

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
@@ -96,31 +99,33 @@ def shares(part: Results) -> tuple[float, float]:
     return float(part.column("in_pop").sum()) / made, float(part.column("in_sample").sum()) / made
 
 
-def _cells(half: str) -> list[tuple[Cell, float, float]]:
-    found, rows = results("two-servers-zoo"), []
-    for cell in cells(half):
-        part = found.where(
-            half=half,
-            population=cell.population,
-            statistic=cell.statistic,
-            epsilon=cell.epsilon,
-            people=cell.n,
-        )
-        rows.append((cell, *shares(part)))
-    return rows
+@dataclass(frozen=True)
+class Covered:
+    """How often the intervals of one cell cover the population's value and the sample's: nan without any."""
+
+    half: str
+    people: str
+    asked: str
+    n: int
+    epsilon: float
+    population: float
+    sample: float
+
+    @property
+    def least(self) -> float:
+        return min(self.population, self.sample)
 
 
-@table("two_servers_zoo")
-def summary() -> Table:
-    """Cells by how often their intervals cover."""
+def summarised(caption: str, halves: Sequence[Sequence[Covered]]) -> Table:
+    """Cells of each half by how often their intervals cover."""
     rows = []
-    for half in HALVES:
-        for place, target in ((1, "population"), (2, "sample")):
-            values = np.array([row[place] for row in _cells(half)], dtype=float)
+    for cells in halves:
+        for target in ("population", "sample"):
+            values = np.array([getattr(cell, target) for cell in cells], dtype=float)
             told = values[~np.isnan(values)]
             rows.append(
                 [
-                    f"{half} half, {'held aside' if half == 'second' else 'looked at'}",
+                    cells[0].half,
                     target,
                     str(values.size),
                     str(int((told < LOW).sum())),
@@ -131,24 +136,52 @@ def summary() -> Table:
                 ]
             )
     head = ("populations", "covers", "cells", "below 92%", "92% to 98%", "above", "lowest", "no answer")
-    return Table("Cells of the zoo by how often 95% intervals cover", head, rows)
+    return Table(caption, head, rows)
+
+
+def worst(cells: Sequence[Covered]) -> Table:
+    """The cells whose intervals cover least often."""
+    told = [cell for cell in cells if not math.isnan(cell.population)]
+    rows = [
+        [
+            cell.half,
+            cell.people,
+            cell.asked.replace(":", ", "),
+            f"{cell.n:,}",
+            f"{cell.epsilon:g}",
+            f"{cell.population:.0%}",
+            f"{cell.sample:.0%}",
+        ]
+        for cell in sorted(told, key=lambda cell: cell.least)[:SHOWN]
+    ]
+    head = ("half", "people like", "statistic", "people", "epsilon", "covers population", "covers sample")
+    return Table("The cells that cover least", head, rows)
+
+
+def _covered(half: str) -> list[Covered]:
+    found, rows = results("two-servers-zoo"), []
+    for cell in cells(half):
+        part = found.where(
+            half=half,
+            population=cell.population,
+            statistic=cell.statistic,
+            epsilon=cell.epsilon,
+            people=cell.n,
+        )
+        name = f"{half} half, {'held aside' if half == 'second' else 'looked at'}"
+        rows.append(Covered(name, cell.population, cell.statistic, cell.n, cell.epsilon, *shares(part)))
+    return rows
+
+
+@table("two_servers_zoo")
+def summary() -> Table:
+    """Cells by how often their intervals cover."""
+    return summarised(
+        "Cells of the zoo by how often 95% intervals cover", [_covered(half) for half in HALVES]
+    )
 
 
 @table("two_servers_zoo_lowest")
 def lowest() -> Table:
     """The cells whose intervals cover least often."""
-    told = [(half, *row) for half in HALVES for row in _cells(half) if not np.isnan(row[1])]
-    rows = [
-        [
-            half,
-            cell.population,
-            cell.statistic.replace(":", ", "),
-            f"{cell.n:,}",
-            f"{cell.epsilon:g}",
-            f"{whole:.0%}",
-            f"{own:.0%}",
-        ]
-        for half, cell, whole, own in sorted(told, key=lambda row: min(row[2], row[3]))[:SHOWN]
-    ]
-    head = ("half", "people like", "statistic", "people", "epsilon", "covers population", "covers sample")
-    return Table("The cells that cover least", head, rows)
+    return worst([row for half in HALVES for row in _covered(half)])

@@ -14,7 +14,6 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
-from scipy.stats import qmc
 
 import dpairs
 from dpairs.data.domains import Domain, Integers, Interval, as_domains
@@ -68,6 +67,8 @@ class Population:
 
     def dense(self, power: int = 21) -> Columns:
         """The population itself, as evenly as quasi-random numbers have it."""
+        from scipy.stats import qmc  # which takes a second
+
         classes = self.columns == ("score", "label")
         points = np.asarray(qmc.Sobol(self.dimensions, scramble=True, seed=1).random_base2(power)).T
         points = np.clip(points, 2.0**-40, 1 - 2.0**-40)

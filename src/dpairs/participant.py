@@ -12,7 +12,7 @@ from .errors import AlreadyAnswered, BadParameter, BadValue, LimitExceeded, NotA
 from .formats.checks import below_one, choice, integer, positive
 from .randomness import Randomness, SystemRandomness
 from .release import shared
-from .report import MAX_INDEX, Report, check_asked, check_study
+from .report import MAX_INDEX, Report, check_asked, check_first, check_study
 from .shares import SharedReport, share_report
 from .statistics.labels import positives
 from .study import Study
@@ -50,11 +50,7 @@ class Participant:
                 raise BadParameter(f"say which class this person belongs to: {' or '.join(study.strata)}")
             stratum = study.strata[0]
         check_limits(study, max_epsilon, max_delta)
-        if study.protocol.round > 1 and study.first is None:
-            raise BadParameter(
-                "this is a second round, and its first round is missing: read it with its first, "
-                "Study.from_json(text, first=study)"
-            )
+        check_first(study)
         self._study = study
         self._stratum = choice("stratum", stratum, study.strata)
         self._index = integer("index", index, 0, MAX_INDEX)

@@ -84,6 +84,15 @@ def check_study(given: object) -> None:
         raise BadParameter(f"a study is made by Study.create(...) or plan(...).begin(); this is {kind}")
 
 
+def check_first(study: Study) -> None:
+    """Refuse a second round that nobody could hold against its first."""
+    if study.protocol.round > 1 and study.first is None:
+        raise BadParameter(
+            "this is a second round, and its first round is missing: read it with its first, "
+            "Study.from_json(text, first=study)"
+        )
+
+
 def check_asked(study: Study, stratum: str, index: int) -> None:
     """Refuse a participant who acts in another round."""
     if not study.asks(stratum, index):

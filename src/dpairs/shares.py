@@ -15,8 +15,8 @@ from .protocols.sites.by_sites import MOST_RECORDS
 from .protocols.sites.numbers import site_name
 from .randomness import Randomness, SystemRandomness
 from .release import shared
-from .report import MAX_INDEX, Report
-from .sites import by_class, check_first
+from .report import MAX_INDEX, Report, check_first
+from .sites import by_class
 from .study import Study
 
 if TYPE_CHECKING:

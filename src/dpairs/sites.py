@@ -24,6 +24,7 @@ from .protocols.sites.by_sites import OfSites, SiteNumbers
 from .protocols.sites.numbers import read_answers, read_numbers, site_name, write_answers, write_numbers
 from .protocols.sites.unit import PERSON
 from .randomness import Randomness, SystemRandomness
+from .report import check_first
 from .study import Study
 
 FORMAT, TALLY = "dpairs-site-answer", "dpairs-site-tally"
@@ -135,15 +136,6 @@ def by_class(
     for name, domain in zip(study.statistic.domain_columns, study.domains, strict=True):
         domain.check(table[name], name)
     return dict(study.statistic.split(table))
-
-
-def check_first(study: Study) -> None:
-    """Refuse a second round that nobody could hold against its first."""
-    if study.protocol.round > 1 and study.first is None:
-        raise BadParameter(
-            "this is a second round, and its first round is missing: read it with its first, "
-            "Study.from_json(text, first=study)"
-        )
 
 
 def bounded(table: Table, most: int, keep: bool) -> Table:

@@ -121,6 +121,19 @@ def test_a_study_of_persons_is_made_and_shown(tmp_path, capsys):
     assert json.loads(capsys.readouterr().out)["privacy"]["kind"] == "person-level"
 
 
+def test_a_name_that_is_a_path_leaves_no_file_elsewhere(sites, tmp_path, capsys):
+    study = Study.create(
+        "auc", protocol="two_servers", answered_by="sites", epsilon=1.0, domain=Interval(0, 1), bins=8
+    )
+    study.save("shared.json")
+    given = ["site", "shared.json", "a.parquet", "-c", "score=risk", "--home", "h", "--yes", "--shares", "in"]
+    assert run([*given, "--name", "a/../../b"]) == 2
+    assert "its name is no path" in capsys.readouterr().err
+    assert not (tmp_path / "in").exists()
+    assert run([*given, "--name", "a"]) == 0
+    assert {each.name for each in (tmp_path / "in").iterdir()} == {"a-0.jsonl", "a-1.jsonl"}
+
+
 def test_a_link_shows_sends_and_sends_the_same_again(sites, here, tmp_path, capsys):
     link = here.analyst().begin(sites, "Hospitals")
     assert site("a", link) == 0

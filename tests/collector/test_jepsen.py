@@ -240,7 +240,9 @@ def test_nothing_is_lost_or_counted_twice_whatever_fails(server, tmp_path):
             thread.start()
         deadline = time.monotonic() + SECONDS
         for name, happen in faults(world, rng):
-            if time.monotonic() > deadline or failed:
+            # On a busy machine little happens in few seconds: it goes on until there is something to judge.
+            enough = len(world.faults) >= 3 and ledger.looks > 5
+            if failed or (enough and time.monotonic() > deadline):
                 break
             happen()
             world.faults[name] += 1
@@ -270,8 +272,6 @@ def test_nothing_is_lost_or_counted_twice_whatever_fails(server, tmp_path):
         print(f"{cut} commits cut off, {logs.count('lease lost')} leases lost")
         print(f"{len(stored)} reports, {ledger.looks} looks")
         assert "Traceback" not in logs
-        assert len(world.faults) >= 3
-        assert ledger.looks > 5
     finally:
         world.ended.set()
         world.close()

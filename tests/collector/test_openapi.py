@@ -27,7 +27,7 @@ from .people import Population, histogram, pairwise, projection, report_json, tr
 from .servers import VALIDATE, Caller, begin, collector, enrol
 from .test_sites import Raw
 
-CASES = 300 if VALIDATE else 25
+CASES = 300 if VALIDATE else 10
 """For each of some 22 operations."""
 GOOD = json.loads(histogram(77).to_json())
 PLAN = {

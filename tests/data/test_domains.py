@@ -17,6 +17,8 @@ from dpairs.formats.canonical import canonical, parse
 from dpairs.randomness import SeededRandomness, TapeRandomness
 from tests.strategies import QUICK, categories, domains, integer_ranges, intervals, levels
 
+from ..every import every
+
 FAILURE = 1e-9
 """The probability with which a correct random rounding fails its test."""
 
@@ -311,7 +313,7 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("name", REFUSED)
+@every("name", REFUSED)
 def test_bad_constructions_are_refused(name):
     call, message = REFUSED[name]
     with pytest.raises(BadParameter, match=message):
@@ -364,7 +366,7 @@ BAD_VALUES = {
 }
 
 
-@pytest.mark.parametrize("name", BAD_VALUES)
+@every("name", BAD_VALUES)
 def test_bad_values_are_refused(name):
     axis, values, message = BAD_VALUES[name]
     with pytest.raises(BadValue, match=message):

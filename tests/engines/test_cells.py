@@ -16,10 +16,23 @@ from dpairs.engines.inspecting import SAMPLE, Inspected, Wanted, inspect
 from dpairs.engines.meter import Meter, watched
 from dpairs.errors import BadFile, BadParameter
 
-from .reportfiles import FEW, SMALL, TREE, Row, cells_of, in_plain_python, random_files, write, write_rows
+from .reportfiles import (
+    FEW,
+    SMALL,
+    TREE,
+    WHOLE,
+    Row,
+    cells_of,
+    in_plain_python,
+    random_files,
+    write,
+    write_rows,
+)
 
 pytest.importorskip("duckdb", reason="DuckDB is not installed: the extra 'duckdb' has it.")
 FORMS = {"symbols": (SMALL, False), "cells": (SMALL, True), "histogram": (FEW, False)}
+SEEDS = range(20 if WHOLE else 6)
+"""Of random files, which take every lane: a test below says so."""
 
 
 def lanes_of(study: dpairs.Study, folder: Path) -> Deduplication:
@@ -32,7 +45,7 @@ def lanes_of(study: dpairs.Study, folder: Path) -> Deduplication:
 
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("bad", [False, True])
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", SEEDS)
 def test_random_files_are_counted_as_one_would_by_hand(tmp_path, form, bad, seed):
     study, cells = FORMS[form]
     rng = np.random.default_rng(seed)
@@ -68,7 +81,7 @@ def test_a_stratum_is_told_apart_only_where_a_file_has_several(tmp_path):
 
 def test_the_random_files_take_every_lane(tmp_path):
     seen = set()
-    for seed in range(20):
+    for seed in SEEDS:
         rng = np.random.default_rng(seed)
         folder = tmp_path / str(seed)
         for number, rows in enumerate(random_files(rng, SMALL, True)):

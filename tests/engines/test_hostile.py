@@ -83,6 +83,18 @@ def test_columns_that_differ_in_capital_letters_only(tmp_path):
         tabled(tmp_path)
 
 
+def test_a_small_file_that_unpacks_to_a_large_one(tmp_path):
+    write(tmp_path / "a.parquet", FEW, ["positive"] * 3, range(3), [0, 1, 2])
+    table = pq.read_table(tmp_path / "a.parquet")
+    table = table.set_column(0, "stratum", pa.array(["x" * 10**6] * 3)).replace_schema_metadata(
+        table.schema.metadata
+    )
+    pq.write_table(table, tmp_path / "a.parquet", compression="zstd", use_dictionary=False)
+    assert (tmp_path / "a.parquet").stat().st_size < 10_000
+    with pytest.raises(BadFile, match="bytes of memory for 3 rows of 'stratum': at most 256 bytes a row"):
+        tally_with_duckdb(FEW, tmp_path)
+
+
 def test_a_column_s_name_is_no_sql():
     name = 'x" FROM y; DROP TABLE z; --'
     table = pa.table({"stratum": ["positive"], name: [1], "symbol": [0]})

@@ -13,6 +13,8 @@ from experiments.zoo.population import exact
 from experiments.zoo.populations import NAMED, POPULATIONS
 from experiments.zoo.truths import truths
 
+from ..every import every
+
 
 def test_the_zoo_is_large_and_its_halves_are_equal():
     assert len(POPULATIONS) >= 40
@@ -60,7 +62,7 @@ def test_every_statistic_has_a_value():
 HEAVY = {(name, "variance") for name in ("pareto-1.2", "pareto-2.5", "lognormal-2")}
 
 
-@pytest.mark.parametrize("name", sorted(POPULATIONS))
+@every("name", sorted(POPULATIONS))
 def test_people_lie_in_their_domain_and_look_like_the_population(name):
     of = POPULATIONS[name]
     people = of.draw(20_000, 5)

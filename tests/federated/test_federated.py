@@ -11,6 +11,7 @@ import dpairs
 from dpairs import Interval, SiteAnswer, SiteTally, Study
 from dpairs.federated import conduct, respond
 from dpairs.federated.conducting import site_of
+from dpairs.federated.responding import SAID
 from dpairs.formats.canonical import canonical
 
 UNIT = Interval(0, 1)
@@ -65,7 +66,7 @@ def test_clients_of_one_record_answer_by_projection():
     # Each client answered in one of the rounds, and once.
     answers = [sum(name.startswith("answer ") for name in state) for state in clients.states.values()]
     assert set(answers) == {1}
-    with pytest.raises(dpairs.BadValue, match="clients with one record each"):
+    with pytest.raises(dpairs.BadParameter, match="clients with one record each"):
         conduct(study_of("projection", n=100), range(2), Clients(2))
 
 
@@ -103,6 +104,65 @@ def test_a_server_that_asks_too_much_gets_nothing():
         respond({"study": second[1].to_json()}, records(1), {}, "a", max_epsilon=1.0)
 
 
+SECRETS = {"score": [0.123456, np.nan], "label": [0, 1], "person": ["Ann", "Ann"]}
+
+
+@pytest.mark.parametrize(
+    ("data", "options"),
+    [
+        (SECRETS, {"unit": "person", "max_records_per_person": 1}),
+        (SECRETS, {"unit": "person", "max_records_per_person": 2}),
+        ({"score": [0.123456, 0.2], "label": ["Ann", "Bob"]}, {}),
+        ({"score": np.array([0.123456, "Ann"], dtype=object), "label": [0, 1]}, {}),
+    ],
+)
+def test_no_word_about_a_record_leaves_and_a_server_cannot_ask_further(data, options, caplog):
+    state: dict[str, Any] = {}
+    study = study_of(**options)
+    with pytest.raises(dpairs.BadValue) as caught:
+        respond({"study": study.to_json()}, data, state, "a", max_epsilon=1.0)
+    assert str(caught.value) == SAID
+    assert "Ann" in caplog.text or "nan" in caplog.text
+    # What fits is not answered either, from now on: one refusal tells no more than one bit.
+    with pytest.raises(dpairs.BadParameter, match="answers no more"):
+        respond({"study": study_of(bins=4).to_json()}, records(1), state, "a", max_epsilon=1.0)
+
+
+def test_a_server_learns_nothing_exact_by_the_domain_that_it_chooses():
+    for domain in (Interval(0.4, 0.5), Interval(3, 4)):
+        study = Study.create("auc", protocol="sites", epsilon=1.0, domain=domain, seed=1)
+        reply = respond({"study": study.to_json()}, records(1), {}, "a", max_epsilon=1.0)
+        assert SiteAnswer.from_bytes(reply["answer"], study).site == "a"
+    whole = Study.create(
+        "gini_mean_difference", protocol="sites", epsilon=1.0, domain=dpairs.Integers(5, 900)
+    )
+    values = np.array([1, 7, 255], dtype=np.uint8)
+    assert "answer" in respond({"study": whole.to_json()}, {"value": values}, {}, "a", max_epsilon=1.0)
+
+
+def test_records_of_persons_are_answered_for_persons_only():
+    data = {**records(1), "person": np.arange(400) // 2}
+    with pytest.raises(dpairs.BadParameter, match="protects single records"):
+        respond({"study": study_of().to_json()}, data, {}, "a", max_epsilon=1.0)
+    study = study_of(unit="person", max_records_per_person=2)
+    assert "answer" in respond({"study": study.to_json()}, data, {}, "a", max_epsilon=1.0)
+
+
+def test_a_limit_holds_from_now_on_and_a_delta_is_allowed_once():
+    state: dict[str, Any] = {}
+    respond({"study": study_of().to_json()}, records(1), state, "a", max_epsilon=1.0)
+    with pytest.raises(dpairs.LimitExceeded):
+        respond({"study": study_of(bins=7).to_json()}, records(1), state, "a", max_epsilon=1.0, limit=1.5)
+    for bins, fits in ((5, True), (6, False)):
+        study = study_of(bins=bins, noise="gaussian", delta=1e-6)
+        request = {"study": study.to_json()}
+        if fits:
+            assert "answer" in respond(request, records(1), state, "a", max_epsilon=1.0, max_delta=1e-6)
+            continue
+        with pytest.raises(dpairs.LimitExceeded):
+            respond(request, records(1), state, "a", max_epsilon=1.0, max_delta=1e-6)
+
+
 def _forged(reply):
     spec = json.loads(reply["answer"])
     return {**reply, "answer": canonical({**spec, "site": "client-0"})}
@@ -117,6 +177,7 @@ def _forged(reply):
         (lambda reply: {}, "another study"),
         (_forged, "in the name of 'client-0'"),
         (lambda reply: {"refused": "no " * 400}, "the client refused: no"),
+        (lambda reply: {"refused": "no\x1b[2J\n"}, "the client refused: no [2J "),
     ],
 )
 def test_a_reply_that_cannot_be_used_is_left_out_and_said(change, why):

@@ -26,6 +26,8 @@ from dpairs.formats.canonical import (
 )
 from tests.strategies import QUICK
 
+from ..every import every
+
 # RFC 8785, appendix B: the bits of a double and its text.
 RFC_8785 = {
     "0000000000000000": "0",
@@ -79,13 +81,13 @@ ECMASCRIPT = {
 }
 
 
-@pytest.mark.parametrize(("bits", "text"), RFC_8785.items())
+@every(("bits", "text"), RFC_8785.items())
 def test_numbers_of_the_rfc(bits, text):
     (value,) = struct.unpack(">d", bytes.fromhex(bits))
     assert number_text(value) == text
 
 
-@pytest.mark.parametrize(("value", "text"), ECMASCRIPT.items())
+@every(("value", "text"), ECMASCRIPT.items())
 def test_numbers_as_ecmascript_prints_them(value, text):
     assert number_text(value) == text
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 import threading
 from pathlib import Path
 
@@ -56,3 +57,18 @@ def test_what_is_not_there_or_has_no_name_is_one_sentence(tmp_path):
         with pytest.raises(BadFile, match="cannot be read") as caught:
             files.read(place, "the file")
         assert "\n" not in str(caught.value)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="There are no pipes with names here.")
+def test_a_device_a_pipe_or_a_folder_is_not_replaced(tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    link = tmp_path / "link"
+    link.symlink_to(pipe)
+    for place in (pipe, link, tmp_path):
+        with pytest.raises(BadFile, match="cannot be written: it is not a regular file"):
+            files.write(place, b"x", "the file")
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
+    files.write(tmp_path / "new", b"x", "the file")
+    files.write(tmp_path / "new", b"y", "the file")
+    assert (tmp_path / "new").read_bytes() == b"y"

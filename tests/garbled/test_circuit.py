@@ -11,6 +11,8 @@ from dpairs.garbled.circuit import EVALUATOR, GARBLER, Builder
 from tests.protocols.pairwise.pairs import Formulated, every_pair, garbled
 from tests.strategies import QUICK
 
+from ..every import every
+
 TABLE = [(place * 7) % 13 - 4 for place in range(31)]
 OPERATIONS = {
     "add": (lambda x, y: x + y, lambda x, y: x + y),
@@ -46,7 +48,7 @@ OPERATIONS = {
 }
 
 
-@pytest.mark.parametrize("name", OPERATIONS)
+@every("name", OPERATIONS)
 def test_every_operation_on_every_input_of_four_bits(name):
     formula, plain = OPERATIONS[name]
     made = Formulated(formula, 15)

@@ -20,6 +20,8 @@ from dpairs.garbled.noise_registry import best_noise, candidates, noise, noise_f
 from dpairs.mechanisms import largest_ratio
 from tests.mechanisms.exponential import exp_lower_bound
 
+from ..every import every
+
 EPSILONS = (0.1, 1.0, 5.0)
 SMALL: list[Noise] = [
     BitNoise(1, floor=5, precision=5),
@@ -149,8 +151,8 @@ CASES += [("kary", 1), ("kary", 2), ("kary", 5), ("kary", 15)]
 CASES += [("laplace", 1), ("laplace", 2), ("laplace", 5), ("laplace", 100), ("laplace", 300)]
 
 
-@pytest.mark.parametrize("epsilon", EPSILONS)
-@pytest.mark.parametrize(("name", "top"), CASES)
+@every("epsilon", EPSILONS)
+@every(("name", "top"), CASES)
 def test_exact_ratio_is_at_most_e_to_the_epsilon(name, top, epsilon):
     made = noise(name, top, epsilon)
     rows = [made.pmf(level) for level in spread(top)]
@@ -184,8 +186,8 @@ def test_one_step_less_noise_is_noticed(made):
     assert largest_ratio([lower.pmf(level) for level in range(9)]) > exp_lower_bound(1.0)
 
 
-@pytest.mark.parametrize("epsilon", EPSILONS)
-@pytest.mark.parametrize(("name", "top"), CASES)
+@every("epsilon", EPSILONS)
+@every(("name", "top"), CASES)
 def test_decoding_is_unbiased(name, top, epsilon):
     made = noise(name, top, epsilon)
     for level in spread(top):

@@ -17,6 +17,7 @@ from dpairs.mechanisms.window import STEPS
 from dpairs.randomness import WORDS, SeededRandomness, TapeRandomness
 from tests.mechanisms.exponential import exp_lower_bound
 
+from ..every import every
 from ..strategies import QUICK
 
 EPSILONS = (0.01, 1.0, 4.0, 20.0)
@@ -47,8 +48,8 @@ def tape(*words: int) -> TapeRandomness:
 # ---------------------------------------------------------------- exact
 
 
-@pytest.mark.parametrize("epsilon", EPSILONS)
-@pytest.mark.parametrize(("symbols", "width"), SHAPES)
+@every("epsilon", EPSILONS)
+@every(("symbols", "width"), SHAPES)
 def test_exact_ratio_is_at_most_e_to_the_epsilon(symbols, width, epsilon):
     made = WindowResponse.for_epsilon(symbols, width, epsilon)
     rows = [made.pmf(value) for value in each_value(made)]
@@ -83,8 +84,8 @@ def test_one_word_less_privacy_is_noticed(symbols, width):
     assert bad.epsilon > 1.0
 
 
-@pytest.mark.parametrize("epsilon", EPSILONS)
-@pytest.mark.parametrize(("symbols", "width"), SHAPES)
+@every("epsilon", EPSILONS)
+@every(("symbols", "width"), SHAPES)
 def test_the_mean_symbol_is_linear_in_the_value_exactly(symbols, width, epsilon):
     made = WindowResponse.for_epsilon(symbols, width, epsilon)
     first, last = mean(made.pmf(0.0)), mean(made.pmf(1.0))
@@ -92,8 +93,8 @@ def test_the_mean_symbol_is_linear_in_the_value_exactly(symbols, width, epsilon)
         assert mean(made.pmf(value)) == first + (last - first) * rounded(value)
 
 
-@pytest.mark.parametrize("epsilon", EPSILONS)
-@pytest.mark.parametrize(("symbols", "width"), SHAPES)
+@every("epsilon", EPSILONS)
+@every(("symbols", "width"), SHAPES)
 def test_decoding_is_unbiased_up_to_the_last_digit(symbols, width, epsilon):
     """Each decoded number is the double nearest to the exact one, whose mean is the value."""
     made = WindowResponse.for_epsilon(symbols, width, epsilon)
@@ -105,8 +106,8 @@ def test_decoding_is_unbiased_up_to_the_last_digit(symbols, width, epsilon):
         assert decoded == rounded(value)
 
 
-@pytest.mark.parametrize("epsilon", EPSILONS)
-@pytest.mark.parametrize(("symbols", "width"), SHAPES)
+@every("epsilon", EPSILONS)
+@every(("symbols", "width"), SHAPES)
 def test_variances_are_those_of_the_exact_probabilities(symbols, width, epsilon):
     made = WindowResponse.for_epsilon(symbols, width, epsilon)
     values = [float(rounded(value)) for value in each_value(made)]

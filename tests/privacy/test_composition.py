@@ -13,6 +13,8 @@ from dpairs.privacy.composition import advanced_share, check_delta, composed_rat
 from dpairs.protocols import Tree
 from dpairs.randomness import WORDS
 
+from ..every import every
+
 TERMS = 240
 
 
@@ -69,8 +71,8 @@ def test_binomial_sum_is_the_enumeration_of_all_outputs(times, each):
         assert total == exact_delta(response, times, epsilon)[1]
 
 
-@pytest.mark.parametrize("times", [1, 2, 3, 8, 16, 64])
-@pytest.mark.parametrize("each", [0.01, 0.1, 0.5, 1.0, 3.0])
+@every("times", [1, 2, 3, 8, 16, 64])
+@every("each", [0.01, 0.1, 0.5, 1.0, 3.0])
 def test_delta_is_the_exact_one(times, each):
     response = KaryResponse.for_epsilon(2, each)
     for share in (0.0, 0.1, 0.3, 0.5, 0.7, 0.9, 0.99):
@@ -99,9 +101,9 @@ def test_delta_falls_with_epsilon_and_rises_with_the_rest():
     assert delta_of(0.2, 16, 1.0) < delta_of(0.2, 17, 1.0)
 
 
-@pytest.mark.parametrize("times", [1, 2, 3, 8, 16, 64])
-@pytest.mark.parametrize("each", [0.01, 0.5, 3.0])
-@pytest.mark.parametrize("delta", [1e-12, 1e-3, 0.5])
+@every("times", [1, 2, 3, 8, 16, 64])
+@every("each", [0.01, 0.5, 3.0])
+@every("delta", [1e-12, 1e-3, 0.5])
 def test_the_composed_ratio_solves_for_epsilon_exactly(times, each, delta):
     """At e^epsilon the exact delta is the given one; a little below, it is more."""
     response = KaryResponse.for_epsilon(2, each)
@@ -137,8 +139,8 @@ DELTAS = (1e-12, 1e-8, 1e-6, 1e-3, 0.05)
 DEPTHS = (1, 2, 4, 10, 16, 20, 32, 64)
 
 
-@pytest.mark.parametrize("times", DEPTHS)
-@pytest.mark.parametrize("delta", DELTAS)
+@every("times", DEPTHS)
+@every("delta", DELTAS)
 def test_optimal_share_keeps_its_promise_exactly_and_wastes_nothing(delta, times):
     for epsilon in EPSILONS:
         share = optimal_share(epsilon, delta, times)
@@ -150,8 +152,8 @@ def test_optimal_share_keeps_its_promise_exactly_and_wastes_nothing(delta, times
             assert delta_of(more, times, epsilon) > delta
 
 
-@pytest.mark.parametrize("times", DEPTHS)
-@pytest.mark.parametrize("delta", [*DELTAS, 0.5, 0.99])
+@every("times", DEPTHS)
+@every("delta", [*DELTAS, 0.5, 0.99])
 def test_the_papers_share_is_private_and_never_better_than_the_optimal_one(delta, times):
     """The paper's condition eps <= sqrt(k) ln 2 is not what its proof needs; the exact delta holds anyway."""
     for epsilon in (*EPSILONS, math.sqrt(times) * math.log(2)):
@@ -232,8 +234,8 @@ def ratio(tree: Tree) -> Fraction:
     return Fraction(tree.responses[0].floor + tree.responses[0].boost, tree.responses[0].floor)
 
 
-@pytest.mark.parametrize("depth", [1, 2, 3, 7, 16, 33, 52])
-@pytest.mark.parametrize("epsilon", [0.01, 0.1, 1.0, 3.0, 7.7, 20.0])
+@every("depth", [1, 2, 3, 7, 16, 33, 52])
+@every("epsilon", [0.01, 0.1, 1.0, 3.0, 7.7, 20.0])
 def test_budget_loses_at_most_epsilon_exactly(epsilon, depth):
     tree = study("budget", epsilon, depth)
     whole = ratio(tree) ** depth

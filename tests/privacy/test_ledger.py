@@ -15,6 +15,8 @@ from dpairs.errors import AlreadyAnswered, BadFile, BadParameter, LimitExceeded
 from dpairs.privacy.composition import delta_of, filtered_epsilon
 from dpairs.privacy.ledger import Entry
 
+from ..every import every
+
 
 def study(seed: int, epsilon: float = 0.5) -> Study:
     return Study.create("auc", epsilon=epsilon, domain=Interval(0, 1), bins=4, seed=seed)
@@ -71,8 +73,8 @@ def test_many_small_losses_compose_to_less_at_a_delta():
     assert filtered_epsilon([(1.0, 0.0)], 1e-6) == 1
 
 
-@pytest.mark.parametrize("loss", [0.01, 0.1, 0.5, 1.0, 3.0])
-@pytest.mark.parametrize("times", [1, 2, 10, 100, 1000])
+@every("loss", [0.01, 0.1, 0.5, 1.0, 3.0])
+@every("times", [1, 2, 10, 100, 1000])
 def test_the_filter_s_bound_holds_for_randomized_responses(loss, times):
     """The worst mechanisms of equal losses, exactly (Kairouz, Oh, Viswanath): delta is within the slack."""
     for slack in (1e-9, 1e-3):

@@ -8,6 +8,8 @@ from scipy.stats import binom
 from dpairs.errors import BadParameter
 from dpairs.privacy.shuffling import clones_bound, shuffled_delta, shuffled_epsilon
 
+from ..every import every
+
 
 def by_definition(local: float, n: int, epsilon: float) -> float:
     keep = math.exp(local) / (1 + math.exp(local))
@@ -24,9 +26,9 @@ def by_definition(local: float, n: int, epsilon: float) -> float:
     return sum(max(0.0, chance - math.exp(epsilon) * other.get(place, 0.0)) for place, chance in one.items())
 
 
-@pytest.mark.parametrize("local", [0.5, 1.0, 2.0])
-@pytest.mark.parametrize("n", [2, 5, 30])
-@pytest.mark.parametrize("epsilon", [0.05, 0.3, 0.9])
+@every("local", [0.5, 1.0, 2.0])
+@every("n", [2, 5, 30])
+@every("epsilon", [0.05, 0.3, 0.9])
 def test_the_sum_is_the_definition(local, n, epsilon):
     assert shuffled_delta(local, n, epsilon) == pytest.approx(
         by_definition(local, n, epsilon), rel=1e-9, abs=1e-15

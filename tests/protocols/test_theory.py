@@ -16,6 +16,8 @@ from dpairs.protocols import theory
 from dpairs.randomness import TapeRandomness
 from dpairs.statistics import statistic
 
+from ..every import every
+
 FAILURE = 1e-9
 """The probability with which a correct variance fails the simulation."""
 
@@ -58,8 +60,8 @@ def mean_and_variance_by_enumeration(n, kernel, probabilities):
 EPSILONS = [0.01, 0.5, 1.0, 3.0, 10.0]
 
 
-@pytest.mark.parametrize("epsilon", EPSILONS)
-@pytest.mark.parametrize("k", [1, 2, 5, 100])
+@every("epsilon", EPSILONS)
+@every("k", [1, 2, 5, 100])
 def test_answers_have_total_probability_one_and_ratio_e_to_the_epsilon(k, epsilon):
     beta = theory.redraw_probability(k, epsilon)
     truth, other = 1 - beta + beta / k, beta / k
@@ -178,9 +180,9 @@ def test_the_simulation_rejects_a_variance_that_is_off_by_30_percent(n, k, epsil
 # ---------------------------------------------------------------- bounds of the variance
 
 
-@pytest.mark.parametrize("whole", [False, True])
-@pytest.mark.parametrize("epsilon", EPSILONS)
-@pytest.mark.parametrize("k", [2, 3, 10, 50])
+@every("whole", [False, True])
+@every("epsilon", EPSILONS)
+@every("k", [2, 3, 10, 50])
 def test_the_bound_is_above_the_exact_variance(k, epsilon, whole):
     for n, seed in itertools.product([2, 10, 10_000], range(5)):
         kernel, cells = a_population(k, seed, whole)

@@ -12,6 +12,8 @@ from dpairs.garbled.noise_registry import best_noise
 from dpairs.privacy.composition import advanced_share
 from dpairs.protocols import theory
 
+from ..every import every
+
 FAILURE = 1e-9
 PEOPLE = 243_837
 """Of the hotel ratings."""
@@ -165,8 +167,8 @@ def cost(n, P, epsilon, first, second, noise):
     return pairs + noise(epsilon / P) / (P * n / 2)
 
 
-@pytest.mark.parametrize("epsilon", [0.1, 1.0, 4.0, 10.0, 30.0])
-@pytest.mark.parametrize(("first", "second"), [(0.0, 0.25), (0.02, 0.2), (0.1, 0.2), (0.08, 0.25)])
+@every("epsilon", [0.1, 1.0, 4.0, 10.0, 30.0])
+@every(("first", "second"), [(0.0, 0.25), (0.02, 0.2), (0.1, 0.2), (0.08, 0.25)])
 def test_best_pairs_by_brute_force(epsilon, first, second):
     for n, most in ((100, 64), (10_000, 64), (10_000, 3)):
         for noise in (laplace, lambda share: 1 / math.expm1(share), lambda share: 0.0):

@@ -20,6 +20,7 @@ from dpairs.protocols.tree.coins import (
 )
 from dpairs.randomness.coins import Coins, Purpose, below
 
+from ..every import every
 from ..strategies import QUICK
 
 FAILURE = 1e-9
@@ -60,9 +61,9 @@ def test_philox_has_the_known_answers_of_its_authors():
     ]
 
 
-@pytest.mark.parametrize("first", [0, 1, 4095, 2**32 - 1, 2**53 - 1, 2**64 - 1])
-@pytest.mark.parametrize("stratum", [0, 1])
-@pytest.mark.parametrize("purpose", [Purpose.ROW, Purpose.LEVEL, Purpose.EVERY_ROW, Purpose.MORE_ROWS])
+@every("first", [0, 1, 4095, 2**32 - 1, 2**53 - 1, 2**64 - 1])
+@every("stratum", [0, 1])
+@every("purpose", [Purpose.ROW, Purpose.LEVEL, Purpose.EVERY_ROW, Purpose.MORE_ROWS])
 def test_words_are_numpys_and_the_definitions(purpose, stratum, first):
     words = COINS.words(purpose, stratum, first, 1)[0].tolist()
     counter = np.array([first, stratum, purpose, 0], dtype=np.uint64)
@@ -217,8 +218,8 @@ def test_independent_levels_are_independent_of_rows():
 WORDS_OF_ROWS = COINS.words(Purpose.ROW, 0, 0, 100_000)[:, 0]
 
 
-@pytest.mark.parametrize("rows", ["all", "others"])
-@pytest.mark.parametrize("level", range(1, 65))
+@every("rows", ["all", "others"])
+@every("level", range(1, 65))
 def test_rows_are_in_range_at_every_level(level, rows):
     ends = np.array([0, 1, 2**31, 2**32, 2**63, WORD - 1, WORD], dtype=np.uint64)
     found = row(np.concatenate([ends, WORDS_OF_ROWS[:1000]]), level, rows)
@@ -229,7 +230,7 @@ def test_rows_are_in_range_at_every_level(level, rows):
     assert int(found[0]) == (1 if rows == "others" else 0)
 
 
-@pytest.mark.parametrize("level", range(1, 65))
+@every("level", range(1, 65))
 def test_rows_follow_their_definition(level):
     """In whole numbers: the top bits of the word; or a number below 2^level - 1, plus one."""
     words = WORDS_OF_ROWS[:50]
@@ -333,8 +334,8 @@ def span(rows: list[int]) -> frozenset[int]:
     return frozenset(found)
 
 
-@pytest.mark.parametrize("count", [2, 3, 6])
-@pytest.mark.parametrize("level", [6, 7, 31, 32, 33, 40, 63, 64])
+@every("count", [2, 3, 6])
+@every("level", [6, 7, 31, 32, 33, 40, 63, 64])
 def test_several_rows_are_independent_and_in_range(level, count):
     words = COINS.words(Purpose.MORE_ROWS, 0, 0, 4000).reshape(-1, 8)[:, :count]
     ends = np.array(

@@ -18,6 +18,8 @@ from dpairs import Categories, Integers, Interval, Kernel, Levels, exact, exact_
 from dpairs.errors import BadParameter, BadValue, InvalidInput, NotEnoughData
 from tests.strategies import QUICK, labelled_tables, pair_tables, value_tables
 
+from ..every import every
+
 TIE = {"half": 0.5, "zero": 0.0}
 
 
@@ -84,9 +86,9 @@ def test_auc_is_that_of_scikit_learn(case):
     assert exact("auc", table) == close(roc_auc_score(table["label"], table["score"]))
 
 
-@pytest.mark.parametrize("labels", ["public", "private"])
-@pytest.mark.parametrize("ties", TIE)
-@pytest.mark.parametrize("case", CASES)
+@every("labels", ["public", "private"])
+@every("ties", TIE)
+@every("case", CASES)
 def test_auc_is_the_share_of_pairs_won(case, ties, labels):
     table = labelled(case)
     assert exact("auc", table, ties=ties, labels=labels) == close(auc_by_loop(table, TIE[ties]))
@@ -564,7 +566,7 @@ REFUSED: dict[str, tuple] = {
 }
 
 
-@pytest.mark.parametrize("name", REFUSED)
+@every("name", REFUSED)
 def test_bad_data_is_refused(name):
     which, options, data, error, message = REFUSED[name]
     with pytest.raises(error, match=message):

@@ -18,6 +18,8 @@ from dpairs.randomness import TapeRandomness
 from dpairs.statistics import EVERYBODY, KERNELS, TabulatedKernel, statistic, statistic_from_json
 from dpairs.statistics.labels import NEGATIVE, POSITIVE
 
+from ..every import every
+
 TIE = {"half": 0.5, "zero": 0.0}
 LABEL = Axis(Levels((0, 1)), 2)
 AXES = {
@@ -150,9 +152,9 @@ def check_forms(forms, kernels, axes, kernel, count, tolerance):
         np.testing.assert_allclose(form.uncertainty, uncertainty, rtol=0, atol=tolerance)
 
 
-@pytest.mark.parametrize("kernel", KERNELS)
-@pytest.mark.parametrize("name", AXES)
-@pytest.mark.parametrize(("which", "ties"), ONE_AXIS)
+@every("kernel", KERNELS)
+@every("name", AXES)
+@every(("which", "ties"), ONE_AXIS)
 def test_one_column_forms_are_those_of_enumeration(which, ties, name, kernel):
     axis, options = AXES[name], {} if ties is None else {"ties": ties}
     forms = statistic(which, **options).forms(Grid((axis,)), kernel)
@@ -172,10 +174,10 @@ def test_private_label_forms_are_those_of_enumeration(which, ties, name, kernel)
     check_forms(chosen.forms(grid, kernel), PRIVATE[which, ties], grid.axes, kernel, 6, 1e-12)
 
 
-@pytest.mark.parametrize("kernel", KERNELS)
-@pytest.mark.parametrize("y", SMALL_AXES)
-@pytest.mark.parametrize("x", SMALL_AXES)
-@pytest.mark.parametrize("variant", TWO_AXES)
+@every("kernel", KERNELS)
+@every("y", SMALL_AXES)
+@every("x", SMALL_AXES)
+@every("variant", TWO_AXES)
 def test_kendall_forms_are_those_of_enumeration(variant, x, y, kernel):
     axes = (SMALL_AXES[x], SMALL_AXES[y])
     forms = statistic("kendall_tau", variant=variant).forms(Grid(axes), kernel)
@@ -242,8 +244,8 @@ def mean_over_pairs(matrix, strata):
     return (between.sum() - np.trace(between)) / (len(people) * (len(people) - 1))
 
 
-@pytest.mark.parametrize("kernel", KERNELS)
-@pytest.mark.parametrize("study", STUDIES)
+@every("kernel", KERNELS)
+@every("study", STUDIES)
 def test_forms_on_true_cells_finish_to_the_exact_statistic(study, kernel):
     which, options = STUDIES[study]
     chosen = statistic(which, **options)
@@ -307,9 +309,9 @@ def both_forms(which, axis, kernel):
     return custom[0], statistic(which).forms(Grid((axis,)), kernel)[0]
 
 
-@pytest.mark.parametrize("kernel", KERNELS)
-@pytest.mark.parametrize("name", AXES)
-@pytest.mark.parametrize("which", CUSTOM)
+@every("kernel", KERNELS)
+@every("name", AXES)
+@every("which", CUSTOM)
 def test_tabulated_kernels_agree_with_closed_forms(which, name, kernel):
     axis = AXES[name]
     custom, built_in = both_forms(which, axis, kernel)
@@ -327,9 +329,9 @@ def test_bins_of_many_integers_are_averaged_as_if_continuous(which):
     np.testing.assert_allclose(custom.matrix, built_in.matrix, rtol=0.05)
 
 
-@pytest.mark.parametrize("kernel", KERNELS)
-@pytest.mark.parametrize("y", SMALL_AXES)
-@pytest.mark.parametrize("x", [*SMALL_AXES, "interval of many bins"])
+@every("kernel", KERNELS)
+@every("y", SMALL_AXES)
+@every("x", [*SMALL_AXES, "interval of many bins"])
 def test_tabulated_concordance_agrees_with_kendall(x, y, kernel):
     axes = ({**SMALL_AXES, "interval of many bins": AXES["interval"]}[x], SMALL_AXES[y])
     custom = Kernel(concordance, range=(-1, 1), domain=tuple(axis.domain for axis in axes))

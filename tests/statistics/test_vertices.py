@@ -17,6 +17,7 @@ from dpairs.statistics import statistic
 from dpairs.statistics.influence import STEPS, Influence
 from dpairs.statistics.vertices import Vertices, cell_means, vertex_shape
 
+from ..every import every
 from ..strategies import QUICK
 
 CUT_INTERVAL = CutAxis.at(Interval(-1, 3), [-1.0, -0.5, 0.0, 2.0, 3.0])
@@ -226,7 +227,7 @@ def second_order(left: float, half: float, unit: float) -> bool:
     return abs(left - 4 * half) <= 0.15 * abs(left) + 1e-12 * unit
 
 
-@pytest.mark.parametrize("name", CASES)
+@every("name", CASES)
 def test_the_derivative_leaves_only_second_order(name):
     chosen, axes = CASES[name]
     grid = Grid(axes)
@@ -235,7 +236,7 @@ def test_the_derivative_leaves_only_second_order(name):
     assert abs(left) <= 4 * 0.01**2 * unit * (5 if "b " in name or "private" in name else 1)
 
 
-@pytest.mark.parametrize("name", CASES)
+@every("name", CASES)
 def test_a_derivative_one_percent_off_is_noticed(name):
     """Negative control: then what is left is of first order."""
     chosen, axes = CASES[name]
@@ -346,7 +347,7 @@ def _boxes(cells: list[list[np.ndarray]]) -> list[list[np.ndarray]]:
     return [[first, second] for first in cells[0] for second in cells[1]]
 
 
-@pytest.mark.parametrize("name", [name for name in CASES if "vus" not in name and "kernel" not in name])
+@every("name", [name for name in CASES if "vus" not in name and "kernel" not in name])
 def test_the_mean_over_a_cell_is_the_form_where_lines_are_exact(name):
     chosen, axes = CASES[name]
     grid = Grid(axes)

@@ -15,6 +15,7 @@ from dpairs.vdaf.polynomials import coefficients, evaluate, values
 from dpairs.vdaf.prio3 import Prio3, VerifyState
 from dpairs.vdaf.xof import prefix
 
+from ..every import every
 from .make_cases import tape
 
 VDAF = instances.one_hot(4)
@@ -52,7 +53,7 @@ def test_measurements_that_are_none(vdaf, measurement):
     assert repr(measurement) not in str(refused.value), "a person's value is not repeated"
 
 
-@pytest.mark.parametrize(
+@every(
     "make",
     [
         lambda: instances.sum_up(0),

@@ -11,7 +11,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures import Executor, Future, ProcessPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -97,7 +97,8 @@ def demo(
         first = two_servers(*scores(PEOPLE, seed=2025), EPSILON)
         if not as_json:
             _print([first], "What the analyst learned, and neither server")
-        results = [_two_rounds(analyst, people), _pairs(analyst, pairs)]
+        with _clients() as pool:
+            results = [_two_rounds(analyst, pool, people), _pairs(analyst, pool, pairs)]
         if as_json:
             print_json([first, *results])
             return
@@ -136,7 +137,12 @@ def _collector(folder: Path, port: int) -> Iterator[tuple[str, Analyst]]:
             process.terminate()
 
 
-def _two_rounds(analyst: Analyst, people: int) -> Row:
+def _clients() -> ProcessPoolExecutor:
+    # A fresh interpreter for each: threads and open connections are not to be copied.
+    return ProcessPoolExecutor(PROCESSES, mp_context=multiprocessing.get_context("spawn"))
+
+
+def _two_rounds(analyst: Analyst, pool: Executor, people: int) -> Row:
     """The AUC of everybody's score, in the two rounds that the planner proposes."""
     rows, strata, truth = scores(people, seed=2026)
     sizes = {name: strata.count(name) for name in ("positive", "negative")}
@@ -159,10 +165,10 @@ def _two_rounds(analyst: Analyst, people: int) -> Row:
             analyst.advance(number)
         return sum(sum(stage["reports"].values()) for stage in stages)
 
-    return _run(analyst, study, crowds, people, f"{people:,} people", watch, truth, option.error)
+    return _run(analyst, pool, study, crowds, people, f"{people:,} people", watch, truth, option.error)
 
 
-def _pairs(analyst: Analyst, pairs: int) -> Row:
+def _pairs(analyst: Analyst, pool: Executor, pairs: int) -> Row:
     """Kendall's tau of people who compute two by two."""
     rows, truth = grades(2 * pairs, seed=2027)
     study = Study.create(
@@ -184,11 +190,12 @@ def _pairs(analyst: Analyst, pairs: int) -> Row:
             analyst.advance(number)
         return 2 * int(sum(state["stages"][0]["reports"].values()))
 
-    return _run(analyst, study, crowds, 2 * pairs, f"{pairs:,} pairs", watch, truth, None)
+    return _run(analyst, pool, study, crowds, 2 * pairs, f"{pairs:,} pairs", watch, truth, None)
 
 
 def _run(
     analyst: Analyst,
+    pool: Executor,
     study: Study,
     crowds: list[tuple[str, list[Row], list[Any]]],
     total: int,
@@ -199,9 +206,7 @@ def _run(
 ) -> Row:
     """Let all crowds take part, each in a process of its own, and read the estimate."""
     began = time.monotonic()
-    # A fresh interpreter for each: threads and open connections are not to be copied.
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(PROCESSES, mp_context=context) as pool, progress(who, total) as advance:
+    with progress(who, total) as advance:
         waiting: list[Future[dict[str, int]]] = [pool.submit(_crowd, *each) for each in crowds]
         shown = 0
         while not all(each.done() for each in waiting):

@@ -195,15 +195,15 @@ def _described(found: Joined, study: Study) -> dict[str, object]:
 
 
 def _print(found: Joined, offered: Offer) -> None:
-    rows = [("called", printable(offered.title[:300])), ("participant", f"{found.index} of {found.stratum}")]
+    rows = [("called", offered.title[:300]), ("participant", f"{found.index} of {found.stratum}")]
     rows += claim_rows(offered.study)[:2]
     if found.report is not None:
         rows.append(("what left this device", f"symbol {found.report.symbol}"))
     for number, state in (found.pairs or {}).items():
-        rows.append((f"pair {number}", printable(state[:300])))
+        rows.append((f"pair {number}", state[:300]))
         mine, partner = (found.fingerprints or {}).get(number, ("", ""))
         rows += [("your fingerprint", mine), ("your partner's", partner)]
-    rows.append(("state", printable(f"{found.state}: {found.message}"[:300])))
+    rows.append(("state", f"{found.state}: {found.message}"[:300]))
     print_table(("your part", "in this study"), rows)
     if found.pairs:
         output.print(

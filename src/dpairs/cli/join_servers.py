@@ -10,7 +10,7 @@ from rich.markup import escape
 from ..errors import BadParameter
 from .join import ask_person, claim_rows, named_stratum, shown
 from .report import private_values
-from .show import errors, print_json, print_table, printable
+from .show import errors, print_json, print_table
 
 if TYPE_CHECKING:
     from ..dap.task import Task
@@ -53,9 +53,7 @@ def join_servers(
         said = {"state": found.state, "message": found.message, "stratum": found.stratum}
         print_json({**said, "servers": servers, "privacy": task.study.privacy.to_json()})
         return
-    print_table(
-        ("your part", "in this study"), [*rows[:4], ("state", printable(f"{found.state}: {found.message}"))]
-    )
+    print_table(("your part", "in this study"), [*rows[:4], ("state", f"{found.state}: {found.message}")])
 
 
 def task_rows(task: Task) -> list[tuple[str, str]]:
@@ -63,7 +61,7 @@ def task_rows(task: Task) -> list[tuple[str, str]]:
     from ..client.two_servers import PAGE, SEES
 
     rows = [
-        (f"server {number} is run by", f"{printable(each.name)} ({each.url}), which {sees}")
+        (f"server {number} is run by", f"{each.name} ({each.url}), which {sees}")
         for number, (each, sees) in enumerate(zip(task.operators, SEES, strict=True), 1)
     ]
     claim = claim_rows(task.study)

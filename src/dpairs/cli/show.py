@@ -36,7 +36,8 @@ def print_table(columns: Sequence[str], rows: Sequence[Sequence[Any]], title: st
         numeric = all(isinstance(row[place], (int, float)) for row in rows)
         table.add_column(column, justify="right" if numeric else "left", overflow="fold")
     for row in rows:
-        table.add_row(*[number(cell) if isinstance(cell, float) else escape(str(cell)) for cell in row])
+        cells = [number(cell) if isinstance(cell, float) else escape(printable(str(cell))) for cell in row]
+        table.add_row(*cells)
     output.print(table)
 
 

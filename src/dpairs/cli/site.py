@@ -113,6 +113,8 @@ def site(
         raise BadParameter("this study's answers go to two servers: give --shares, not --out or --send")
     if study.protocol.shared is None and shares is not None:
         raise BadParameter("--shares is for studies of two servers: give --out")
+    if shares is not None and Path(name).name != name:
+        raise BadParameter(f"files are named after the site, so its name is no path, unlike {name!r}")
     if out is None and shares is None and not send:
         if as_json:
             print_json({"site": name, "study": study.id, "written": None, "sent": False, **vars(leaving)})

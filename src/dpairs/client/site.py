@@ -15,8 +15,9 @@ from ..formats import signatures
 from ..participant import check_limits
 from ..protocols.sites.numbers import site_name
 from ..randomness import Randomness
+from ..report import check_first
 from ..shares import SiteShares
-from ..sites import SiteAnswer, by_class, by_sites, check_first, exact_numbers
+from ..sites import SiteAnswer, by_class, by_sites, exact_numbers
 from ..study import Study
 from .device import Device, Membership
 from .link import Link

@@ -25,8 +25,10 @@ STUCK = 8.0
 """Seconds after which a connection to PostgreSQL in use is given up."""
 LONG = 600.0
 """The same, of one that reads everything."""
+IDLE = 1.0
+"""Seconds after which a connection that nobody used is asked for life before it is used again."""
 PING = 3.0
-"""Seconds that an idle connection has to show life."""
+"""Seconds that it has to show it."""
 LOG_PAGES = 4096
 """Pages of SQLite's log, 16 MiB, before they are copied into the file. Whoever commits then waits for more
 flushes: that should befall fewer than one in a hundred."""
@@ -60,6 +62,7 @@ class Database:
         self._watchdog = Watchdog()
         event.listen(self.engine, "connect", _durable if self.is_sqlite else _nothing)
         if not self.is_sqlite:
+            event.listen(self.engine, "checkin", _note)
             event.listen(self.engine, "checkout", self._ping)
         self._lock_file: IO[bytes] | None = None
         try:
@@ -97,8 +100,10 @@ class Database:
                     ) from None
                 time.sleep(0.1)
 
-    def _ping(self, driver: Any, *_: Any) -> None:
+    def _ping(self, driver: Any, record: Any, _: Any) -> None:
         """Give up a pooled connection that shows no life; the pool then opens another one."""
+        if time.monotonic() - record.info.get("used", -IDLE) < IDLE:
+            return
         try:
             with self._watchdog.watch(driver, PING):
                 driver.execute("select 1")
@@ -222,6 +227,10 @@ def _durable(connection: Any, _: Any) -> None:
     for setting in (*settings, f"wal_autocheckpoint={LOG_PAGES}"):
         cursor.execute(f"PRAGMA {setting}")
     cursor.close()
+
+
+def _note(_: Any, record: Any) -> None:
+    record.info["used"] = time.monotonic()
 
 
 def _nothing(*_: Any) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,7 +17,6 @@ from sqlalchemy import (
     bindparam,
     cast,
     func,
-    insert,
     select,
     text,
 )
@@ -28,6 +27,8 @@ from .live_study import OPEN, AboutStudy, Column, LiveStudy, Round, stored, two_
 from .writer import OnCommit
 
 AGAIN, COUNTED = "again", "counted"
+Where = tuple[int, int, int]
+"""Round, stratum and index: whose report it is."""
 SLICE = 2**15
 """Reports of a batch that are stored in one transaction."""
 DENSE = 4
@@ -35,15 +36,20 @@ DENSE = 4
 
 # Built once: they are part of every commit.
 NAMES = ("round", "stratum", "index", "symbol")
-STORE = insert(schema.reports)
 MINE = select(schema.reports.c.index, schema.reports.c.symbol).where(
     schema.reports.c.round == bindparam("serial"), schema.reports.c.stratum == bindparam("group")
 )
 KNOWN = MINE.where(schema.reports.c.index.in_(bindparam("indices", expanding=True)))
-# PostgreSQL takes whole columns as arrays: one short statement however many reports there are.
+# One short statement however many reports there are, which says whose are new.
+INTO = 'insert into reports (round, stratum, "index", symbol) select '
+NEW = ' on conflict do nothing returning round, stratum, "index"'
 STORE_COLUMNS = text(
-    'insert into reports (round, stratum, "index", symbol) select * from unnest(cast(:round as bigint[]), '
-    "cast(:stratum as bigint[]), cast(:index as bigint[]), cast(:symbol as bigint[]))"
+    f"{INTO} * from unnest(cast(:round as bigint[]), cast(:stratum as bigint[]), "
+    f"cast(:index as bigint[]), cast(:symbol as bigint[])) {NEW}"
+)
+STORE_LIST = text(
+    f"{INTO} json_extract(value, '$[0]'), json_extract(value, '$[1]'), json_extract(value, '$[2]'), "
+    f"json_extract(value, '$[3]') from json_each(:rows) where true {NEW}"
 )
 COPY_HEAD, COPY_END = b"PGCOPY\n\xff\r\n\0" + bytes(8), b"\xff\xff"
 COPY_ROW = np.dtype(
@@ -67,6 +73,10 @@ class Sent(AboutStudy):
     stratum: int
     index: int
     symbol: int
+
+    @property
+    def where(self) -> Where:
+        return self.round.serial, self.stratum, self.index
 
 
 @dataclass(frozen=True)
@@ -96,33 +106,47 @@ def is_open(live: LiveStudy, asked: Round) -> bool:
 
 
 def take(connection: Connection, reports: Sequence[Sent]) -> list[Any]:
-    found: list[Any] = []
-    known = _known(connection, reports)
-    rows: list[dict[str, int]] = []
+    """Store those of open rounds; what was stored before is looked up for those alone that are not new."""
+    asked: dict[Where, int] = {}
     for each in reports:
-        where, symbol = (each.round.serial, each.stratum, each.index), stored(each.symbol)
-        if where in known:
-            same = known[where] == symbol
-            found.append(AGAIN if same else Conflict("another report of this participant was counted before"))
-        elif not is_open(each.live, each.round):
-            found.append(Closed("this round takes no more reports"))
-        else:
-            known[where] = symbol
-            rows.append(dict(zip(NAMES, (*where, symbol), strict=True)))
+        if is_open(each.live, each.round):
+            asked.setdefault(each.where, stored(each.symbol))
+    rows = [(*where, asked[where]) for where in _store(connection, asked)]
+    new = {row[:3] for row in rows}
+    known = _known(connection, [each for each in reports if each.where not in new])
+    found: list[Any] = []
+    for each in reports:
+        if each.where in new:
+            new.remove(each.where)
+            known[each.where] = asked[each.where]
             found.append(OnCommit(COUNTED, _nothing))
-    if rows:
-        if connection.dialect.name == "sqlite":
-            connection.execute(STORE, rows)
+        elif each.where in known:
+            same = known[each.where] == stored(each.symbol)
+            found.append(AGAIN if same else Conflict("another report of this participant was counted before"))
         else:
-            connection.execute(STORE_COLUMNS, {name: [row[name] for row in rows] for name in NAMES})
+            found.append(Closed("this round takes no more reports"))
+    if rows:
         # All that was stored is counted at once, after the last.
         place = max(place for place, outcome in enumerate(found) if isinstance(outcome, OnCommit))
         found[place] = OnCommit(COUNTED, _count({each.round.serial: each.round for each in reports}, rows))
     return found
 
 
-def _known(connection: Connection, reports: Sequence[Sent]) -> dict[tuple[int, int, int], int]:
-    found = {}
+def _store(connection: Connection, asked: Mapping[Where, int]) -> list[Where]:
+    """Store one report of each, but for those who have one already; those whose report is new."""
+    if not asked:
+        return []
+    rows = [(*where, symbol) for where, symbol in asked.items()]
+    if connection.dialect.name == "sqlite":
+        stored = connection.execute(STORE_LIST, {"rows": json.dumps(rows)})
+    else:
+        columns = {name: [row[place] for row in rows] for place, name in enumerate(NAMES)}
+        stored = connection.execute(STORE_COLUMNS, columns)
+    return [(row[0], row[1], row[2]) for row in stored]
+
+
+def _known(connection: Connection, reports: Sequence[Sent]) -> dict[Where, int]:
+    found: dict[Where, int] = {}
     wanted = KNOWN if connection.dialect.name == "sqlite" else KNOWN_COLUMN
     for serial, stratum in {(each.round.serial, each.stratum) for each in reports}:
         indices = [each.index for each in reports if (each.round.serial, each.stratum) == (serial, stratum)]
@@ -136,9 +160,9 @@ def _nothing() -> None:
     pass
 
 
-def _count(rounds: dict[int, Round], rows: list[dict[str, int]]) -> Callable[[], None]:
+def _count(rounds: dict[int, Round], rows: Sequence[tuple[int, int, int, int]]) -> Callable[[], None]:
     def then() -> None:
-        table = np.array([tuple(row.values()) for row in rows], dtype=np.int64)
+        table = np.array(rows, dtype=np.int64)
         for serial, stratum in set(zip(table[:, 0].tolist(), table[:, 1].tolist(), strict=True)):
             mine = table[(table[:, 0] == serial) & (table[:, 1] == stratum)]
             rounds[serial].count(stratum, mine[:, 2], mine[:, 3])

@@ -1,4 +1,4 @@
-"""A column of a person's values, or of many people's, as an array: checked, and refused by name and row."""
+"""A column of one or many people's values as an array; what is refused is named by column and row."""
 
 from __future__ import annotations
 

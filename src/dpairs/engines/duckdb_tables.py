@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.dataset as ds
 
 from ..errors import BadParameter, BadValue, WrongStudy
 from ..randomness import SystemRandomness
@@ -31,6 +30,8 @@ TABLE = "dpairs_table"
 
 def is_table(data: Any) -> bool:
     """Whether these are rows, not names of files."""
+    import pyarrow.dataset as ds  # imports pandas: only where it is needed
+
     arrow = (pa.Table, pa.RecordBatch, ds.Dataset, ds.Scanner)
     return isinstance(data, (*arrow, Mapping)) or hasattr(data, "__arrow_c_stream__")
 
@@ -117,6 +118,8 @@ def _right(compared: Comparison) -> None:
 
 def _arrow(data: Any) -> Any:
     """A table or dataset, which can be read again, or else a reader."""
+    import pyarrow.dataset as ds  # imports pandas: only where it is needed
+
     if isinstance(data, (pa.Table, ds.Dataset, pa.RecordBatchReader)):
         return data
     if isinstance(data, pa.RecordBatch):

@@ -29,7 +29,7 @@ class FileTally:
 
     def add(self, other: FileTally) -> None:
         """Count what another part found."""
-        self.tally = self.tally + other.tally
+        self.tally = self.tally + other.tally if self.tally.n else other.tally
         self.reasons += other.reasons
 
     def note(self, numbers: Mapping[str, int]) -> None:

@@ -29,6 +29,8 @@ SYMBOLS, REPORTS, CELLS = b"dpairs-symbols", b"reports", b"cells"
 ROW_GROUP = 2**20
 MAX_FOOTER = 2**26
 """Bytes in which a file may describe its columns: a few thousand of them, or thousands of row groups."""
+SMALL, WIDEST = 2**16, 256
+"""Bytes of a column that are always read, and bytes for each row."""
 MAGIC = b"PAR1"
 COLUMNS = ("stratum", "index", "symbol")
 SCHEMA = pa.schema(
@@ -199,6 +201,7 @@ def look(path: str) -> tuple[str, int, bytes]:
             check_ends(path, file)
         with places.parquet(path) as parquet:
             schema, rows = parquet.schema_arrow, parquet.metadata.num_rows
+            _check_sizes(path, parquet.metadata)
     except BadFile:
         raise
     except (pa.ArrowException, OSError) as error:
@@ -222,6 +225,19 @@ def check_ends(path: str, file: Any) -> None:
         raise BadFile(
             f"reports {path} describe too many columns: {MAX_FOOTER // 2**20} MB of descriptions are read"
         )
+
+
+def _check_sizes(path: str, metadata: Any) -> None:
+    """Refuse a small file that says it becomes a large one: numbers and names of strata are short."""
+    names = [metadata.schema.column(place).path for place in range(metadata.num_columns)]
+    for group in map(metadata.row_group, range(metadata.num_row_groups)):
+        for column in (group.column(names.index(name)) for name in COLUMNS if name in names):
+            size, rows = column.total_uncompressed_size, group.num_rows
+            if size > SMALL + WIDEST * rows:
+                raise BadFile(
+                    f"reports {path} take {size:,} bytes of memory for {rows:,} rows of "
+                    f"{column.path_in_schema!r}: at most {WIDEST} bytes a row are read"
+                )
 
 
 def _check(path: str, schema: Any) -> None:

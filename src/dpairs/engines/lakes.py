@@ -11,7 +11,6 @@ from contextlib import contextmanager
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.dataset as ds
 
 from ..errors import BadFile, BadParameter, InvalidInput
 from ..study import Study
@@ -43,6 +42,8 @@ def table(study: Study, names: Sequence[str], columns: Columns, cells: bool) -> 
             return
         if len({places.place(path)[2:] for path in paths}) > 1:
             raise BadParameter("tables of one run are all in one place: a folder, or one store")
+        import pyarrow.dataset as ds  # imports pandas: only where it is needed
+
         here = [places.place(path) for path in paths]
         yield ds.dataset([file.path for file in here], filesystem=here[0].filesystem, format="parquet")
 

@@ -7,7 +7,6 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.dataset as ds
 
 from ..errors import BadParameter
 from ..study import Study
@@ -119,6 +118,8 @@ def _source(connection: Any, name: str, paths: Sequence[str]) -> str:
             stores.setdefault((here.base, here.options), []).append(path)
     parts = []
     for number, some in enumerate(stores.values()):
+        import pyarrow.dataset as ds  # imports pandas: only where it is needed
+
         names = [place(path).path for path in some]
         files = ds.dataset(names, filesystem=place(some[0]).filesystem, schema=ROWS, format="parquet")
         connection.register(f"{name}_{number}", files)

@@ -57,6 +57,9 @@ def write(path: str | os.PathLike[str], content: bytes, what: str, *, private: b
     place = Path(path)
     if len(content) > MAX_BYTES:
         raise BadFile(f"{what} {place} would be {len(content)} bytes long; at most {MAX_BYTES} are read back")
+    if _is_special(place):
+        # A rename would put a file in the place of a device, for every program on the machine.
+        raise BadFile(f"{what} {place} cannot be written: it is not a regular file")
     # Named after the file, so that whoever owns it finds what a killed process left.
     temporary = place.parent / f"{place.name[:80]}.{uuid4().hex[:16]}{PART}"
     try:
@@ -75,6 +78,14 @@ def write(path: str | os.PathLike[str], content: bytes, what: str, *, private: b
     finally:
         with suppress(OSError, ValueError):
             temporary.unlink()
+
+
+def _is_special(place: Path) -> bool:
+    """Whether something else than a file is there: a device, a pipe, a folder."""
+    try:
+        return not stat.S_ISREG(place.stat().st_mode)
+    except (OSError, ValueError):
+        return False
 
 
 def sweep(path: str | os.PathLike[str]) -> None:

@@ -79,6 +79,8 @@ class Statistic(ABC):
     """Whether the value depends on how many people there are, and not only on how they are spread."""
     from_table: ClassVar[bool] = False
     """Whether the kernel is known to others only by its table on a study's cells."""
+    with_oneself: ClassVar[float] = 0.0
+    """The kernel of a person's value with itself."""
     logarithmic: ClassVar[bool] = False
     """Whether the value is minus the logarithm of a form, whose error is the normal one."""
     has_exact: ClassVar[bool] = True
@@ -249,6 +251,14 @@ class Statistic(ABC):
     def uneven_divisor(self, grid: Grid, masses: NDArray[np.float64], shares: NDArray[np.float64]) -> float:
         """The same of what a ratio divides by, as a share of it, either way."""
         return 0.0
+
+    @property
+    def same_bin(self) -> dict[int, int]:
+        """Forms that are shares of pairs with equal values of a column, by the column's place.
+
+        `separable` has pairs in one bin in their stead, of which some are equal.
+        """
+        return {}
 
     def tied(self, equal: Sequence[float]) -> float:
         """By what share the value may grow if such shares of pairs are equal in the columns, unseen."""

@@ -29,6 +29,7 @@ class CollisionEntropy(Statistic):
     name: ClassVar[str] = "collision_entropy"
     columns: ClassVar[tuple[str, ...]] = ("value",)
     needs: ClassVar[str] = "discrete"
+    with_oneself: ClassVar[float] = 1.0
     logarithmic: ClassVar[bool] = True
 
     def pair_kernel(self, codes: tuple[FixedPoint, ...]) -> PairKernel:

@@ -119,7 +119,7 @@ class KendallTau(Statistic):
         return tuple(forms)
 
     def separable(self, grid: Grid) -> tuple[Separable, ...] | None:
-        """Signs, and for tau-b ties where bins hold one value or infinitely many.
+        """Signs, and for tau-b the pairs in one bin of a column: see `same_bin`.
 
         People in one bin of a line are not tied, and the sign of their difference is lost. If the mean sign
         in the other column of two people who are t apart is c t for small t, bins of width w lose
@@ -139,10 +139,7 @@ class KendallTau(Statistic):
         else:
             forms = [Separable((signs,), -1, 1, 1.0)]
         if self.variant == "b":
-            same = [1 / axis.geometry[2] for axis in grid.axes]
-            if any(not np.array_equal(share, np.rint(share)) for share in same):
-                return None
-            tied = [on_diagonal(share.astype(np.int64)) for share in same]
+            tied = [on_diagonal(np.ones(bins, dtype=np.int64)) for bins in sizes]
             forms.append(Separable(((tied[0], flat(sizes[1], 1)),), 0, 1, 1.0))
             forms.append(Separable(((flat(sizes[0], 1), tied[1]),), 0, 1, 1.0))
         return tuple(forms)
@@ -170,6 +167,10 @@ class KendallTau(Statistic):
         value = tau_a / math.sqrt(untied_x * untied_y)
         gradient = [1 / math.sqrt(untied_x * untied_y), value / (2 * untied_x), value / (2 * untied_y)]
         return Finished(value, np.array(gradient))
+
+    @property
+    def same_bin(self) -> dict[int, int]:
+        return {} if self.variant == "a" else {1: 0, 2: 1}
 
     def tied(self, equal: Sequence[float]) -> float:
         """The divisor of tau-b is smaller by the root of what is untied in either column."""

@@ -19,6 +19,8 @@ from dpairs import Interval, Levels, NotAsked, NotEnoughData, Study
 from dpairs.protocols.pairwise.matching import GROUPS, LEAST, SPARE, Pairs, match
 from dpairs.randomness.coins import Coins, Purpose
 
+from ...every import every
+
 FAILURE = 1e-9
 FULL = os.environ.get("DPAIRS_VALIDATE") == "1"
 STUDIES = 3000
@@ -48,9 +50,9 @@ def met(pairs: Pairs) -> Counter[tuple[int, int]]:
 # ---------------------------------------------------------------- everybody, once in each pairing
 
 
-@pytest.mark.parametrize("matching", WITHIN)
-@pytest.mark.parametrize("pairings", [1, 2, 4, 7])
-@pytest.mark.parametrize("n", SIZES)
+@every("matching", WITHIN)
+@every("pairings", [1, 2, 4, 7])
+@every("n", SIZES)
 def test_everybody_is_in_one_pair_of_a_pairing(n, pairings, matching):
     pairings = min(pairings, n - 1)  # no more partners are there
     pairs = one(n, pairings, matching)
@@ -139,8 +141,8 @@ def test_permutations_do_repeat():
 # ---------------------------------------------------------------- groups and numbers
 
 
-@pytest.mark.parametrize("matching", WITHIN)
-@pytest.mark.parametrize("n", SIZES)
+@every("matching", WITHIN)
+@every("n", SIZES)
 def test_a_pairs_number_says_its_group(n, matching):
     """People meet within their group only, so that groups share nobody."""
     pairings = min(4, n - 1 + n % 2)

@@ -35,6 +35,7 @@ from dpairs.protocols.pairwise.protocol import PAIRS, Pairwise
 from dpairs.randomness import SeededRandomness
 from dpairs.simulate import simulate_tally
 
+from ...every import every
 from .pairs import exchange, symbol_of
 
 FILE = Path(os.environ.get("DPAIRS_DATA", "")) / "tripadvisor_ratings.csv.gz"
@@ -327,7 +328,7 @@ REFUSED: dict[str, tuple[Any, Any, dict[str, Any], str]] = {
 }
 
 
-@pytest.mark.parametrize("name", REFUSED)
+@every("name", REFUSED)
 def test_studies_that_pairs_cannot_do(name):
     statistic, domain, options, said = REFUSED[name]
     with pytest.raises(BadParameter, match=said) as raised:
@@ -437,7 +438,7 @@ def fits(name: str, noise: str) -> bool:
     return noise != "kary" or protocol_of({**KERNELS, **LISTED}[name][0]).code.kernel.top < 16
 
 
-@pytest.mark.parametrize(
+@every(
     ("name", "noise"),
     [
         (name, noise)
@@ -613,7 +614,7 @@ FORGED: dict[str, tuple[Study, tuple[Any, ...], Any, str]] = {
 }
 
 
-@pytest.mark.parametrize("name", FORGED)
+@every("name", FORGED)
 def test_changed_studies_are_refused(name):
     """Even where the id was made to fit."""
     study, path, value, said = FORGED[name]

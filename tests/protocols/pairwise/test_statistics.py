@@ -22,6 +22,7 @@ from dpairs.protocols.pairwise.matching import match
 from dpairs.protocols.pairwise.protocol import PAIRS, Pairwise
 from dpairs.randomness import SeededRandomness
 
+from ...every import every
 from ...statistics.populations import Population, populations
 
 FULL = os.environ.get("DPAIRS_VALIDATE") == "1"
@@ -393,9 +394,9 @@ def test_the_pairs_of_a_study_have_the_theorems_variance(n, pairs, zeta_1, zeta_
     assert found == pytest.approx(theory.pairs_variance(n, pairs, zeta_1, zeta_2), rel=0.1)
 
 
-@pytest.mark.parametrize("n", [2048, 20_000])
-@pytest.mark.parametrize("pairs", [1, 2, 4, 16])
-@pytest.mark.parametrize(("zeta_1", "zeta_2"), [(0.0, 0.2), (0.05, 0.2), (0.1, 0.2)])
+@every("n", [2048, 20_000])
+@every("pairs", [1, 2, 4, 16])
+@every(("zeta_1", "zeta_2"), [(0.0, 0.2), (0.05, 0.2), (0.1, 0.2)])
 def test_disjoint_pairs_have_the_least_variance(n, pairs, zeta_1, zeta_2):
     """The paper's footnote: less by `pairs_excess`, exactly."""
     study = study_of(EVERY["tau-a"], 1.0, 1)

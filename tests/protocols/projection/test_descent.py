@@ -63,7 +63,7 @@ def descent(apart: tuple[int, ...]) -> Descent:
     ]
     into = [np.full(2**number, number < 4) for number in range(5)]
     unit = Interval(0, 1)
-    return Descent(levels, counts, into, Leaves((unit, unit), (2, 2)), apart)
+    return Descent(levels, counts, into, Leaves((unit, unit), (2, 2)), [], apart)
 
 
 def test_boxes_that_were_shared_alike_say_nothing_of_the_pairs_in_them():

@@ -1,6 +1,7 @@
 """Answers of sites: near the truth, honest about it, whoever drops out, and planned."""
 
 import os
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from dpairs.protocols import Trust
 from dpairs.protocols.projection.pilot import on_simplex
 from dpairs.protocols.sites import first_answers
 from dpairs.protocols.sites.by_sites import SiteNumbers
-from dpairs.protocols.sites.counted import NoisyClass, forms_of, laplace_cumulant
+from dpairs.protocols.sites.counted import NoisyClass, forms_of, hidden_slack, laplace_cumulant
 from dpairs.randomness import SeededRandomness
 
 UNIT = Interval(0, 1)
@@ -236,10 +237,42 @@ def test_intervals_allow_for_what_cells_hide(kind, rounds, monkeypatch):
     # The control: without the allowance the interval misses.
     if kind not in ("one value", "rounded"):
         monkeypatch.setattr(first_answers.FirstAnswers, "_hidden", lambda *_: 0.0)
-        monkeypatch.setattr("dpairs.protocols.sites.protocol.tied_in_cells", lambda *_: 0.0)
+        monkeypatch.setattr("dpairs.protocols.sites.protocol.by_standing_out", lambda *_, **__: 0.0)
         bare = dpairs.simulate(study, {**data, "site": np.zeros(4000)}, seed=1)
         low, high = bare.confidence_interval(target="sample")
         assert not low <= true <= high
+
+
+FAR_TOO_WIDE = Interval(-30, 70)
+STRAIGHT = np.random.default_rng(2).random(4000)
+STRAIGHT_ABOVE = {"score": STRAIGHT, "label": (STRAIGHT > 0.5).astype(np.int64)}
+
+
+@pytest.mark.parametrize("rounds", [1, 2])
+@pytest.mark.parametrize(
+    ("name", "options", "data"),
+    [
+        ("auc", {"domain": FAR_TOO_WIDE}, STRAIGHT_ABOVE),
+        ("auc", {"domain": FAR_TOO_WIDE, "labels": "private"}, STRAIGHT_ABOVE),
+        ("mann_whitney", {"domain": FAR_TOO_WIDE}, STRAIGHT_ABOVE),
+        ("kendall_tau", {"domain": (FAR_TOO_WIDE,) * 2}, {"x": STRAIGHT, "y": STRAIGHT}),
+        ("kendall_tau", {"domain": (FAR_TOO_WIDE, UNIT)}, {"x": STRAIGHT, "y": STRAIGHT}),
+        (
+            "kendall_tau",
+            {"domain": (FAR_TOO_WIDE, Levels(range(5))), "variant": "b"},
+            {"x": STRAIGHT, "y": (5 * STRAIGHT).astype(np.int64)},
+        ),
+    ],
+)
+def test_a_domain_far_too_wide_gives_a_wide_interval_and_not_a_wrong_one(name, options, data, rounds):
+    """All records are in one cell, or in two that share an edge, and could lie there anyhow."""
+    study = Study.create(
+        name, protocol="sites", epsilon=50.0, sites=1, n=4000, rounds=rounds, seed=1, **options
+    )
+    estimate = dpairs.simulate(study, {**data, "site": np.zeros(4000)}, seed=1)
+    low, high = estimate.confidence_interval(target="sample")
+    kept = {each: options[each] for each in ("labels", "variant") if each in options}
+    assert low - 1e-9 <= dpairs.exact(name, data, **kept) <= high + 1e-9
 
 
 @pytest.mark.long
@@ -339,6 +372,29 @@ def test_a_prediction_is_near_what_happens():
     _, _, error = ratios(study, 24, 20_000)
     predicted = plan.options[0].prediction
     assert 0.6 < error / np.hypot(predicted.privacy, predicted.second_order) < 1.6
+
+
+def test_a_hidden_size_that_noise_may_have_made_gives_the_whole_range():
+    study = Study.create(
+        "auc", protocol="sites", epsilon=1.0, domain=UNIT, rounds=1, hide_sizes=True, bins=40, seed=1
+    )
+    wide = 0
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        data = {"score": rng.random(2020), "label": np.repeat([0, 1], [2000, 20])}
+        try:
+            estimate = dpairs.simulate(study, {**data, "site": np.zeros(2020)}, seed=seed)
+        except (NotEnoughData, dpairs.NotEstimable):
+            continue
+        low, high = estimate.confidence_interval(target="sample")
+        wide += 1
+        assert (low, high) == (0, 1)
+    assert wide > 2
+    # Control: a size that is known leaves less doubt.
+    clear = NoisyClass(np.full(40, 50.0), 8.0, 0.0, None)
+    assert 1 < hidden_slack([clear, clear]) < 1.001
+    assert hidden_slack([replace(clear, size=2000)] * 2) == 1
+    assert hidden_slack([replace(clear, counts=np.full(40, 0.5)), clear]) == np.inf
 
 
 def test_too_few_records_are_said():

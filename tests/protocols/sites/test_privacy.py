@@ -16,6 +16,8 @@ from dpairs.protocols.sites.by_sites import SiteNumbers
 from dpairs.randomness import SeededRandomness
 from dpairs.sites import exact_numbers
 
+from ...every import every
+
 UNIT = Interval(0, 1)
 SCORES = (0.1, 0.5, 0.95)
 STUDIES: dict[str, tuple[str, dict[str, Any]]] = {
@@ -77,9 +79,9 @@ def same_class(name, one, other):
     return column is None or one[column] == other[column]
 
 
-@pytest.mark.parametrize("rounds", [1, 2])
-@pytest.mark.parametrize("epsilon", [0.1, 1.0, 3.0])
-@pytest.mark.parametrize("name", STUDIES)
+@every("rounds", [1, 2])
+@every("epsilon", [0.1, 1.0, 3.0])
+@every("name", STUDIES)
 def test_any_other_values_of_one_record_lose_at_most_epsilon(name, epsilon, rounds):
     studies = both_rounds(name, epsilon, rounds=rounds)
     worst = control = Fraction(0)

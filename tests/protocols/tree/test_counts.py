@@ -13,6 +13,7 @@ from dpairs import BadFile, BadValue, DpairsError, Integers, Interval, Study, Ta
 from dpairs.formats.canonical import canonical
 from dpairs.protocols.tree.counts import CROWDED, DENSE_LEVELS, SMALL_LEVELS, LevelCounts, TreeCounts
 
+from ...every import every
 from .test_participant import coins_of
 
 STRATA = ("positive", "negative")
@@ -71,9 +72,9 @@ def expected(made: Study, stratum: int, first: int, given: np.ndarray) -> Cells:
 # ---------------------------------------------------------------- adding
 
 
-@pytest.mark.parametrize("rows", ["all", "others"])
-@pytest.mark.parametrize("splitting", SPLITTINGS)
-@pytest.mark.parametrize("depth", DEPTHS)
+@every("rows", ["all", "others"])
+@every("splitting", SPLITTINGS)
+@every("depth", DEPTHS)
 def test_counts_are_those_of_a_plain_dictionary(depth, splitting, rows):
     made = study(depth, splitting, rows=rows)
     for stratum, name in enumerate(STRATA):
@@ -381,7 +382,7 @@ HOSTILE: dict[str, str] = {
 }
 
 
-@pytest.mark.parametrize("name", HOSTILE)
+@every("name", HOSTILE)
 def test_hostile_files_are_refused(name):
     with pytest.raises(BadFile):
         Tally.from_json(HOSTILE[name], study(3))

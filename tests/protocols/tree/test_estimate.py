@@ -18,6 +18,8 @@ from dpairs.protocols.tree.counts import LevelCounts
 from dpairs.protocols.tree.estimate import Evidence, estimate
 from dpairs.protocols.tree.hadamard import parity
 
+from ...every import every
+
 ESTIMATORS = ("pruned", "paper", "paper-zero")
 HALF = ("pruned", "paper")
 
@@ -85,10 +87,10 @@ SHAPES = {
 }
 
 
-@pytest.mark.parametrize("ties", ["half", "zero"])
-@pytest.mark.parametrize("estimator", ESTIMATORS)
-@pytest.mark.parametrize("depth", [1, 2, 4, 6])
-@pytest.mark.parametrize("shape", SHAPES)
+@every("ties", ["half", "zero"])
+@every("estimator", ESTIMATORS)
+@every("depth", [1, 2, 4, 6])
+@every("shape", SHAPES)
 def test_exact_counts_give_the_exact_auc_of_the_leaves(shape, depth, estimator, ties):
     rng = np.random.default_rng([depth, len(shape)])
     positive, negative = (SHAPES[shape](rng, 2**depth) for _ in range(2))
@@ -163,9 +165,9 @@ NORMALS = people(
 )
 
 
-@pytest.mark.parametrize("splitting", ["users", "budget"])
-@pytest.mark.parametrize("estimator", ESTIMATORS)
-@pytest.mark.parametrize("depth", [1, 6, 14, 18])
+@every("splitting", ["users", "budget"])
+@every("estimator", ESTIMATORS)
+@every("depth", [1, 6, 14, 18])
 def test_parts_cover_the_interval(depth, estimator, splitting):
     made = study(Interval(-1, 3), 4.0, bins=2**depth, splitting=splitting)
     found = simulate(made, NORMALS, seed=1, estimator=estimator).explain()
@@ -436,9 +438,9 @@ def test_an_empty_class_is_refused(estimator, splitting):
         Tally(made).estimate(estimator)
 
 
-@pytest.mark.parametrize("count", [1, 2, 3, 7])
-@pytest.mark.parametrize("splitting", [*SPLITTINGS, "several-bits"])
-@pytest.mark.parametrize("estimator", ESTIMATORS)
+@every("count", [1, 2, 3, 7])
+@every("splitting", [*SPLITTINGS, "several-bits"])
+@every("estimator", ESTIMATORS)
 def test_fewer_people_than_levels_get_a_number_or_a_clear_error(estimator, splitting, count):
     """Never a NaN or a warning, whichever levels nobody answered."""
     options: dict[str, Any] = (

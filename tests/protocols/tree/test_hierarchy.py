@@ -8,6 +8,8 @@ import pytest
 
 from dpairs.protocols.tree.hierarchy import Level, Solution, children, least_squares
 
+from ...every import every
+
 Vectors = list[np.ndarray]
 
 
@@ -67,8 +69,8 @@ def close(first: Vectors, second: Vectors) -> bool:
 SEEDS = range(12)
 
 
-@pytest.mark.parametrize("depth", [1, 2, 3, 5])
-@pytest.mark.parametrize("seed", SEEDS)
+@every("depth", [1, 2, 3, 5])
+@every("seed", SEEDS)
 def test_solution_is_the_dense_one(seed, depth):
     rng = np.random.default_rng([seed, depth])
     levels = explored(rng, depth)
@@ -87,8 +89,8 @@ def test_equal_weights_are_noticed():
     assert not close(found.estimates, dense(levels, measured, [0.0, 1.0, 1.0, 1.0], 100.0))
 
 
-@pytest.mark.parametrize("missing", [1, 2, 3, 4])
-@pytest.mark.parametrize("seed", SEEDS)
+@every("missing", [1, 2, 3, 4])
+@every("seed", SEEDS)
 def test_a_level_that_nobody_answered_is_no_measurement(seed, missing):
     """Its numbers are whatever the oracle says, and play no part; random nodes are expanded below it."""
     rng = np.random.default_rng([seed, missing])
@@ -135,8 +137,8 @@ def test_full_trees_with_several_levels_missing(seed, missing):
     assert close(found.estimates, dense(levels, measured, noise, 64.0))
 
 
-@pytest.mark.parametrize("missing", [None, 1, 2, 4])
-@pytest.mark.parametrize("seed", range(6))
+@every("missing", [None, 1, 2, 4])
+@every("seed", range(6))
 def test_the_total_is_kept_and_parents_are_the_sums_of_their_children(seed, missing):
     rng = np.random.default_rng(seed)
     levels = explored(rng, 4)
@@ -163,8 +165,8 @@ def operator(levels: list[Level], noise: list[float]) -> tuple[list[np.ndarray],
     return [np.array(rows).T for rows in zip(*columns, strict=True)], places
 
 
-@pytest.mark.parametrize("missing", [None, 1, 2, 3])
-@pytest.mark.parametrize("seed", range(8))
+@every("missing", [None, 1, 2, 3])
+@every("seed", range(8))
 def test_adjoint_is_the_transposed_operator(seed, missing):
     rng = np.random.default_rng([seed, missing or 0])
     levels = explored(rng, 3)

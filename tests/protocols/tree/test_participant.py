@@ -34,6 +34,7 @@ from dpairs.randomness import WORDS, SeededRandomness, TapeRandomness
 from dpairs.randomness.coins import Coins
 from tests.mechanisms.exponential import exp_lower_bound
 
+from ...every import every
 from ...strategies import QUICK
 
 STRATA = ("positive", "negative")
@@ -290,8 +291,8 @@ def test_budget_reports_have_a_bit_for_each_level(depth, size):
     assert tally.sizes == {"positive": 2, "negative": 0}
 
 
-@pytest.mark.parametrize("splitting", SPLITTINGS)
-@pytest.mark.parametrize("depth", [1, 16, 17, 52])
+@every("splitting", SPLITTINGS)
+@every("depth", [1, 16, 17, 52])
 def test_the_first_and_the_last_index_can_answer(depth, splitting):
     made = study(bins=2**depth, splitting=splitting, epsilon=0.5)
     for index in (0, 2**53 - 1):
@@ -404,7 +405,7 @@ def test_values_outside_are_refused(value):
 # ---------------------------------------------------------------- what is refused
 
 
-@pytest.mark.parametrize(
+@every(
     ("options", "error"),
     [
         ({"labels": "private"}, "public labels"),
@@ -518,7 +519,7 @@ def test_forging_is_possible_at_all():
     assert tree(changed).rows == "all"
 
 
-@pytest.mark.parametrize(
+@every(
     ("change", "error"),
     [
         ({"depth": 0}, "depth"),

@@ -17,6 +17,8 @@ from dpairs.privacy.concentrated import delta_of
 from dpairs.protocols.two_servers.budget import FINEST, NoiseBudget, Query
 from dpairs.randomness import SeededRandomness
 
+from ...every import every
+
 UNIT = Interval(0, 1)
 STUDIES: dict[str, tuple[str, dict[str, Any]]] = {
     "auc": ("auc", {"domain": UNIT, "bins": 3, "release": "value"}),
@@ -71,8 +73,8 @@ def loss(protocol, scales, one, other, shrunk=1.0):
     return total
 
 
-@pytest.mark.parametrize("epsilon", [0.1, 1.0, 3.0])
-@pytest.mark.parametrize("name", STUDIES)
+@every("epsilon", [0.1, 1.0, 3.0])
+@every("name", STUDIES)
 def test_one_servers_noise_alone_keeps_the_claim_for_all_neighbours(name, epsilon):
     protocol = protocol_of(name, epsilon)
     scales = scales_of(protocol, dict.fromkeys(protocol.strata, 3))

@@ -58,12 +58,13 @@ class Divided:
         pilot: Pilot,
         remainder: Remainder,
         shift: float,
+        crowd: float = 0.0,
         measured: tuple[float, float] | None = None,
     ) -> Divided | None:
         """None for a statistic of one form, which divides by nothing.
 
-        ``measured`` is the divisor as the first round measured it, without the bias of a distribution that
-        has no negative shares, and its standard error.
+        ``crowd`` adds to the variance of q. ``measured`` is the divisor as the first round measured it,
+        without the bias of a distribution that has no negative shares, and its standard error.
         """
         if statistic.form_count == 1:
             return None
@@ -89,18 +90,18 @@ class Divided:
         f, q = np.array(factors), np.array(rests)
         mean = float(f.mean())
         doubt = float(np.var(f, ddof=1)) / (1 + mean) ** 2
-        moments = (float((f * f).mean()), float((f * q).mean()), float((q * q).mean()))
+        square, both, rest = (float((a * b).mean()) for a, b in ((f, f), (f, q), (q, q)))
         if measured is not None:
             divisor, error = measured
             ((at_pilot, _),) = statistic.divisors(linear.forms).values()
             if divisor <= TWO_SIDED * error:
                 # It cannot be told from 0: `slack` then says so.
-                doubt, off = 1.0, 0.0
+                doubt = 1.0
             else:
                 ratio = at_pilot / divisor
-                off = (ratio - 1) ** 2 + (ratio * error / divisor) ** 2
-            moments = (max(moments[0], off), *moments[1:])
-        return cls(*map(agreed, (mean, *(allowed * each for each in moments), doubt, shift)))
+                square = max(square, (ratio - 1) ** 2 + (ratio * error / divisor) ** 2)
+        square, both, rest = allowed * square, allowed * both, allowed * rest
+        return cls(*map(agreed, (mean, square, both, rest + crowd, doubt, shift)))
 
     def variance(self, correction: float) -> float:
         """Of what is missed, for the correction c: the mean of (f c + q)^2, f beside the largest shift."""

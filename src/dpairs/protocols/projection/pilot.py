@@ -44,7 +44,7 @@ class Pilot:
     masses: Masses
     imagined: list[Masses]
     uneven: float = 0.0
-    """The share of pairs of people who lie in one part that was not looked into."""
+    """The share of pairs of people who lie in one part that was not split."""
     given: Grid | None = None
     """The same cells as devices have them, without the atoms that the pilot found; None: the same."""
     inside: float = 0.0

@@ -1,6 +1,6 @@
 """From the parts where descents ended to the cells that a second round's functions are given on.
 
-A part is a box of leaves that was not looked into. Cells are the products of bins of each column. One column
+A part is a box of leaves that was not split. Cells are the products of bins of each column. One column
 is cut where its parts end. With several columns each is halved where most people are, by its marginal shares,
 until there are enough bins: a grid of about equal shares, with narrow bins around values that many have.
 """
@@ -54,7 +54,7 @@ class Parts:
         """The shares of the cells between the edges of every column, the last column's running fastest.
 
         In the plane a part is filled like the columns' marginal shares, within its box: a value that many
-        people have runs through all parts, also through those that are too light to be looked into. The
+        people have runs through all parts, also through those that are too light to be split. The
         marginals come from the parts so filled, beginning with even ones.
         """
         sides, evens = [], []

@@ -15,40 +15,42 @@ from ..tree.hierarchy import Level, Solution, children, least_squares
 from ..tree.leaves import Leaves
 from ..tree.oracle import Oracle
 from .pilot import PublicNoise
-from .pilot_cells import Parts, column_ends
+from .pilot_boxes import Boxes
+from .pilot_cells import Parts
 from .winsorize import Tail
 
 Vector = NDArray[np.float64]
 WHOLE_LEVELS = 10
 """Levels explored whole; below, only where people are."""
 LEAST = 1.0
-"""A node is looked into when its share is above so many standard errors of its halves' estimates."""
+"""A node is split when its share is above so many standard errors of its halves' estimates."""
 TINY = 1e-24
 
 
 @dataclass(frozen=True, eq=False)
 class Descent:
-    """The share of people in every explored node, and which nodes were looked into."""
+    """The share of people in every explored node, and which nodes were split."""
 
     levels: list[Level]
     masses: list[Vector]
     into: list[NDArray[np.bool_]]
     leaves: Leaves
+    boxes: list[Boxes]
     apart: tuple[int, ...] = ()
     """The levels of the plane whose boxes were told apart, not shared out alike."""
 
-    def _ended(self) -> Iterator[tuple[int, NDArray[np.uint64], Vector]]:
-        """The nodes that were not looked into: level, nodes, shares."""
+    def _ended(self) -> Iterator[NDArray[np.bool_]]:
+        """The nodes of each level that were reached and not split."""
         alive = np.ones(1, dtype=bool)
-        for number, (level, masses, into) in enumerate(zip(self.levels, self.masses, self.into, strict=True)):
-            ended = alive & ~into
-            yield number, level.nodes[ended], masses[ended]
+        for level, into in zip(self.levels, self.into, strict=True):
+            yield alive & ~into
             alive = np.repeat(into[level.expanded], 2)
 
     def together(self, leaves: bool) -> float:
         """The share of pairs that lie in one part; single ``leaves`` count as parts or not."""
         depth = sum(self.leaves.bits)
-        shares = [masses for level, _, masses in self._ended() if leaves or level < depth]
+        ended = zip(self.masses, self._ended(), strict=True)
+        shares = [masses[where] for level, (masses, where) in enumerate(ended) if leaves or level < depth]
         return float(sum((masses**2).sum() for masses in shares))
 
     def _within(self, last: int) -> float:
@@ -103,17 +105,13 @@ class Descent:
 
     @cached_property
     def parts(self) -> Parts:
-        """The boxes that were not looked into."""
+        """The boxes that were not split."""
         starts, widths, shares = [], [], []
-        ends = column_ends(self.leaves)
-        for number, nodes, masses in self._ended():
-            boxes = self.leaves.boxes(number, nodes)
-            spare = [2.0 ** (bits - fixed) for bits, (fixed, _) in zip(self.leaves.bits, boxes, strict=True)]
-            low = np.array([value * wide for wide, (_, value) in zip(spare, boxes, strict=True)])
-            there = (low < np.array(ends)[:, None]).all(axis=0)
-            starts.append(low[:, there])
-            widths.append(np.broadcast_to(np.array(spare)[:, None], low.shape)[:, there])
-            shares.append(masses[there])
+        for boxes, masses, ended in zip(self.boxes, self.masses, self._ended(), strict=True):
+            kept = ended & boxes.there
+            starts.append(boxes.starts[:, kept])
+            widths.append(np.broadcast_to(boxes.widths[:, None], starts[-1].shape))
+            shares.append(masses[kept])
         return Parts(*(np.concatenate(each, axis=-1) for each in (starts, widths, shares)))
 
 
@@ -127,13 +125,14 @@ class Explored:
     """How far a share is off because only some people answer about a level, relative to its own variance."""
     solution: Solution
     leaves: Leaves
+    boxes: list[Boxes]
 
     def descend(self) -> Descent:
         return self.read(self.solution)
 
     def read(self, solution: Solution) -> Descent:
         """The distribution that these estimates are made."""
-        return descend(solution, self.leaves)
+        return descend(solution, self.leaves, self.boxes)
 
     def imagine(self, truth: Descent, noise: PublicNoise) -> Solution:
         """The shares that would be estimated if ``truth`` were true, with other noise."""
@@ -148,7 +147,7 @@ class Explored:
                     # The counts of a whole level add up to the people there are: their errors to nothing.
                     error -= error.sum() * spread / spread.sum()
             measured.append(masses + error)
-        return least_squares(self.levels, measured, self.noise, 1.0)
+        return self.solution.weights.solve(measured, 1.0)
 
     def tail(self, imagined: Sequence[Solution]) -> Tail:
         """The shares of the nodes without children, in order (one column), here and in imagined rounds."""
@@ -183,13 +182,14 @@ def explore(oracles: Sequence[Oracle], leaves: Leaves) -> Explored:
     measured += [oracle(level.nodes) / people for oracle, level in zip(oracles, levels[1:], strict=False)]
     # At a very large epsilon there is no noise to speak of, but weights need some.
     noise = [0.0] + [max(oracle.noise / people**2, TINY) for oracle in oracles]
+    boxes = [Boxes.of(leaves, number, level) for number, level in enumerate(levels)]
     while True:
         solution = least_squares(levels, measured, noise[: len(levels)], 1.0)
         # The next level that somebody answered about.
         after = next((level for level in range(len(levels), depth + 1) if np.isfinite(noise[level])), None)
         if after is None:
             break
-        found = descend(solution, leaves)
+        found = descend(solution, leaves, boxes)
         into = _alive(found) & (found.masses[-1] > LEAST * np.sqrt(noise[after]))
         if not into.any():
             break
@@ -198,52 +198,48 @@ def explore(oracles: Sequence[Oracle], leaves: Leaves) -> Explored:
             below = children(levels[-1].nodes[into])
             measured.append(oracles[len(levels) - 1](below) / people)
             levels.append(Level(below, np.zeros(below.size, dtype=bool)))
+            boxes.append(Boxes.of(leaves, len(levels) - 1, levels[-1]))
             into = np.ones(below.size, dtype=bool)
     # One sign's noise is there whoever answers; a report of several signs leaves the choice of people bare.
     chance = [0.0] + [max(each.scale - 1, 0.0) / people if each.parities > 1 else 0.0 for each in oracles]
-    return Explored(levels, noise[: len(levels)], chance, solution, leaves)
+    return Explored(levels, noise[: len(levels)], chance, solution, leaves, boxes)
 
 
 def _alive(found: Descent) -> NDArray[np.bool_]:
-    """The nodes of the last level whose ancestors were all looked into."""
+    """The nodes of the last level whose ancestors were all split."""
     alive = np.ones(1, dtype=bool)
     for level, into in zip(found.levels[:-1], found.into[:-1], strict=True):
         alive = np.repeat((alive & into)[level.expanded], 2)
     return alive
 
 
-def descend(solution: Solution, leaves: Leaves) -> Descent:
+def descend(solution: Solution, leaves: Leaves, boxes: list[Boxes]) -> Descent:
     """Share out each node's people among its halves."""
     masses, into = [np.ones(1)], []
     plane = len(leaves.bits) > 1 and all(isinstance(each, (Interval, Integers)) for each in leaves.domains)
     alive, apart = np.ones(1, dtype=bool), []
     for number in range(1, len(solution.levels)):
-        above, here = solution.levels[number - 1], solution.levels[number]
+        above, here = solution.levels[number - 1], boxes[number]
         pair, variances = (each[number].reshape(-1, 2) for each in (solution.estimates, solution.variances))
         mass = masses[-1][above.expanded]
         looked = alive[above.expanded] & (mass > LEAST * np.sqrt(variances.max(axis=1)))
-        extent = leaves.extents(number, here.nodes).reshape(-1, 2)
-        total = extent.sum(axis=1)
-        even = np.divide(extent[:, 0], total, out=np.full(total.size, 0.5), where=total > 0)
         measured = (mass + pair[:, 0] - pair[:, 1]) / 2
         if plane:
-            turn = leaves.turns[number - 1]
-            slabs = leaves.boxes(number - 1, above.nodes[above.expanded])[turn][1][looked]
             noise = variances[looked].sum(axis=1) / 4
             given = measured[looked]
-            shared = told_apart(mass[looked], given, noise, slabs)
+            shared = told_apart(mass[looked], given, noise, here.slabs[looked])
             if shared is given:
                 apart.append(number)
             measured[looked] = shared
         measured = np.clip(measured, 0.0, mass)
-        left = np.where(looked & (extent > 0).all(axis=1), measured, mass * even)
+        left = np.where(looked & here.halved, measured, mass * here.even)
         masses.append(np.stack([left, mass - left], axis=1).reshape(-1))
         entered = np.zeros(above.nodes.size, dtype=bool)
         entered[above.expanded] = looked
         into.append(entered)
         alive = np.repeat(looked, 2)
     into.append(np.zeros(solution.levels[-1].nodes.size, dtype=bool))
-    return Descent(solution.levels, masses, into, leaves, tuple(apart))
+    return Descent(solution.levels, masses, into, leaves, boxes, tuple(apart))
 
 
 def told_apart(mass: Vector, left: Vector, noise: Vector, slabs: NDArray[np.uint64]) -> Vector:

@@ -3,7 +3,7 @@
 The answers are those of the `tree` protocol, for any number of strata and of columns. From them, for
 each stratum: least squares over all levels; then from the root down, a node's people are shared among its
 two halves by the difference that was measured, never below nothing. A node with too few people for its
-halves to be told apart is not looked into: it is taken to be evenly filled.
+halves to be told apart is not split: it is taken to be evenly filled.
 """
 
 from __future__ import annotations

@@ -147,7 +147,7 @@ def descended(tree: PilotTree, haar: HaarBasis, masses: Vector, people: float) -
     clear = (share - LEAST * np.sqrt(nodes[level + 1])) / np.maximum(deviation, 1e-12)
     seen = np.where(deep, 0.0, ndtr(clear))
     for node in range(seen.size):
-        # A node is looked into only if the one above it was.
+        # A node is split only if the one above it was.
         seen[node] = min(seen[node], seen[haar.above[node]])
     mean, variance = _clipped(apart, np.sqrt(np.where(deep | (variances <= 0), 1.0, variances)), share)
     # Within a leaf people count as even: what that does is no error of the pilot's noise.

@@ -92,7 +92,7 @@ class SecondRound(Alone):
         half_range = max(extents.values()) / (4 if len(extents) == 1 else 2)
         remainder = remainder_of(statistic, linearizer, linear, pilot, half_range, gradient, unseen, beyond)
         measured = None if ends is None else ends.mean
-        divided = Divided.of(statistic, linearizer, linear, pilot, remainder, 0.0, measured)
+        divided = Divided.of(statistic, linearizer, linear, pilot, remainder, 0.0, measured=measured)
         analysis = Analysis.of(statistic, pilot, linear, influences, remainder, people, alone, divided)
         # Strata count by what they add to the variance: the square of their range over their people.
         scales = {name: extent**2 / people[name] for name, extent in extents.items()}

@@ -136,6 +136,10 @@ class BySites(Noisy):
             least, most = self.extremes(name, size)
             if numbers.min() < least or numbers.max() > most:
                 raise BadValue(f"a number of {name} lies beyond what {size:,} records and noise can make")
+            self.check_together(name, numbers, None if given.sizes is None else size)
+
+    def check_together(self, stratum: str, numbers: Vector, size: int | None) -> None:
+        """Refuse numbers of a class that are believable one by one, and not together."""
 
     def extremes(self, stratum: str, size: int) -> tuple[int, int]:
         """The least and the most that a number of so many records can be taken for, with its noise."""

@@ -7,6 +7,7 @@ form is a ratio of noisy sums; of first order its noise is that of the kernel A 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -14,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import NotEstimable
+from ...statistics.base import TWO_SIDED
 from ..two_servers.answer import no_less
 
 Vector = NDArray[np.float64]
@@ -101,6 +103,21 @@ def _covariance(classes: Sequence[NoisyClass], kernels: Sequence[Matrix], moved:
 
 def _centred(values: Vector, of: NoisyClass) -> Vector:
     return values if of.size is None else values - values.mean()
+
+
+def hidden_slack(classes: Sequence[NoisyClass]) -> float:
+    """How much longer Fieller's interval of a form is than its first order says, where sizes are hidden.
+
+    1 / (1 - (z s / N)^2) for a size N with noise of standard deviation s, which of one class divides twice;
+    infinite where N cannot be told from 0.
+    """
+    slack = 1.0
+    for each in classes:
+        if each.size is None:
+            spread = (2 / len(classes)) ** 2 * each.counts.size * each.variance
+            left = 1 - TWO_SIDED**2 * spread / float(each.counts.sum()) ** 2
+            slack = slack / left if left > 0 else math.inf
+    return slack
 
 
 def laplace_cumulant(scale: float) -> float:

@@ -35,11 +35,10 @@ from ..projection.analysis import Analysis
 from ..projection.pilot import REPLICATES, Masses, Pilot, PublicNoise, on_simplex
 from ..projection.pilot_histogram import cut_cells
 from ..projection.remainder import Remainder, allowed_variance
-from ..two_servers.hidden import compared_within
 from ..two_servers.sampling import coarsened
 from .by_sites import SiteNumbers
 from .counted import NoisyClass, sizes_of
-from .hidden import along_lines, cut_twice, in_one_place
+from .hidden import along_lines, by_standing_out, cut_twice
 from .numbers import read_answers, write_answers
 
 if TYPE_CHECKING:
@@ -177,25 +176,25 @@ class FirstAnswers:
     def _hidden(self, masses: Masses, imagined: list[Masses], here: Mapping[str, NoisyClass]) -> float:
         """How far the answer may be moved by records that do not lie evenly within cells.
 
-        Two columns that are compared: see `hidden`. Otherwise merging neighbouring cells shows what cells
-        twice as wide miss, and four times as wide, and the larger of the first and a quarter of the second is
-        taken; and what records that stand out of their cells may do to comparisons of two classes. What noise
-        adds is taken off: as much as the same noise, imagined once more, adds again.
+        Comparisons, and above all those of two columns: see `hidden`. Otherwise merging neighbouring cells
+        shows what cells twice as wide miss, and four times as wide, and the larger of the first and a quarter
+        of the second is taken. What noise adds is taken off: as much as the same noise, imagined once more,
+        adds again.
         """
         grid, statistic = self.pilot.grid, self.pilot.statistic
         if grid.single or statistic.arity > 2:
             return 0.0
         doubt = {name: math.sqrt(each.variance) / float(each.people.sum()) for name, each in here.items()}
+        value = self._at(masses).value
+        alone = by_standing_out(statistic, self.grid, masses, doubt, value, followed=True)
         if cut_twice(grid) and statistic.needs == "ordered":
             (name,) = masses
             again = [each[name] for each in imagined[:FEW]]
-            lines = along_lines(grid, self._kernel(masses), masses[name], again)
-            return lines + in_one_place(grid, self._kernel(masses), masses[name], doubt[name])
+            return alone + along_lines(grid, self._kernel(masses), masses[name], again)
         seen = np.array(self._merged(masses))
         merged = np.mean([self._merged(each) for each in imagined[:FEW]], axis=0)
         once, twice = np.abs(2 * seen - merged)
-        nearest = {name: on_simplex(each) for name, each in masses.items()}
-        return float(max(once, twice / 4)) + compared_within(statistic, self.grid, nearest, doubt)
+        return alone + float(max(once, twice / 4))
 
     def _kernel(self, masses: Masses) -> Matrix:
         """The kernel between cells, in the unit of the influence function."""

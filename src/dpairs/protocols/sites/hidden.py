@@ -1,4 +1,4 @@
-"""What a pilot's cells hide of two columns that are compared: how records lie within cells.
+"""What cells hide of records that are compared: how they lie within cells.
 
 Let F be the distribution of a cell's records within the cell, U the even one. For two cells of one column or
 row the derivative at U sees all but P(F > G) - P(F < G) - 2 (mean F - mean G), which is nothing for halves of
@@ -8,21 +8,25 @@ a cell. A cell by itself adds p^2 (tau(F) - 2 E s(F, U)) for its mass p, with th
   correlation and population models", JRSS B 1950), and nearly nothing unless records follow a line within the
   cell. Cells that are four times as wide show it, at the pilot's own cells: at least four times of it, since
   a line passes through 4 of their 16 cells, and 256 times where the density is smooth.
-- If a share s of the records lie in one place and the others evenly, it is -2 p^2 s^2 E s(place, U): at most
-  2 (p s)^2. So much is allowed for those that are beyond what neighbouring cells suggest, in both columns;
-  where they are in one alone, E s is 0.
+- Records that stand out of their cells (`standing_out`) may lie anyhow. Of two that stand out of one cell of
+  a column, the derivative misses sign(d) - 2 d for their distance d in cells: at most 1 for each column, and
+  so at most 2 for two of the same cell of both.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...data.grids import Grid
+from ...statistics import Statistic
+from ..projection.pilot import on_simplex
+from ..two_servers.hidden import compared_classes
 from ..two_servers.sampling import coarsened
-from ..two_servers.standing_out import CLEAR, cut_places, widths
+from ..two_servers.standing_out import cut_places, hiding_places, standing_out, widths
 
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
@@ -46,64 +50,66 @@ def along_lines(grid: Grid, kernel: Matrix, masses: Vector, imagined: list[Vecto
     return float(np.abs(2 * seen - again).sum()) / 4
 
 
-def in_one_place(grid: Grid, kernel: Matrix, masses: Vector, deviation: float) -> float:
-    """The most that records in one place add; ``deviation`` is that of a mass.
+def anyhow(masses: Vector, width: Vector, deviation: float) -> Vector:
+    """The share of every cell that may lie anyhow: what stands out beyond noise, and then the most of it."""
+    least, seen = (standing_out(masses, width, noise) for noise in (deviation, 0.0))
+    return np.where(least > 0, np.minimum(2 * seen - least, 1.0), 0.0)
 
-    In one place are at most those of a cell, and those that are `beyond` in its row and in its column.
+
+def by_standing_out(
+    statistic: Statistic,
+    grid: Grid,
+    masses: Mapping[str, Vector],
+    noise: Mapping[str, float],
+    value: float,
+    *,
+    followed: bool,
+) -> float:
+    """How far comparisons may be off by records that may lie anyhow in their cells, in the form's unit.
+
+    ``followed``: whether a function follows records within cells. It misses only how two that stand out
+    compare. Counts take all pairs of a cell for even, and miss those of which one stands out.
     """
+    if statistic.needs != "ordered" or statistic.arity > 2 or not hiding_places(grid):
+        return 0.0
+    nearest = {name: on_simplex(each) for name, each in masses.items()}
+    compared = compared_classes(statistic, grid, nearest, noise) if len(cut_places(grid)) == 1 else None
+    if compared is not None:
+        low, high = statistic.range(tuple(axis.domain for axis in grid.axes))
+        scale = high - low if math.isfinite(high - low) else 1.0
+        return scale * _between_classes(grid, *compared, followed)
+    ((name, shares),) = nearest.items()
+    off, equal = 0.0, []
+    for along, alone in _axes(grid, shares, noise[name]):
+        equal.append(float(((along * alone) ** 2).sum()))
+        off += equal[-1] if followed else float((along**2 * alone * (2 - alone)).sum())
+    # Pairs that are equal make the divisor of tau-b smaller.
+    less = statistic.tied(equal)
+    return off * (1 + less) + abs(value) * less
+
+
+def _axes(grid: Grid, masses: Vector, deviation: float) -> Iterator[tuple[Vector, Vector]]:
+    """Of every column whose cells hold several values: their masses, and the shares that may lie anyhow."""
     shape = [axis.bins for axis in grid.axes]
-    table = np.maximum(masses, 0.0).reshape(shape)
-    together = table
-    for place in cut_places(grid):
-        others = tuple(at for at in range(len(shape)) if at != place)
-        along, noise = table.sum(axis=others), deviation * float(np.sqrt(masses.size / shape[place]))
-        out = beyond(along, widths(grid.axes[place]), noise)
-        together = np.minimum(together, np.expand_dims(out, others))
-    return float(2 * np.abs(kernel).max() * (together**2).sum())
+    for place in hiding_places(grid):
+        along = masses.reshape(shape).sum(axis=tuple(at for at in range(len(shape)) if at != place))
+        noise = deviation * math.sqrt(masses.size / along.size)
+        yield along, anyhow(along, widths(grid.axes[place]), noise)
 
 
-def beyond(masses: Vector, width: Vector, deviation: float) -> Vector:
-    """What each cell holds beyond a density that goes on as beside it, up to noise.
+def _between_classes(
+    grid: Grid, pair: tuple[Vector, Vector], deviations: tuple[float, float], followed: bool
+) -> float:
+    """The same of the share of pairs in which the first class is higher.
 
-    A log-concave density rises from one cell to the next by no larger a factor than before. So from two cells
-    of densities f, d on one side it is at most d (d / f)^k in the k-th cell after them, or d where it falls.
-    Two cells side by side may share a place on the edge between them, and are looked at together, too.
-    """
-    found = np.zeros(masses.size)
-    dense, doubt = masses / width, CLEAR * deviation / width
-    for together in (1, 2):
-        for first in range(masses.size - together + 1):
-            cells = np.arange(first, first + together)
-            sides = [(first - 1, first - 2), (first + together, first + together + 1)]
-            known = [(near, far) for near, far in sides if 0 <= near < masses.size and 0 <= far < masses.size]
-            if not known:
-                continue
-            allowed = 0.0
-            for near, far in known:
-                most, least = float(dense[near] + doubt[near]), float(dense[far] - doubt[far])
-                rise = max(most / least, 1.0) if least > 0 else np.inf
-                allowed = max(allowed, sum(most * rise**step for step in range(1, together + 1)))
-            held = float(masses[cells].sum()) + CLEAR * deviation * math.sqrt(together)
-            over = held - allowed * float(width[cells].mean())
-            if over > 2 * CLEAR * deviation * math.sqrt(together):
-                found[cells] = np.maximum(found[cells], over)
-    return np.minimum(found, np.maximum(masses, 0.0))
-
-
-def tied_in_cells(grid: Grid, pair: tuple[Vector, Vector], deviations: tuple[float, float]) -> float:
-    """How far counts alone may be off where two classes are compared on a line, by records in one place.
-
-    Counts take pairs of one cell for even. Where both classes lie evenly they are; of masses p and q of which
-    shares s and t are in one place the others may all go one way: p q (1 - (1 - s)(1 - t)) / 2.
+    In a cell of masses p and q of which shares s and t may lie anyhow: p q s t / 2 where records are
+    followed (see `two_servers.standing_out.undecided`), and else p q (1 - (1 - s)(1 - t)) / 2.
     """
     (place,) = cut_places(grid)
     width = widths(grid.axes[place])
-    first, second = pair
-    shares = [
-        np.divide(beyond(each, width, noise), each, out=np.zeros_like(each), where=each > 0)
-        for each, noise in zip(pair, deviations, strict=True)
-    ]
-    return float((first * second * (1 - (1 - shares[0]) * (1 - shares[1]))).sum()) / 2
+    one, other = (anyhow(each, width, noise) for each, noise in zip(pair, deviations, strict=True))
+    either = one * other if followed else 1 - (1 - one) * (1 - other)
+    return float((pair[0] * pair[1] * either).sum()) / 2
 
 
 def cut_twice(grid: Grid) -> bool:

@@ -18,27 +18,24 @@ from numpy.typing import NDArray
 
 from ...data.domains import Domain
 from ...data.grids import Grid
-from ...errors import BadFile, BadParameter, NotEnoughData
+from ...errors import BadFile, BadParameter, BadValue, NotEnoughData
 from ...estimate import Laws
 from ...formats.checks import integer
 from ...privacy import PrivacyClaim
 from ...randomness import SystemRandomness
 from ...statistics import Statistic
 from ..base import Answer, FirstRound, Setting, Trust
-from ..projection.pilot import on_simplex
 from ..shape import Prediction, Shape
 from ..two_servers.answer import Measured
 from ..two_servers.bins import MOST_COUNTED, chosen_bins
 from ..two_servers.budget import BUDGET_FIELDS, LAPLACE, NoiseBudget, Query
-from ..two_servers.hidden import compared_classes
 from ..two_servers.law import ErrorLaw
 from ..two_servers.one_hot import grid_of
 from ..two_servers.sampling import Rough
-from ..two_servers.standing_out import cut_places
-from .by_sites import BySites, SiteNumbers
+from .by_sites import FAR, FAR_GAUSSIAN, BySites, SiteNumbers
 from .claim import sites_claim
-from .counted import NoisyClass, forms_of, laplace_cumulant, sizes_of
-from .hidden import tied_in_cells
+from .counted import NoisyClass, forms_of, hidden_slack, laplace_cumulant, sizes_of
+from .hidden import by_standing_out
 from .predict import candidates, predict_counts
 from .unit import RECORD, UNIT_FIELDS, Unit, read_fields
 
@@ -81,6 +78,35 @@ class Counting(BySites):
     def added(self, stratum: str, columns: Sequence[Any]) -> NDArray[np.int64]:
         cells = self.grid.place(columns, self.statistic.private_columns, SystemRandomness())
         return np.bincount(cells, minlength=self.grid.cells).astype(np.int64)
+
+    def check_together(self, stratum: str, numbers: NDArray[np.int64], size: int | None) -> None:
+        """Counts of ``size`` records are at least so far, in all, from numbers below 0 or of another total.
+
+        Without this a site with one record would weigh the noise of every cell, 64 scales each.
+        """
+        numbers = numbers.astype(np.float64)
+        apart = -float(numbers[numbers < 0].sum())
+        if size is not None:
+            apart += abs(float(numbers[numbers > 0].sum()) - size)
+        if apart > self.reach_together:
+            whose = "any" if size is None else f"{size:,}"
+            raise BadValue(f"the counts of {stratum} lie beyond what {whose} records and noise can make")
+
+    @cached_property
+    def reach_together(self) -> float:
+        """How much noise on all counts of a class can be believed, with the chances of `reach`.
+
+        The absolute value of discrete Laplace noise is at most that of an exponential one, rounded up, so all
+        of them add up to at most a gamma distributed number and one for each. Squares of Gaussian noise:
+        Laurent and Massart, "Adaptive estimation of a quadratic functional", Ann. Stat. 2000, lemma 1.
+        """
+        from scipy.special import gammainccinv  # heavy, and no participant needs it
+
+        scale, cells = float(self.budget.scale(self.query)), self.entries
+        if self.budget.noise == LAPLACE:
+            return scale * float(gammainccinv(cells, math.exp(-FAR))) + cells
+        far = FAR_GAUSSIAN**2 / 2
+        return math.sqrt(cells * scale * (cells + 2 * math.sqrt(cells * far) + 2 * far))
 
     def classes(self, answers: Mapping[str, SiteNumbers]) -> dict[str, NoisyClass]:
         """All sites' counts together."""
@@ -199,16 +225,12 @@ class Sites(Counting, FirstRound):
         rough = self._rough(classes, sizes)
         # A form adds up the noise of many counts: nearly normal, whatever that of one is.
         answer = Measured(self.statistic, self.domains, sizes, forms, noise, rough, False).answer()
-        return _with_bias(answer, self._tied(classes, sizes)), sizes
-
-    def _tied(self, classes: Mapping[str, NoisyClass], sizes: Mapping[str, int]) -> float:
-        """What records in one place may do to a share of pairs that is counted by cells."""
-        if self.statistic.form_count > 1 or len(cut_places(self.grid)) != 1:
-            return 0.0
-        masses = {name: on_simplex(each.people / sizes[name]) for name, each in classes.items()}
-        noise = {name: math.sqrt(each.variance) / sizes[name] for name, each in classes.items()}
-        compared = compared_classes(self.statistic, self.grid, masses, noise)
-        return 0.0 if compared is None else tied_in_cells(self.grid, *compared)
+        people = {name: each.people / sizes[name] for name, each in classes.items()}
+        doubt = {name: math.sqrt(each.variance) / sizes[name] for name, each in classes.items()}
+        off = by_standing_out(self.statistic, self.grid, people, doubt, answer.value, followed=False)
+        if forms.size == 1:
+            off *= abs(float(self.statistic.finish(forms, sizes).gradient[0]))
+        return _wider(answer, hidden_slack(list(classes.values())), off), sizes
 
     def _rough(self, classes: Mapping[str, NoisyClass], sizes: Mapping[str, int]) -> Rough:
         """What the counts say about sampling and binning."""
@@ -235,14 +257,14 @@ class Sites(Counting, FirstRound):
         return sites_claim(self.statistic, self.unit, self.budget, self.epsilon, epsilon_asked, 1)
 
 
-def _with_bias(answer: Answer, bias: float) -> Answer:
-    """The answer, with so much more that a share of pairs may be off."""
-    if not bias or not isinstance(answer.laws, Laws):
+def _wider(answer: Answer, slack: float, bias: float) -> Answer:
+    """The answer with an error so many times as large, which may be off so much more."""
+    if (slack == 1 and not bias) or not isinstance(answer.laws, Laws):
         return answer
-    low, high = answer.bounds
-    scale = high - low if math.isfinite(high - low) else 1.0
     population, sample = (
-        replace(each, bias=each.bias + scale * bias) for each in answer.laws if isinstance(each, ErrorLaw)
+        replace(each, bias=each.bias + bias).wider(slack)
+        for each in answer.laws
+        if isinstance(each, ErrorLaw)
     )
     return replace(
         answer,

@@ -63,6 +63,7 @@ class LevelCounts:
             return
         single = [(rows, bits) for rows, bits, counts in self._waiting if counts is None]
         several = [(rows, bits, counts) for rows, bits, counts in self._waiting if counts is not None]
+        self._spread_if_crowded(self._waiting_size)
         self._waiting, self._waiting_size = [], 0
         if single:
             rows, bits = (np.concatenate(each) for each in zip(*single, strict=True))
@@ -93,8 +94,9 @@ class LevelCounts:
         self.counts = self.counts.astype(np.int64)
         self._spread_if_crowded()
 
-    def _spread_if_crowded(self) -> None:
-        if self.level <= DENSE_LEVELS and CROWDED * self.rows.size >= 2**self.level:
+    def _spread_if_crowded(self, more: int = 0) -> None:
+        crowded = CROWDED * (self.rows.size + more) >= 2**self.level
+        if crowded and self.level <= DENSE_LEVELS and not self._dense:
             self._spread()
 
     def _spread(self) -> None:

@@ -3,7 +3,7 @@
 A tree knows how many people there are in all; each node then adds one number, by how much its first half
 exceeds its second. Least squares over all levels gives these numbers with independent errors, so the error of
 the shares is the sum of these errors times fixed contrasts, Haar's wavelets of the tree. That makes
-everything a plan needs a sum over nodes. Nodes with too few people are not looked into by a pilot, and their
+everything a plan needs a sum over nodes. Nodes with too few people are not split by a pilot, and their
 number, which the shape knows, is missed.
 """
 

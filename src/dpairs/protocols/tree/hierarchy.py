@@ -36,35 +36,93 @@ def children(nodes: NDArray[np.uint64]) -> NDArray[np.uint64]:
 
 
 @dataclass(frozen=True, eq=False)
+class Weights:
+    """How measurements of explored levels are weighed: their noise says it, whatever was measured."""
+
+    levels: list[Level]
+    variances: list[Vector]
+    """Of each node from its own measurement and those below it."""
+    own: list[Vector]
+    """The weight of a node's own measurement against its children's sum."""
+    shares: list[NDArray[np.float64]]
+    """What each of two children takes of what both lack."""
+
+    @classmethod
+    def of(cls, levels: list[Level], noise: list[float]) -> Weights:
+        """``noise`` is the variance of each level's measurements, the root's unused."""
+        last = len(levels) - 1
+        variances, own = [np.zeros(1)] * (last + 1), [np.ones(1)] * (last + 1)
+        for depth in range(last, 0, -1):
+            level = levels[depth]
+            own[depth], variances[depth] = np.ones(level.nodes.size), np.full(level.nodes.size, noise[depth])
+            if depth < last and level.expanded.any():
+                below = variances[depth + 1].reshape(-1, 2).sum(axis=1)
+                own[depth][level.expanded] = _weight(noise[depth], below)
+                variances[depth][level.expanded] = _parallel(noise[depth], below)
+        return cls(levels, variances, own, [np.ones((1, 1)), *map(_shares, variances[1:])])
+
+    def solve(self, measured: list[Vector], total: float) -> Solution:
+        """The estimates of all nodes, from one vector for each level, the root's unused."""
+        last = len(self.levels) - 1
+        sums: list[Vector] = [np.empty(0)] * (last + 1)
+        for depth in range(last, 0, -1):
+            sums[depth] = measured[depth].copy()
+            expanded = self.levels[depth].expanded
+            if depth < last and expanded.any():
+                below = sums[depth + 1].reshape(-1, 2).sum(axis=1)
+                weight = self.own[depth][expanded]
+                # A side of weight 0 was never measured, and its number is none.
+                sums[depth][expanded] = np.where(
+                    weight > 0, weight * measured[depth][expanded], 0.0
+                ) + np.where(weight < 1, (1 - weight) * below, 0.0)
+        estimates = [np.array([total])]
+        for depth in range(1, last + 1):
+            parents = estimates[depth - 1][self.levels[depth - 1].expanded]
+            pair = sums[depth].reshape(-1, 2)
+            lacking = parents - pair.sum(axis=1)
+            estimates.append((pair + self.shares[depth] * lacking[:, None]).reshape(-1))
+        return Solution(estimates, self)
+
+
+@dataclass(frozen=True, eq=False)
 class Solution:
     """The least-squares estimates of all explored nodes of one class, root first."""
 
-    levels: list[Level]
     estimates: list[Vector]
-    variances: list[Vector]
-    """Of each node from its own measurement and those below it."""
-    _own: list[Vector]
-    """The weight of a node's own measurement against its children's sum."""
+    weights: Weights
+
+    @property
+    def levels(self) -> list[Level]:
+        return self.weights.levels
+
+    @property
+    def variances(self) -> list[Vector]:
+        return self.weights.variances
 
     def adjoint(self, weights: list[Vector]) -> list[Vector]:
         """Weights of the measurements, from weights of the estimates (root first, the root's unused)."""
+        own = self.weights.own
         carried = [each.copy() for each in weights]
         upward = [np.zeros_like(each) for each in weights]
         for depth in range(len(self.levels) - 1, 0, -1):
             parents = self.levels[depth - 1].expanded
             pair = carried[depth].reshape(-1, 2)
-            share = _shares(self.variances[depth])
-            common = (share * pair).sum(axis=1)
+            common = (self.weights.shares[depth] * pair).sum(axis=1)
             upward[depth] += (pair - common[:, None]).reshape(-1)
             carried[depth - 1][parents] += common
         measured = [np.zeros_like(each) for each in weights]
         for depth in range(1, len(self.levels)):
-            measured[depth] = self._own[depth] * upward[depth]
+            measured[depth] = own[depth] * upward[depth]
             expanded = self.levels[depth].expanded
             if depth + 1 < len(self.levels):
-                passed = ((1 - self._own[depth]) * upward[depth])[expanded]
+                passed = ((1 - own[depth]) * upward[depth])[expanded]
                 upward[depth + 1] += np.repeat(passed, 2)
         return measured
+
+
+def least_squares(levels: list[Level], measured: list[Vector], noise: list[float], total: float) -> Solution:
+    """Solve for all nodes; ``measured`` and ``noise`` have one entry for each level, the root's unused."""
+    return Weights.of(levels, noise).solve(measured, total)
 
 
 def _shares(variances: Vector) -> NDArray[np.float64]:
@@ -74,37 +132,6 @@ def _shares(variances: Vector) -> NDArray[np.float64]:
     weight = np.where(unmeasured.any(axis=1, keepdims=True), unmeasured.astype(np.float64), pair)
     shares: NDArray[np.float64] = weight / weight.sum(axis=1, keepdims=True)
     return shares
-
-
-def least_squares(levels: list[Level], measured: list[Vector], noise: list[float], total: float) -> Solution:
-    """Solve for all nodes; ``measured`` and ``noise`` have one entry for each level, the root's unused."""
-    last = len(levels) - 1
-    sums: list[Vector] = [np.empty(0)] * (last + 1)
-    variances: list[Vector] = [np.empty(0)] * (last + 1)
-    own: list[Vector] = [np.empty(0)] * (last + 1)
-    for depth in range(last, 0, -1):
-        size = levels[depth].nodes.size
-        sums[depth], own[depth] = measured[depth].copy(), np.ones(size)
-        variances[depth] = np.full(size, noise[depth])
-        expanded = levels[depth].expanded
-        if depth < last and expanded.any():
-            below = sums[depth + 1].reshape(-1, 2).sum(axis=1)
-            below_variance = variances[depth + 1].reshape(-1, 2).sum(axis=1)
-            weight = _weight(noise[depth], below_variance)
-            own[depth][expanded] = weight
-            # A side of weight 0 was never measured, and its number is none.
-            sums[depth][expanded] = np.where(weight > 0, weight * measured[depth][expanded], 0.0) + np.where(
-                weight < 1, (1 - weight) * below, 0.0
-            )
-            variances[depth][expanded] = _parallel(noise[depth], below_variance)
-    estimates = [np.array([total])]
-    for depth in range(1, last + 1):
-        parents = estimates[depth - 1][levels[depth - 1].expanded]
-        pair = sums[depth].reshape(-1, 2)
-        lacking = parents - pair.sum(axis=1)
-        estimates.append((pair + _shares(variances[depth]) * lacking[:, None]).reshape(-1))
-    variances[0], own[0] = np.zeros(1), np.ones(1)
-    return Solution(levels, estimates, variances, own)
 
 
 def _weight(noise: float, below: Vector) -> Vector:

@@ -22,6 +22,7 @@ from ...statistics.base import TWO_SIDED, Bounded
 from ..base import Answer
 from .law import ErrorLaw
 from .sampling import Rough
+from .ties import Ties
 
 LEVEL = 0.95
 """Of the intervals by which two ways to know a sampling variance are compared."""
@@ -42,9 +43,11 @@ class Measured:
     """None where no counts were released."""
     laplace: bool
     """Whether the noise of a form is the sum of two Laplace numbers, and not nearly normal."""
+    ties: Ties | None = None
+    """The forms with the equal pairs that are possible, where pairs of one bin were counted for them."""
 
     def answer(self) -> Answer:
-        forms = self._within(self.forms)
+        forms = self._within(self.forms if self.ties is None else self.ties.likely)
         finished = self.statistic.finish(forms, self.sizes)
         gradient = finished.gradient
         noise = float(gradient @ self.noise @ gradient)
@@ -54,6 +57,7 @@ class Measured:
         seen = self._rough(gradient, forms)
         binning = 0.0 if seen is None else seen.binning
         hidden = 0.0 if seen is None else seen.hidden
+        hidden += 0.0 if self.ties is None else self.ties.bias(self.statistic, self.sizes)
         sample = ErrorLaw((0.0 if self.laplace else noise) + binning, noise=tails, bias=hidden)
         laws = [replace(sample, sampling=most)] if math.isfinite(most) else []
         if seen is not None:
@@ -110,14 +114,17 @@ class Measured:
         """What the counts say, in the statistic's unit."""
         if self.rough is None or not self.rough.even:
             return None
-        # With one form psi is in the form's unit, with several in the statistic's.
-        scale = abs(float(gradient[0])) if forms.size == 1 else 1.0
-        rough = self.rough
-        released = float(forms[0]) if forms.size == 1 else self.statistic.finish(forms, self.sizes).value
+        # With one form psi is in the form's unit, with several in the statistic's, without ties within bins.
+        rough, released, scale = self.rough, float(forms[0]), abs(float(gradient[0]))
+        if forms.size > 1:
+            fewest = forms if self.ties is None else self.ties.least
+            released = self.statistic.finish(fewest, self.sizes).value
+            scale = 1.0 if self.ties is None else self.ties.stretch(self.statistic, self.sizes)
         try:
             share = scale**2 * self._calibrated(forms, rough)
             binning = scale**2 * rough.binning(released)
-            return _Seen(share * rough.sampling, share * rough.doubt, binning, scale * rough.hidden(released))
+            hidden = scale * rough.hidden(released) + (rough.tied(released) if self.ties is None else 0.0)
+            return _Seen(share * rough.sampling, share * rough.doubt, binning, hidden)
         except NotEstimable:
             return None
 

@@ -38,10 +38,12 @@ def chosen_bins(
     bins: int | Sequence[int] | None,
     n: int | None,
     counted: float | None,
+    pilot: bool = False,
 ) -> tuple[int, ...]:
     """Bins of each domain: as given, one for each value, or as fine as noise lets one notice.
 
-    ``counted`` is epsilon where the counts themselves are released, whose noise grows with their number.
+    ``counted`` is epsilon where the counts themselves are released, whose noise grows with their number;
+    as a ``pilot``, noise enters squared.
     """
     if n is not None:
         integer("n", n, 1, 2**53)
@@ -51,7 +53,7 @@ def chosen_bins(
                 f"bins must be one number for each of the {len(domains)} domain(s), not {len(bins)}"
             )
         return tuple(integer("bins", count, 2, MAX_BINS) for count in bins)
-    return tuple(_bins(statistic, domains, domain, bins, n, counted) for domain in domains)
+    return tuple(_bins(statistic, domains, domain, bins, n, counted, pilot) for domain in domains)
 
 
 def _bins(
@@ -61,6 +63,7 @@ def _bins(
     bins: Any,
     n: int | None,
     counted: float | None,
+    pilot: bool,
 ) -> int:
     if isinstance(domain, (Levels, Categories)):
         return domain.size
@@ -80,7 +83,12 @@ def _bins(
         # Noise of counts grows like sqrt(cells) / (n epsilon), binning falls like 1 / bins^2.
         people = 1000 if n is None else n
         best: float = 2 * (people * counted) ** 0.4 if cut == 1 else 1.2 * (people * counted) ** 0.3
-        room = math.isqrt(MOST_COUNTED) if cut > 1 else MOST_COUNTED // labels
+        if pilot and statistic.needs == "numeric" and cut == 1:
+            # Where people fill a third of a domain of length 1, k cells hide up to 1 / k^2 of a distance;
+            # noise of variance v on their shares adds v e'Ae, 1.96 of whose deviations are 1.13 v k, with
+            # v = 16 / (n epsilon)^2.
+            best = (0.11 * (people * counted) ** 2) ** (1 / 3)
+        room = math.isqrt(MOST_COUNTED) if cut > 1 else MOST_COUNTED // (labels * others)
         return max(2, min(most, room, round(best)))
     if cut > 1:
         return most
@@ -109,6 +117,8 @@ def form_weights(statistic: Statistic, grid: Grid, noise: str) -> tuple[int, ...
     if not gradient.any():
         gradient = np.ones(count)
     spans = np.array([max(np.ptp(kernel, axis=0).max(), 1e-12) for kernel in kernels])
+    for form in statistic.same_bin:
+        spans[form] = 1.0  # pairs of one bin are counted: see `ties`
     power = 2 / 3 if noise == LAPLACE else 1.0
     shares = np.maximum(gradient * spans, 1e-3 * float((gradient * spans).max())) ** power
     parts = np.maximum(np.floor(WHOLE * shares / shares.sum()), 1).astype(int)

@@ -27,14 +27,16 @@ def corrected(
     hidden: float,
     draws: int | None,
     divided: Divided | None = None,
+    nearer: float = 0.0,
 ) -> Answer:
     """The value and its errors.
 
     ``means`` are of the functions as shares of their ranges, ``noise`` the variances of their sums in steps.
     ``hidden`` bounds what the pilot's cells may do. Noise is the sum of ``draws`` Laplace numbers, or normal.
-    ``divided`` is what a ratio's divisor does.
+    ``divided`` is what a ratio's divisor does. ``nearer`` is added to the correction, where ``at`` has
+    means over other people than the value.
     """
-    correction, parts, sampling, known = 0.0, [], 0.0, at.remainder.variance
+    correction, parts, sampling, known = nearer, [], 0.0, at.remainder.variance
     for name, mean in means.items():
         (low, high), people = at.ranges[name], sizes[name]
         correction += (high - low) * (mean - at.means[name])
@@ -44,18 +46,19 @@ def corrected(
         known, sampling = divided.variance(correction), divided.stretch * sampling
         parts = [divided.stretch * part for part in parts]
     value, sample = at.value + at.remainder.mean + correction, known + sum(parts)
-    answer = at.finished(statistic, value, sample + sampling, sample, dict(sizes))
-    square = answer.standard_error**2 / (sample + sampling)
+    whole = sample + sampling
+    answer = at.finished(statistic, value, whole, sample, dict(sizes))
+    square = answer.standard_error**2 / whole if whole else 1.0
     tails = tuple(square * each for each in parts)
     law = ErrorLaw(square * known, noise=tails, bias=math.sqrt(square) * hidden)
     law = replace(law, known=law.known + sum(tails), noise=()) if draws is None else replace(law, draws=draws)
-    whole = replace(law, sampling=square * sampling)
+    population = replace(law, sampling=square * sampling)
     if divided is not None:
-        law, whole = law.wider(divided.slack), whole.wider(divided.slack)
+        law, population = law.wider(divided.slack), population.wider(divided.slack)
     return replace(
         answer,
-        standard_error=whole.deviation,
+        standard_error=population.deviation,
         sample_standard_error=law.deviation,
-        laws=Laws(whole, law),
+        laws=Laws(population, law),
         caveats=(*law.caveats, *(() if divided is None else divided.caveats)),
     )

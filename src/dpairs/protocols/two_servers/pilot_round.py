@@ -9,7 +9,7 @@ composition of the two rounds.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, ClassVar
@@ -31,7 +31,7 @@ from ..projection.pilot import REPLICATES, Pilot, PublicNoise, on_simplex
 from ..projection.pilot_histogram import cut_cells
 from ..shape import Prediction, Shape
 from .bins import MOST_COUNTED, chosen_bins
-from .budget import BUDGET_FIELDS, LAPLACE, NoiseBudget, Query
+from .budget import BUDGET_FIELDS, LAPLACE, SERVERS, NoiseBudget, Query
 from .claim import two_servers_claim
 from .corrected import LARGEST
 from .goldilocks import MODULUS
@@ -45,6 +45,8 @@ from .sum_round import SumRound
 
 SPLIT = 0.3
 """The share of the loss that the pilot takes."""
+FEW_CELLS, MORE_REPLICATES = 128, 128
+"""Up to so many cells rounds are imagined more often: noise squared has heavy tails."""
 RARE = 0.1
 """The share of people in a hidden class that cells are chosen for: they must tell such a class from noise."""
 LOW = 0.3
@@ -91,8 +93,8 @@ class PilotRound(OneHot, TwoRounds, FirstRound):
         choice(ANSWERED_BY, answered_by, (PEOPLE, SITES))
         share = real("split", split)
         hidden = len(statistic.cell_domains(domains)) > len(domains)
-        least = RARE if hidden else LOW if statistic.form_count > 1 else 1.0
-        chosen = chosen_bins(statistic, domains, bins, n, epsilon * share * least)
+        least = RARE if hidden else math.sqrt(LOW) if statistic.form_count > 1 else 1.0
+        chosen = chosen_bins(statistic, domains, bins, n, epsilon * share * least, pilot=True)
         if statistic.from_table:
             statistic = statistic.tabulate(grid_of(statistic, domains, chosen), "average")
         return cls(statistic, domains, chosen, share, NoiseBudget(noise, epsilon, delta), answered_by)
@@ -163,29 +165,42 @@ class PilotRound(OneHot, TwoRounds, FirstRound):
         released: dict[str, NoisyCounts] = dict(counts)
         sizes = {name: each.people for name, each in released.items()}
         variance = self.budget.variance(self.query(sizes))
-        masses = {name: on_simplex(each.array / each.people) for name, each in released.items()}
+        shares = {name: adding_up(each.array / each.people) for name, each in released.items()}
+        masses = {name: on_simplex(each) for name, each in shares.items()}
         doubt = {name: math.sqrt(variance) / people for name, people in sizes.items()}
-        noise = PublicNoise(coins)
-
-        def again(start: Mapping[str, NDArray[np.float64]]) -> dict[str, NDArray[np.float64]]:
-            """The round imagined again, with ``start`` as the truth."""
-            return {
-                name: on_simplex(each + np.sqrt(variance) * noise.normals(each.size) / sizes[name])
-                for name, each in start.items()
-            }
-
-        pilot = Pilot(cut_cells(self.grid), masses, [])
-        truth = {name: beyond_noise(each.array / each.people, doubt[name]) for name, each in released.items()}
-        try:
-            self.statistic.linearizer(pilot.grid).at(truth, nominal(self.statistic))
-        except NotEstimable:
-            # A class of which no cell stands out of the noise.
-            truth = masses
-        imagined = Pilot(pilot.grid, truth, [again(truth) for _ in range(REPLICATES)])
+        noise, grid = PublicNoise(coins), cut_cells(self.grid)
+        kept: Callable[[NDArray[np.float64]], NDArray[np.float64]] = adding_up
+        start, truth = shares, shares
+        if self.statistic.form_count > 1 and not self.statistic.same_bin:
+            # What a ratio is divided by must be that of people, or it may be nothing.
+            kept, start = on_simplex, masses
+            truth = {name: beyond_noise(each, doubt[name]) for name, each in shares.items()}
+            try:
+                self.statistic.linearizer(grid).at(truth, nominal(self.statistic))
+            except NotEstimable:
+                # A class of which no cell stands out of the noise.
+                truth = masses
+        imagined = [
+            {name: kept(each + doubt[name] * self._noise(noise, each.size)) for name, each in truth.items()}
+            for _ in range(REPLICATES if grid.cells > FEW_CELLS else MORE_REPLICATES)
+        ]
+        pilot, again = Pilot(grid, masses, []), Pilot(grid, truth, imagined)
         following = SumRound.of(
-            self.statistic, self.domains, pilot, imagined, study_id, self.split, self.budget, sizes, doubt
+            self.statistic, self.domains, pilot, start, again, study_id, self.split, self.budget, sizes
         )
         return replace(following, answered_by=self.answered_by)
+
+    def _noise(self, noise: PublicNoise, count: int) -> NDArray[np.float64]:
+        """Numbers of variance 1 with the tails of a released count's noise, whose squares enter the answer.
+
+        The sum of two Laplace numbers is sqrt(G / 2) Z with G from the gamma distribution of shape 2, which
+        half the sum of four squared normal numbers has.
+        """
+        normal = noise.normals(count)
+        if self.budget.noise != LAPLACE:
+            return normal
+        squares = noise.normals(2 * SERVERS * count).reshape(2 * SERVERS, count) ** 2
+        return np.asarray(normal * np.sqrt(squares.mean(axis=0)))
 
     @property
     def terms(self) -> tuple[object, ...]:
@@ -193,6 +208,15 @@ class PilotRound(OneHot, TwoRounds, FirstRound):
 
     def privacy(self, epsilon_asked: float) -> PrivacyClaim:
         return two_servers_claim(self, epsilon_asked, False)
+
+
+def adding_up(shares: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Noisy shares less their common excess, since how many people there are is known; some are below 0.
+
+    The nearest distribution would lie nearer to the people, but it spreads them out over empty cells, always
+    the same way: an error that adds up over a kernel, while those of independent noise cancel.
+    """
+    return np.asarray(shares + (1 - shares.sum()) / shares.size)
 
 
 def beyond_noise(masses: NDArray[np.float64], deviation: float) -> NDArray[np.float64]:

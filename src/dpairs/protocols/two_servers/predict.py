@@ -77,12 +77,10 @@ def predict_rounds(protocol: PilotRound, shape: Shape, sizes: Mapping[str, int])
         privacy += extent**2 * summed / (LARGEST * sizes[name]) ** 2
     masses = onto(shape, protocol.grid)
     second = _second_order(protocol, shape, pilot, list(sizes.values()))
-    doubt = {name: math.sqrt(pilot) / people for name, people in sizes.items()}
     off = hidden_by(protocol.statistic, protocol.grid, masses)
-    bias = off + compared_within(protocol.statistic, protocol.grid, masses, doubt)
-    bias += together_within(protocol.statistic, protocol.grid, masses, doubt, shape.linear.value)
-    uneven = uneven_within(protocol.statistic, protocol.grid, masses, doubt)
-    bias += abs(float(gradient(shape)[0])) * (uneven.most - uneven.least) / 2
+    bias = off + compared_within(protocol.statistic, protocol.grid, masses, dict.fromkeys(masses, 0.0))
+    bias += together_within(protocol.statistic, protocol.grid, masses, shape.linear.value)
+    bias += abs(float(gradient(shape)[0])) * uneven_within(protocol.statistic, protocol.grid, masses).most
     return parts(shape, privacy, shape.sampling(sizes), second, shape.scale * off, shape.scale * bias)
 
 

@@ -38,6 +38,7 @@ from .predict import candidates, gradient, predict_counts, predict_value
 from .released import Numbers, SharedNumbers
 from .sampling import MOST_LINE, Rough, coarse_cells, coarse_grid, narrower
 from .shared import ANSWERED_BY, FEWEST, PEOPLE, SITES, Shared, read_answered_by, write_answered_by
+from .ties import counted_kernels, ties_of, ties_of_counts
 
 VALUE, COUNTS = "value", "counts"
 SPLIT = 0.2
@@ -229,22 +230,25 @@ class TwoServers(OneHot, FirstRound):
     def answer(self, sizes: Mapping[str, int], numbers: Numbers) -> Answer:
         queries, counts = self.queries(sizes)
         people, number = list(sizes.values()), pairs(list(sizes.values()))
-        rough = None
-        if counts is not None:
-            variance = self.budget.variance(counts)
-            rough = self._rough(sizes, numbers, variance)
+        variance = 0.0 if counts is None else self.budget.variance(counts)
+        rough = None if counts is None else self._rough(sizes, numbers, variance)
         if self.release == COUNTS:
-            kernels = [form.matrix for form in self.statistic.forms(self.grid, "average")]
+            kernels = counted_kernels(self.statistic, self.grid)
             counted = [numbers.counts[name].astype(np.float64) for name in self.strata]
             totals, covariance = from_counts(counted, kernels, variance)
             forms, spread = totals / number, covariance / number**2
-            return Measured(self.statistic, self.domains, sizes, forms, spread, rough, False).answer()
+            ties = ties_of_counts(self.statistic, self.grid, forms, counted[0], variance)
+            return Measured(self.statistic, self.domains, sizes, forms, spread, rough, False, ties).answer()
         units = np.array([form.unit for form in self.forms])
         forms = units * np.array([float(total) for total in numbers.totals]) / number
         spread = units**2 * np.array([self.budget.variance(query) for query in queries]) / number**2
         rounding = np.array([form.rounding for form in self.forms]) ** 2 / (3 * min(people))
         noise, laplace = np.diag(spread + rounding), self.budget.noise == LAPLACE
-        return Measured(self.statistic, self.domains, sizes, forms, noise, rough, laplace).answer()
+        shares = numbers.counts[self.strata[0]] / people[0] if counts is not None else None
+        ties = ties_of(
+            self.statistic, self.grid, forms, self.coarse(sizes)[0], shares, variance / people[0] ** 2
+        )
+        return Measured(self.statistic, self.domains, sizes, forms, noise, rough, laplace, ties).answer()
 
     def _rough(self, sizes: Mapping[str, int], numbers: Numbers, variance: float) -> Rough:
         """What the released counts say; a table's kernel is known on the study's own cells alone."""
@@ -256,8 +260,8 @@ class TwoServers(OneHot, FirstRound):
             (narrower(few, many) for few, many in axes if isinstance(many.domain, (Interval, Integers))),
             default=0.0,
         )
-        hidden = 0.0 if self.grid.single else finer
-        return Rough(self.statistic, coarse, numbers.counts, sizes, variance, hidden)
+        hidden, merging = 0.0 if self.grid.single else finer, self.release == COUNTS
+        return Rough(self.statistic, coarse, numbers.counts, sizes, variance, hidden, merging=merging)
 
     @classmethod
     def candidates(cls, setting: Setting) -> Iterable[dict[str, Any]]:

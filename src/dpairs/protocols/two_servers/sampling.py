@@ -21,6 +21,7 @@ from ...data.grids import Axis, CutAxis, Grid
 from ...errors import NotEstimable
 from ...randomness import Randomness, SeededRandomness
 from ...statistics import Statistic
+from ...statistics.kendall import HIDDEN
 from ...statistics.linear import Linear, Linearizer
 from ...statistics.vertices import Vertices, cell_means
 from ..projection.pilot import on_simplex
@@ -32,6 +33,8 @@ IMAGINED = 32
 LEAST_LINE, MOST_LINE = 8, 256
 LEAST_PLANE, MOST_PLANE = 4, 32
 """Cells of one axis of numbers, and of each of two."""
+HEAVIEST = 1 + 1 / HIDDEN
+"""The weight of a pair in a tau of bins, at most."""
 LEAST_RATIO = math.sqrt(2)
 """Of what cells of twice the width do: less is taken for noise."""
 
@@ -132,6 +135,8 @@ class Rough:
     """One over the fine bins of a coarse one; 0 where values are counted one by one."""
     place: NDArray[np.int64] | None = None
     """The count that each cell of ``grid`` belongs to, where a table is known on finer cells only."""
+    merging: bool = False
+    """Whether merged neighbours tell what cells of two columns hide, where these are the released ones."""
 
     @cached_property
     def masses(self) -> dict[str, Vector]:
@@ -216,7 +221,8 @@ class Rough:
             return 0.0
         off = released - self.linear.value
         if cut_axes(self.grid) > 1:
-            return self._beyond(off) * self.finer**4
+            # Merged neighbours hide four times as much, three times more.
+            return self._lost(released) * (1 / 3 if self.merging else self.finer**4)
         grid, masses, values = self.grid, self.masses, [self.linear.value]
         for _ in range(2):
             grid, place = coarsened(grid)
@@ -237,22 +243,39 @@ class Rough:
     def hidden(self, released: float) -> float:
         """A bound of what bins hide of how two columns go together where people stand out of coarse cells.
 
-        Coarse cells hide B, what lies between their value and the released one. Pairs that finer bins hide
-        are fewer, and if they go together no more than those do, hide as much less: see `unresolved`.
-        Where nobody stands out, dependence is smooth across cells and `bias` tells. Ties within a cell are
-        seen by neither.
+        Coarse cells hide B, what lies between their value and the released one, and where they are the
+        bins, merging neighbours tells: see `_lost`. Those who stand out of a cell may all be in one bin of
+        it: the pairs among them are hidden still, and if they go together no more than others of that
+        cell, as much of B. Pairs within bins count 0, so there are at most 1 - |tau| of them. Where nobody
+        stands out, dependence is smooth across cells and `bias` tells.
         """
         if self.finer == 0 or self.place is not None or self.statistic.needs != "ordered":
             return 0.0
         if cut_axes(self.grid) < 2:
             return 0.0
-        off, noise, bounds = abs(released - self.linear.value), math.sqrt(self.variance), []
-        clear = off if off > CLEAR * math.sqrt(self._noise) else 0.0
-        for name, each in self.masses.items():
-            hidden, shared = unresolved(self.grid, each, noise / self.sizes[name], self.finer)
-            tied = self.statistic.tied(ties(self.grid, each, noise / self.sizes[name]))
-            bounds.append(clear * hidden / shared + tied * abs(released) if shared else 0.0)
-        return max(bounds)
+        ((_, masses),) = self.masses.items()
+        hidden, shared = unresolved(self.grid, masses, self.finer)
+        most = max(1 - abs(released) / HEAVIEST, 0.0)
+        if self.merging:
+            grid, place = coarsened(self.grid)
+            shared = unresolved(grid, _merged(place, masses, grid.cells), 1.0)[1] - shared
+        return min(self._lost(released) * hidden / shared, most) if shared > 0 else most
+
+    def tied(self, released: float) -> float:
+        """The same of equal values, where pairs of one bin were not counted."""
+        if cut_axes(self.grid) < 2 or self.finer == 0 or self.place is not None:
+            return 0.0
+        noise = math.sqrt(self.variance)
+        shares = (ties(self.grid, each, noise / self.sizes[name]) for name, each in self.masses.items())
+        return max(map(self.statistic.tied, shares)) * abs(released)
+
+    def _lost(self, released: float) -> float:
+        """What cells hide of how two columns go together; if they are the released ones, merged ones more."""
+        if not self.merging:
+            return self._beyond(released - self.linear.value)
+        grid, place = coarsened(self.grid)
+        masses = {name: _merged(place, each, grid.cells) for name, each in self.masses.items()}
+        return abs(self.linear.value - self.statistic.linearizer(grid).at(masses, self.sizes).value)
 
     @property
     def even(self) -> bool:
@@ -293,7 +316,7 @@ def _merged(place: NDArray[np.int64], masses: Vector, cells: int) -> Vector:
 
 
 @lru_cache(maxsize=64)
-def _ends(axis: Axis) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def cell_ends(axis: Axis) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The first and the last vertex of every bin."""
     vertices = Vertices(axis)
     first = np.flatnonzero(~vertices.top)
@@ -305,7 +328,7 @@ def moments(grid: Grid, heights: Vector, masses: Vector) -> tuple[float, float]:
 
     By two-point Gauss quadrature on every axis, exact for squares of linear functions.
     """
-    ends = [_ends(axis) for axis in grid.axes]
+    ends = [cell_ends(axis) for axis in grid.axes]
     values = heights.reshape([int(last[-1]) + 1 for _, last in ends])
     offset = 0.5 / math.sqrt(3)
     for place, (first, last) in enumerate(ends):

@@ -37,10 +37,13 @@ def widths(axis: Axis) -> Vector:
     return np.where(np.isinf(points), high - low, points)
 
 
-def standing_out(masses: Vector, width: Vector, deviation: float) -> Vector:
-    """The share of every cell that stands out of the denser cell beside it, beyond noise on the masses."""
+def standing_out(masses: Vector, width: Vector, deviation: float, most: int = 2) -> Vector:
+    """The share of every cell that stands out of the denser cell beside it, beyond noise on the masses.
+
+    Up to ``most`` cells are looked at together.
+    """
     dense, shares = masses / width, np.zeros(masses.size)
-    for together in (1, 2):
+    for together in range(1, most + 1):
         for first in range(masses.size - together + 1):
             cells, after = slice(first, first + together), first + together
             mass, wide = float(masses[cells].sum()), float(width[cells].sum())
@@ -48,25 +51,32 @@ def standing_out(masses: Vector, width: Vector, deviation: float) -> Vector:
             beside = [
                 (float(dense[at]), wide / width[at]) for at in (first - 1, after) if 0 <= at < masses.size
             ]
-            if mass <= 0 or not beside:
+            if mass <= 0:
                 continue
-            most, scale = max(beside)
+            if not beside:
+                # Cells that are the whole axis have nothing to stand out of.
+                shares[cells] = 1.0
+                continue
+            densest, scale = max(beside)
             doubt = CLEAR * deviation * float(np.sqrt(together + scale**2))
-            shares[cells] = np.maximum(shares[cells], (mass - wide * most - doubt) / mass)
+            shares[cells] = np.maximum(shares[cells], (mass - wide * densest - doubt) / mass)
     return np.clip(shares, 0.0, 1.0)
 
 
-def unresolved(grid: Grid, masses: Vector, deviation: float, finer: float) -> tuple[float, float]:
-    """The pairs of people that share a cell of either axis, of which somebody stands out; and all that do.
+def unresolved(grid: Grid, masses: Vector, finer: float) -> tuple[float, float]:
+    """The pairs of people that share a cell of either axis and may share a bin; and all that share a cell.
 
-    Of the first, those that bins finer by a factor may still hide: ``finer`` times the narrowest cell.
-    ``deviation`` is that of the noise of one cell's mass.
+    Those who stand out of a single cell may all be in one bin. Two cells side by side are a hump, whose
+    people share a bin as its share of the cell: ``finer`` times the narrowest one.
     """
     hidden, shared = 0.0, 0.0
-    for width, along, alone in _axes(grid, masses, deviation):
-        hidden += float((along**2 * alone * (2 - alone) * np.minimum(finer * width.min() / width, 1.0)).sum())
+    for width, along, alone in _axes(grid, masses, 0.0):
+        near = np.minimum(finer * width.min() / width, 1.0)
+        single = standing_out(along, width, 0.0, 1)
+        hidden += float((along**2 * np.maximum(alone * (2 - alone) * near, single**2)).sum())
         shared += float((along**2).sum())
-    return hidden, shared
+    # Who shares a cell of both axes was counted twice.
+    return hidden, shared - float((masses**2).sum())
 
 
 def ties(grid: Grid, masses: Vector, deviation: float) -> list[float]:

@@ -8,6 +8,7 @@ learnt by imagining the pilot's noise again.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -17,14 +18,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...data.domains import Domain
-from ...errors import BadFile, BadParameter, NotEnoughData
+from ...errors import BadFile, BadParameter, NotEnoughData, NotEstimable
 from ...formats.canonical import agreed
 from ...formats.checks import fields, real, required
 from ...privacy import PrivacyClaim
 from ...randomness import Randomness
-from ...statistics import Statistic
+from ...statistics import Linear, Statistic
 from ...statistics.influence import Influence
-from ...statistics.linear import nominal
+from ...statistics.linear import Linearizer, nominal
 from ...vdaf.fields import FIELD64
 from ...vdaf.measurements import Sum
 from ..base import Answer
@@ -37,7 +38,7 @@ from .budget import BUDGET_FIELDS, LAPLACE, SERVERS, NoiseBudget, Query
 from .claim import two_servers_claim
 from .corrected import LARGEST, corrected
 from .goldilocks import MODULUS
-from .hidden import compared_within, hidden_by, together_within, uneven_within
+from .hidden import compared_within, crowd_variance, hidden_by, together_within, uneven_within
 from .released import Numbers, SharedNumbers
 from .rounds import TwoRounds
 from .sampling import moments
@@ -66,6 +67,8 @@ class SumRound(Shared, TwoRounds):
     """The largest bias that the pilot's cells may cause by what they hide; the analyst's, too."""
     divided: Divided | None = None
     """Of a ratio: what its divisor does; the analyst's, too."""
+    nearer: float = 0.0
+    """The functions' mean over the nearest distributions less that over the noisy shares; the analyst's."""
     answered_by: str = PEOPLE
     name: ClassVar[str] = "two_servers"
     round: ClassVar[int] = 2
@@ -83,20 +86,20 @@ class SumRound(Shared, TwoRounds):
         statistic: Statistic,
         domains: tuple[Domain, ...],
         pilot: Pilot,
+        start: Mapping[str, NDArray[np.float64]],
         imagined: Pilot,
         first: str,
         split: float,
         budget: NoiseBudget,
         people: dict[str, int],
-        noise: Mapping[str, float],
     ) -> SumRound:
-        """Linearize the statistic at the pilot, and imagine how far that may be off.
+        """Linearize the statistic at the shares ``start``, and imagine how far that may be off.
 
-        ``imagined`` has a distribution from which rounds yield pilots such as this one, and some of those;
-        ``noise`` is the standard deviation of the noise on every mass of a stratum.
+        Some of them may be below 0; ``pilot`` has the distributions nearest to them, which tell where people
+        are. ``imagined`` has a truth from which rounds yield shares such as these, and some of those.
         """
         linearizer = statistic.linearizer(pilot.grid)
-        linear = linearizer.at(pilot.masses, nominal(statistic))
+        linear = linearizer.at(start, nominal(statistic))
         there = linearizer.at(imagined.masses, nominal(statistic))
         influences = {name: Influence.of(pilot.grid, values) for name, values in linear.functions.items()}
         steepness = 1.0
@@ -105,14 +108,19 @@ class SumRound(Shared, TwoRounds):
         extents = [high - low for _, (low, high) in influences.values()]
         half_range = max(extents) / (4 if len(extents) == 1 else 2)
         hidden = hidden_by(statistic, pilot.grid, pilot.masses)
-        hidden += compared_within(statistic, pilot.grid, pilot.masses, noise)
-        hidden += together_within(statistic, pilot.grid, pilot.masses, noise, linear.value)
+        hidden += compared_within(statistic, pilot.grid, pilot.masses, dict.fromkeys(pilot.masses, 0.0))
+        hidden += together_within(statistic, pilot.grid, pilot.masses, linear.value)
         remainder = remainder_of(statistic, linearizer, there, imagined, half_range)
-        uneven = uneven_within(statistic, pilot.grid, pilot.masses, noise)
-        divided = Divided.of(statistic, linearizer, there, imagined, remainder, uneven.divisor)
-        hidden += steepness * (uneven.most - uneven.least) / 2
-        shift = steepness * (uneven.most + uneven.least) / 2
-        remainder = replace(remainder, mean=agreed(remainder.mean + shift))
+        uneven = uneven_within(statistic, pilot.grid, pilot.masses)
+        crowd = crowd_variance(pilot.grid, there.functions, _functions(linearizer, imagined), pilot.masses)
+        divided = Divided.of(statistic, linearizer, there, imagined, remainder, uneven.divisor, crowd)
+        hidden += steepness * uneven.most
+        shift = steepness * uneven.shift + _with_oneself(statistic, linear, pilot, people)
+        remainder = replace(
+            remainder,
+            mean=agreed(remainder.mean + shift),
+            variance=agreed(remainder.variance + crowd),
+        )
         analysis = Analysis.of(statistic, pilot, linear, influences, remainder, people, None)
         variances = {
             # Of people who lie evenly in cells; the analysis has them in the middle.
@@ -120,6 +128,10 @@ class SumRound(Shared, TwoRounds):
             for (name, each), extent in zip(pilot.masses.items(), extents, strict=True)
         }
         analysis = replace(analysis, variances=variances)
+        nearer = sum(
+            (high - low) * float(influence.cells @ (pilot.masses[name] - start[name]))
+            for name, (influence, (low, high)) in influences.items()
+        )
         return cls(
             statistic.described(),
             domains,
@@ -130,6 +142,7 @@ class SumRound(Shared, TwoRounds):
             analysis.checked(statistic),
             agreed(hidden),
             divided,
+            agreed(nearer),
         )
 
     @classmethod
@@ -150,16 +163,19 @@ class SumRound(Shared, TwoRounds):
         if self.analysis is None:
             return None
         divided = None if self.divided is None else self.divided.to_json()
-        return {**self.analysis.to_json(), "hidden": self.hidden, "divided": divided}
+        return {**self.analysis.to_json(), "hidden": self.hidden, "divided": divided, "nearer": self.nearer}
 
     def with_analysis(self, spec: Any) -> SumRound:
         own = dict(spec) if isinstance(spec, Mapping) else {}
         hidden = real("hidden", own.pop("hidden", None))
         if not 0 <= hidden <= MOST_HIDDEN:
             raise BadFile(f"what cells hide is a number from 0 to {MOST_HIDDEN:g}, not {hidden!r}")
+        nearer = real("nearer", own.pop("nearer", None))
+        if not abs(nearer) <= MOST_HIDDEN:
+            raise BadFile(f"a mean over noisy shares is at most {MOST_HIDDEN:g}, not {nearer!r}")
         divided = Divided.from_json(self.statistic, own.pop("divided", None))
         analysis = Analysis.from_json(self.statistic, own)
-        return replace(self, analysis=analysis, hidden=hidden, divided=divided)
+        return replace(self, analysis=analysis, hidden=hidden, divided=divided, nearer=nearer)
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -245,7 +261,9 @@ class SumRound(Shared, TwoRounds):
         means = {name: total / (LARGEST * sizes[name]) for name, total in totals.items()}
         noise = dict.fromkeys(self.strata, variance)
         draws = SERVERS if self.budget.noise == LAPLACE else None
-        answer = corrected(self.statistic, at, means, noise, sizes, self.hidden, draws, self.divided)
+        answer = corrected(
+            self.statistic, at, means, noise, sizes, self.hidden, draws, self.divided, self.nearer
+        )
         low, high = self.statistic.bounds(self.domains, sizes)
         return replace(
             answer,
@@ -255,3 +273,27 @@ class SumRound(Shared, TwoRounds):
 
     def privacy(self, epsilon_asked: float) -> PrivacyClaim:
         return two_servers_claim(self, epsilon_asked, False)
+
+
+def _functions(linearizer: Linearizer, imagined: Pilot) -> list[dict[str, NDArray[np.float64]]]:
+    """The derivatives at imagined pilots, where a ratio has one."""
+    found = []
+    for masses in imagined.imagined:
+        with suppress(NotEstimable):
+            found.append(linearizer.at(masses, nominal(linearizer.statistic)).functions)
+    return found
+
+
+def _with_oneself(statistic: Statistic, linear: Linear, pilot: Pilot, people: Mapping[str, int]) -> float:
+    """From h'Ah, in which everybody meets everybody, to pairs of two people: (h'Ah - d) / (n - 1) more.
+
+    d is the kernel of a person and the same person. A ratio of two forms has the same in both.
+    """
+    if statistic.form_count > 1 or len(people) > 1 or statistic.arity > 2:
+        return 0.0
+    ((name, count),) = people.items()
+    own = statistic.with_oneself
+    if statistic.from_table:
+        (form,) = statistic.forms(pilot.grid, "average")
+        own = float(np.diagonal(form.matrix) @ pilot.masses[name])
+    return (linear.value - own) / (count - 1)

@@ -1,0 +1,95 @@
+"""How many of the pairs in one bin have equal values: tau-b divides by those that have not.
+
+Two servers count pairs of one bin, a share u of all. If bins hold one value, these are the equal ones. A bin
+of m values has from u / m (people lie evenly) to u (all at one value), and of an interval from none:
+nothing that is counted tells equal values from near ones. The best guess is what u has beyond people who
+lie evenly in the coarse cells.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...data.grids import Grid
+from ...errors import NotEstimable
+from ...statistics import Statistic
+from .sampling import coarsened
+from .standing_out import hiding_places, widths
+
+Vector = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Ties:
+    """Forms with the fewest equal pairs that are possible, with the likeliest number, and with the most."""
+
+    least: Vector
+    likely: Vector
+    most: Vector
+
+    def bias(self, statistic: Statistic, sizes: Mapping[str, int]) -> float:
+        """How far the value may lie off the likeliest one."""
+        value = statistic.finish(self.likely, sizes).value
+        if np.array_equal(self.least, self.most):
+            return 0.0
+        try:
+            ends = [statistic.finish(each, sizes).value for each in (self.least, self.most)]
+        except NotEstimable:
+            return math.inf
+        return max(abs(end - value) for end in ends)
+
+    def stretch(self, statistic: Statistic, sizes: Mapping[str, int]) -> float:
+        """The slope along the first form, as a multiple of that with the fewest equal pairs."""
+        here, there = (statistic.finish(each, sizes).gradient[0] for each in (self.likely, self.least))
+        return abs(float(here / there))
+
+
+def ties_of(
+    statistic: Statistic, grid: Grid, forms: Vector, coarse: Grid, shares: Vector | None, variance: float
+) -> Ties:
+    """From forms that have pairs of one bin for equal ones, and noisy shares of people in coarse cells."""
+    least, likely, most = forms.copy(), forms.copy(), forms.copy()
+    hiding = hiding_places(grid) if statistic.same_bin else []
+    for form, place in statistic.same_bin.items():
+        if place in hiding:
+            shared = max(float(forms[form]), 0.0)
+            even = 0.0 if shares is None else _evenly(grid, coarse, place, shares, variance)
+            least[form] = shared * float((1 / grid.axes[place].geometry[2]).mean())
+            most[form], likely[form] = shared, max(shared - even, least[form])
+    return Ties(least, likely, most)
+
+
+def ties_of_counts(statistic: Statistic, grid: Grid, forms: Vector, counts: Vector, variance: float) -> Ties:
+    """The same from noisy counts of all cells, by merging neighbours."""
+    if not statistic.same_bin:
+        return Ties(forms, forms, forms)
+    coarse, place = coarsened(grid)
+    merged, people = np.bincount(place, counts, coarse.cells), float(counts.sum())
+    noise = variance * grid.cells / coarse.cells / people**2
+    return ties_of(statistic, grid, forms, coarse, merged / people, noise)
+
+
+def counted_kernels(statistic: Statistic, grid: Grid) -> list[Vector]:
+    """The kernels of a statistic's forms between cells, with pairs of one bin for equal ones."""
+    kernels = [form.matrix for form in statistic.forms(grid, "average")]
+    sizes = [axis.bins for axis in grid.axes]
+    for form, place in statistic.same_bin.items():
+        first, second = (
+            np.eye(each) if at == place else np.ones((each, each)) for at, each in enumerate(sizes)
+        )
+        kernels[form] = np.asarray(np.kron(first, second), dtype=np.float64)
+    return kernels
+
+
+def _evenly(grid: Grid, coarse: Grid, place: int, shares: Vector, variance: float) -> float:
+    """Pairs that share a bin if people lie evenly in coarse cells, by shares with that much noise on each."""
+    table = shares.reshape([axis.bins for axis in coarse.axes])
+    along = table.sum(axis=tuple(at for at in range(table.ndim) if at != place))
+    noise = variance * table.size / along.size
+    bins = widths(coarse.axes[place]) / float(widths(grid.axes[place]).mean())
+    return max(float(((along**2 - noise) / np.maximum(bins, 1.0)).sum()), 0.0)
