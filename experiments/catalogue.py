@@ -20,7 +20,6 @@ from .pages import (
     tree,
     two_servers,
     two_servers_coverage,
-    two_servers_crowded,
     two_servers_zoo,
 )
 from .paper import (
@@ -67,7 +66,6 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     two_servers.EXPERIMENT,
     two_servers_coverage.EXPERIMENT,
     two_servers_zoo.EXPERIMENT,
-    two_servers_crowded.EXPERIMENT,
 )
 
 

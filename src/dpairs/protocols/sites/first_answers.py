@@ -32,11 +32,11 @@ from ...statistics.influence import Influence
 from ...statistics.linear import Linearizer, nominal
 from ...statistics.vertices import cell_means
 from ..projection.analysis import Analysis
+from ..projection.divided import Divided
 from ..projection.pilot import REPLICATES, Masses, Pilot, PublicNoise, on_simplex
 from ..projection.pilot_histogram import cut_cells
 from ..projection.remainder import Remainder, allowed_variance
 from ..two_servers.corrected import with_oneself
-from ..two_servers.divided import Divided
 from ..two_servers.sampling import coarsened
 from .by_sites import SiteNumbers
 from .counted import NoisyClass, sizes_of

@@ -13,8 +13,8 @@ from ...statistics import Linear, Statistic
 from ...statistics.influence import STEPS
 from ..base import Answer
 from ..projection.analysis import Analysis
+from ..projection.divided import Divided
 from ..projection.pilot import Pilot
-from .divided import Divided
 from .law import ErrorLaw
 
 LARGEST = STEPS

@@ -30,13 +30,13 @@ from ...vdaf.fields import FIELD64
 from ...vdaf.measurements import Sum
 from ..base import Answer
 from ..projection.analysis import Analysis
+from ..projection.divided import Divided
 from ..projection.pilot import Pilot
 from ..projection.reading import by_stratum, read_first, read_grid, write_edges
 from ..projection.remainder import remainder_of
 from .budget import BUDGET_FIELDS, LAPLACE, SERVERS, NoiseBudget, Query
 from .claim import two_servers_claim
 from .corrected import LARGEST, corrected, with_oneself
-from .divided import Divided
 from .goldilocks import MODULUS
 from .hidden import compared_within, crowd_variance, hidden_by, together_within, uneven_within
 from .released import Numbers, SharedNumbers
