@@ -112,6 +112,9 @@ def test_the_doctor_knows_every_extra_and_a_missing_one(monkeypatch, tmp_path):
     ledger.spend(study, "one")
     ledger.save(tmp_path / "ledger.json")
     assert "of 5 spent in 1 answers" in doctor.examine()["places"]["ledger"]
+    monkeypatch.setenv("DPAIRS_HOME", str(tmp_path / "ledger.json" / "below"))
+    assert "is not a folder" in doctor.examine()["places"]["this person's folder"]
+    monkeypatch.setenv("DPAIRS_HOME", str(tmp_path))
     (tmp_path / "ledger.json").write_text("{")
     assert "spent" not in doctor.examine()["places"]["ledger"]
     state = doctor._extra("plots", ["no-such-package"])
@@ -121,11 +124,12 @@ def test_the_doctor_knows_every_extra_and_a_missing_one(monkeypatch, tmp_path):
 
 
 def simulated(
-    capsys: pytest.CaptureFixture[str], folder: Path, rows: list[str], *more: str
+    capsys: pytest.CaptureFixture[str], folder: Path, rows: list[str] | bytes, *more: str
 ) -> tuple[int, str]:
     from dpairs.cli.app import run
 
-    (folder / "people.csv").write_text("\n".join(rows) + "\n")
+    people = rows if isinstance(rows, bytes) else ("\n".join(rows) + "\n").encode()
+    (folder / "people.csv").write_bytes(people)
     study = dpairs.Study.create("auc", epsilon=4, domain=(0, 1), bins=16, seed=1)
     study.save(folder / "study.json")
     code = run(["simulate", str(folder / "study.json"), str(folder / "people.csv"), *more])
@@ -142,6 +146,28 @@ def test_a_file_is_told_by_its_lines_and_words(capsys, tmp_path):
     code, said = simulated(capsys, tmp_path, [*good[:4], "1.5,1", *good[4:]])
     assert code == 2
     assert "in line 5" in said
+    code, said = simulated(capsys, tmp_path, [*good[:3], "", "1.5,1", *good[4:]])  # a blank line counts
+    assert "in line 5" in said
+    code, said = simulated(capsys, tmp_path, [*good[:4], "0.5,perhaps", *good[4:]])
+    assert "'perhaps' in line 5" in said
+    code, said = simulated(capsys, tmp_path, [*good[:4], "0.5", *good[4:]])
+    assert "line 5 has 1 columns" in said
+
+
+def test_files_as_spreadsheets_write_them(capsys, tmp_path):
+    good = ["score,label", *["0.1,0", "0.9,1"] * 50]
+    for sign in ";\t":
+        assert simulated(capsys, tmp_path, [row.replace(",", sign) for row in good])[0] == 0
+    for content, reason in (
+        ("\n".join(good).encode("utf-16"), "UTF-16"),
+        ("näme\n".encode("latin-1") * 99, "UTF-8"),
+        (b"PK\x03\x04\0\0", "not a text file"),
+        (",".join(map(str, range(20_000))).encode(), "more than 10,000 columns"),
+        (b"score,score,label\n0.1,0.1,0\n", "2 columns 'score'"),
+    ):
+        code, said = simulated(capsys, tmp_path, content)
+        assert code == 2
+        assert reason in said
 
 
 def test_labels_in_words_and_columns_of_other_names(capsys, tmp_path):

@@ -101,7 +101,7 @@ for wanted in (lambda: client.Gateway, lambda: analyst.save_reports("0" * 64, "h
     except dpairs.Unavailable:
         import pyarrow  # which another extra has brought
     except (ModuleNotFoundError, dpairs.BadParameter) as error:
-        assert "install the extra 'duckdb' of dpairs" in str(error)
+        assert "pip install 'dpairs[duckdb]'" in str(error)
 """
 TASK = """
 import subprocess, sys
@@ -188,11 +188,11 @@ simulate_reports(study, people, "reports", seed=1)
 open("study.json", "w").write(study.to_json())
 """
 REFUSALS = {
-    "": {"--help": "install dpairs with its 'cli' extra"},
+    "": {"--help": "pip install 'dpairs[cli]'"},
     "cli": {
-        f"join http://127.0.0.1:1/take-part/{'0' * 64}": "install the extra 'client' of dpairs",
-        "serve": "install the extra 'service' of dpairs",
-        "tally study.json reports/**/*.parquet --out tally.json": "install the extra 'duckdb' of dpairs",
+        f"join http://127.0.0.1:1/take-part/{'0' * 64}": "pip install 'dpairs[client]'",
+        "serve": "pip install 'dpairs[service]'",
+        "tally study.json reports/**/*.parquet --out tally.json": "pip install 'dpairs[duckdb]'",
     },
 }
 """Commands that need one more extra than there is."""

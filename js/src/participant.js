@@ -41,8 +41,8 @@ export class Participant {
     }
     if (study.delta > belowOne("max_delta", maxDelta)) {
       throw new LimitExceeded(
-        `this study breaks its promise with a chance of delta ${short(study.delta, 3)}, above this participant's ` +
-          `limit of ${short(Number(maxDelta))}: allow it by maxDelta`,
+        `this study may break its promise with probability delta, ${short(study.delta, 3)}, above this ` +
+          `participant's limit of ${short(Number(maxDelta))}: a larger maxDelta allows it`,
       );
     }
     if (study.round > 1 && study.first === null) {

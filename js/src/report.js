@@ -101,8 +101,8 @@ export class Report {
 export function checkAsked(study, stratum, index) {
   if (!study.asks(stratum, index)) {
     throw new NotAsked(
-      `participant ${index} of ${repr(stratum)} acts in another round than that of study ` +
-        `${study.id.slice(0, 16)}...: in a study of two rounds each person is asked in one`,
+      `participant ${index} of ${repr(stratum)} is not asked in this round of study ` +
+        `${study.id.slice(0, 16)}...: in a study of two rounds, each person answers in one`,
     );
   }
 }

@@ -78,7 +78,7 @@ test("arguments are checked", () => {
 test("who is asked in another round is told so", () => {
   const study = load("projection_tree_auc");
   const index = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9].find((each) => !study.asks("positive", each));
-  assert.throws(() => new Participant(study, { index, stratum: "positive" }), /acts in another round/);
+  assert.throws(() => new Participant(study, { index, stratum: "positive" }), /not asked in this round/);
   assert.throws(() => new Report(study, "positive", index, 0), dpairs.NotAsked);
 });
 

@@ -50,6 +50,7 @@ from .errors import (
     WrongStudy,
 )
 from .estimate import Estimate, Explanation, Quantization
+from .formats.checks import did_you_mean as _did_you_mean
 from .participant import Participant
 from .planning import (
     Plan,
@@ -163,5 +164,8 @@ _ELSEWHERE = {
 if not typing.TYPE_CHECKING:  # else type checkers would take any name to be there
 
     def __getattr__(name: str) -> object:
-        known = f"; did you mean dpairs.{_ELSEWHERE[name]}?" if name in _ELSEWHERE else ""
+        if name in _ELSEWHERE:
+            known = f"; did you mean dpairs.{_ELSEWHERE[name]}?"
+        else:
+            known = "" if name.startswith("_") else _did_you_mean(name, __all__)
         raise AttributeError(f"module 'dpairs' has no attribute {name!r}{known}")

@@ -176,6 +176,9 @@ class Estimate(Shown, Numeric):
         """Everything except the tally behind it, which does not travel."""
         return {**self.__dict__, "attack": None}
 
+    def __hash__(self) -> int:
+        return hash((self.study_id, self.value, self.standard_error))
+
     @property
     def n(self) -> int:
         """How many people took part."""
@@ -218,8 +221,8 @@ class Estimate(Shown, Numeric):
             moved = f"at most {liars.change:.2g}" if math.isfinite(liars.change) else "no bound is known"
             if math.isfinite(liars.multiplier):
                 moved += f"; a lie counts {liars.multiplier:.3g} times"
-            who = "one liar moves" if liars.people == 1 else f"{LIARS:.0%} of liars move"
-            rows.append((f"{who} it", moved))
+            who = "one person lies" if liars.people == 1 else f"{LIARS:.0%} lie"
+            rows.append((f"if {who}, it moves", moved))
         return rows + [(name.replace("_", " "), number(value)) for name, value in self.details.items()]
 
     @property
@@ -307,7 +310,7 @@ class Estimate(Shown, Numeric):
 
     def _notes(self, liars: Manipulation | None) -> list[str]:
         said = [*self.caveats, "The interval covers the privacy noise and the sampling of people."]
-        if self.bias > 0:
+        if 0 < self.bias < math.inf:
             where = "cells" if self.explanation is None else "leaves"
             said.append(
                 f"It also covers a bias of up to {self.bias:.3g}: "
@@ -321,16 +324,16 @@ class Estimate(Shown, Numeric):
         return said
 
     def _liars(self, found: Manipulation) -> str:
-        several = f"{LIARS:.0%} of dishonest participants ({found.people:,})"
-        who = "One dishonest participant" if found.people == 1 else several
+        several = f"If {LIARS:.0%} of participants ({found.people:,}) lie"
+        who = "If one participant lies" if found.people == 1 else several
         times = ""
         if math.isfinite(found.multiplier):
             times = (
                 f"; at epsilon {self.privacy.epsilon:.3g} privacy multiplies a lie by {found.multiplier:.3g}"
             )
         if not math.isfinite(found.change):
-            return f"{who} can move this answer without any known limit{times}."
-        return f"{who} can move this answer by at most {found.change:.2g}{times}."
+            return f"{who}, no limit is known on how far this answer moves{times}."
+        return f"{who}, this answer moves by at most {found.change:.2g}{times}."
 
     def to_dict(self) -> dict[str, Any]:
         """`to_json` under the name that data frames use."""

@@ -98,8 +98,8 @@ def check_limits(study: Study, max_epsilon: float | None, max_delta: float) -> N
         )
     if study.delta > below_one("max_delta", max_delta):
         raise LimitExceeded(
-            f"this study breaks its promise with a chance of delta {study.delta:.3g}, above this "
-            f"participant's limit of {max_delta:g}: allow it by max_delta"
+            f"this study may break its promise with probability delta, {study.delta:.3g}, above this "
+            f"participant's limit of {max_delta:g}: a larger max_delta allows it"
         )
 
 

@@ -97,8 +97,8 @@ def check_asked(study: Study, stratum: str, index: int) -> None:
     """Refuse a participant who acts in another round."""
     if not study.asks(stratum, index):
         raise NotAsked(
-            f"participant {index} of {stratum!r} acts in another round than that of study "
-            f"{study.id[:16]}...: in a study of two rounds each person is asked in one"
+            f"participant {index} of {stratum!r} is not asked in this round of study {study.id[:16]}...: "
+            "in a study of two rounds, each person answers in one"
         )
 
 

@@ -148,7 +148,7 @@ def _shared_release(
         from .servers.steps import in_one_process
         from .shares import share_report, share_site
     except ImportError:
-        raise BadParameter("real servers need more packages: install the extra 'servers' of dpairs") from None
+        raise BadParameter("real servers need more packages: pip install 'dpairs[servers]'") from None
     # Shares come from the operating system: they decide over no number.
     bits = SystemRandomness()
     if shared(study).of_sites:
@@ -276,7 +276,7 @@ def _garbled(
     try:
         from .garbled.batch import real
     except ImportError:
-        raise BadParameter("real pairs need more packages: install the extra 'pairs' of dpairs") from None
+        raise BadParameter("real pairs need more packages: pip install 'dpairs[pairs]'") from None
     # Labels come from the operating system: they decide over no symbol.
     return real(function, x, y, mine, theirs, SystemRandomness())
 

@@ -107,7 +107,7 @@ class SiteAnswer:
             )
         answer = cls(study, site_name(spec["site"]), read_numbers(by_sites(study), spec))
         if bytes(answer) != (wire.encode() if isinstance(wire, str) else wire).rstrip(b"\n"):
-            raise BadFile("the site's answer does not have the form of an answer")
+            raise BadFile("the site's answer is damaged: a field is missing, or is not what it should be")
         return answer
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -320,7 +320,7 @@ class SiteTally:
         for site, numbers in read_answers(tally._protocol, spec["answers"]).items():
             tally.add(SiteAnswer(study, site, numbers))
         if canonical(spec) != tally.to_json():
-            raise BadFile("the tally of sites does not have the form of a tally")
+            raise BadFile("the tally of sites is damaged: a field is missing, or is not what it should be")
         return tally
 
     def save(self, path: str | os.PathLike[str]) -> None:

@@ -208,7 +208,7 @@ class Study(Shown):
             ("id", self.id),
             ("statistic", f"{self.statistic.name} of {', '.join(self.statistic.columns)}"),
             ("domain", ", ".join(map(repr, self.domains))),
-            ("counted by", ", ".join(self.strata)),
+            ("strata", ", ".join(self.strata)),
             ("protocol", protocol.name + several),
             protocol.sent,
             ("epsilon", f"at most {number(self.epsilon)}; this study loses {self.privacy.epsilon:.12g}"),
@@ -290,7 +290,7 @@ class Study(Shown):
         except InvalidInput as error:
             raise BadFile(f"the analysis cannot be used: {error}") from None
         if canonical(spec) != study.analysis_to_json():
-            raise BadFile("the analysis does not have the form of an analysis")
+            raise BadFile("the analysis is damaged: a field is missing, or is not what it should be")
         return study
 
     @property

@@ -212,6 +212,7 @@ class Tally(Shown):
             bounds=bounds,
             raw=answer.value,
             bias=answer.bias,
+            caveats=answer.caveats,
             centre=answer.centre,
             logarithmic=self._study.statistic.logarithmic,
             attack=_Attack(protocol, self._counts, chosen, self.n, answer.value, bounds),
@@ -241,7 +242,7 @@ class Tally(Shown):
                 raise BadFile("each stratum of a tally is an object")
             tally._counts[stratum].read(table)
         if canonical(spec) != tally.to_json():
-            raise BadFile("the tally does not have the form of a tally")
+            raise BadFile("the tally is damaged: a field is missing, or is not what it should be")
         return tally
 
     def to_bytes(self) -> bytes:
@@ -272,7 +273,7 @@ class Tally(Shown):
         for counts, table in zip(tally._counts.values(), tables, strict=True):
             counts.read(table)
             if counts.to_json() != table:
-                raise BadFile("the tally does not have the form of a tally")
+                raise BadFile("the tally is damaged: a field is missing, or is not what it should be")
         return tally
 
     def save(self, path: str | os.PathLike[str]) -> None:

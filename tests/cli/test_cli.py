@@ -168,7 +168,7 @@ def test_reports_tally_estimate(study, folder, capsys):
     assert run(["estimate", "study.json", "b.json", "--level", "0.9"]) == 0
     shown = said(capsys)[0]
     assert "90% interval" in shown
-    assert "one liar moves it" in shown
+    assert "if one person lies, it moves" in shown
 
 
 def test_report_on_the_wire(study, capsys):
@@ -379,7 +379,7 @@ def test_demo(folder, capsys, monkeypatch):
         (["-e", "-1"], ["epsilon", "above 0"]),
         (["-e", "nan"], ["epsilon", "finite"]),
         (["-e", "inf"], ["epsilon", "finite"]),
-        (["--bins", "1"], ["bins", "domain(s)"]),
+        (["--bins", "1"], ["bins", "each column"]),
         (["--variant", "b"], ["variant", "ties"]),
         (["--ties", "third"], ["ties", "'half'"]),
         (["--mechanism", "laplace"], ["mechanism", "'krr'"]),
@@ -609,7 +609,7 @@ def test_plan_prints_a_table_and_one_sentence(folder, capsys):
     )
     said = capsys.readouterr().out
     assert "has the smallest predicted standard error" in said.replace("\n", " ")
-    assert "1% of liars move it" in said
+    assert "if 1% lie, it moves" in said
     assert dpairs.Study.load("best.json").protocol.name == "projection"
     asked = [
         "plan",

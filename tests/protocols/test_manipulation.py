@@ -372,7 +372,7 @@ def test_more_liars_do_more_and_nobody_does_nothing():
     assert changes[0] == 0
     assert changes == sorted(set(changes))
     assert estimate.to_json()["manipulation"]["change"] == estimate.manipulation(share=0.01).change
-    assert "1% of dishonest participants (10) can move this answer by at most" in estimate.notes()[-1]
+    assert "If 1% of participants (10) lie, this answer moves by at most" in estimate.notes()[-1]
 
 
 def test_the_multiplier_is_that_of_randomized_response():

@@ -235,4 +235,6 @@ class Helper:
     def _check_batch(self, people: dict[str, int]) -> None:
         if not enough(self.store.task, people):
             least = self.store.task.min_batch_size
-            raise Refused(f"a result is of at least {least} people, two of each class", "invalidBatchSize")
+            raise Refused(
+                f"a result needs at least {least} people, and two of each class", "invalidBatchSize"
+            )

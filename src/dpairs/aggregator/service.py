@@ -92,7 +92,7 @@ class Aggregator:
 
     def _add(self, task: Task, number: int) -> None:
         if number != self.server:
-            raise NotFound(f"this database is that of a {ROLES[number]}")
+            raise NotFound(f"this database belongs to a {ROLES[number]}")
         store = Store(self.database, task, number)
         if number == LEADER:
             self.leaders[task.name] = Leader(store, list(self.keys.secrets), self._noise, self._releases)

@@ -56,7 +56,7 @@ class Store:
             if row is not None:
                 if row.role != self.server:
                     raise Conflict(
-                        f"this database is that of the task's {ROLES[row.role]}, not {ROLES[self.server]}"
+                        f"this database belongs to the task's {ROLES[row.role]}, not {ROLES[self.server]}"
                     )
                 return
             fresh = {"id": self.task.id, "role": self.server, "file": self.task.to_json()}

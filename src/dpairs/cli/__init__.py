@@ -10,5 +10,5 @@ def main() -> None:
     try:
         from .app import run
     except ModuleNotFoundError as error:
-        sys.exit(f"the command line needs {error.name}: install dpairs with its 'cli' extra")
+        sys.exit(f"the command line needs {error.name}: pip install 'dpairs[cli]'")
     sys.exit(run(sys.argv[1:]))

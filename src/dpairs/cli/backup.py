@@ -52,4 +52,4 @@ def _needed() -> None:
     try:
         importlib.import_module("dpairs.collector")
     except ImportError as error:
-        raise BadParameter(f"a collector needs {error.name}: install the extra 'service' of dpairs") from None
+        raise BadParameter(f"a collector needs {error.name}: pip install 'dpairs[service]'") from None

@@ -67,7 +67,7 @@ def tally_columns(study: Study, names: list[str], form: TableForm | None, engine
     """What an engine finds; ``form`` is for tables that do not say what they hold."""
     database = any(map(DATABASE.match, names))
     if database and (len(names) > 1 or form is not None):
-        raise BadParameter("a collector's database is counted on its own: it knows its studies")
+        raise BadParameter("count a collector's database by itself: it already knows its studies")
     spark = engine.spark
     options: dict[str, Any] = {"keep_going": engine.keep_going, "recompute": engine.recompute}
     if form is not None:

@@ -59,7 +59,7 @@ def grades(people: int, seed: int) -> tuple[list[Row], float]:
 
 
 def demo(
-    people: Annotated[int, typer.Option(help="How many people answer on their own.")] = 20_000,
+    people: Annotated[int, typer.Option(help="How many people answer on their own, from 1000.")] = 20_000,
     pairs: Annotated[int, typer.Option(help="How many pairs compute together.")] = 200,
     port: Annotated[int, typer.Option(help="The collector's port; 0 takes a free one.")] = 0,
     folder: Annotated[
@@ -80,7 +80,7 @@ def demo(
         importlib.import_module("dpairs.aggregator.app")
     except ImportError as error:
         raise BadParameter(
-            f"the demonstration needs {error.name}: install the extras 'client', 'service' and 'servers'"
+            f"the demonstration needs {error.name}: pip install 'dpairs[client,service,servers]'"
         ) from None
     if folder is not None and not folder.is_dir():
         raise BadParameter(f"the demonstration did not start: {folder} is not a folder")

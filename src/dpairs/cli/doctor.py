@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 import platform
 import re
 import shutil
@@ -103,12 +104,12 @@ def _version(package: str) -> str:
 
 
 def _places() -> dict[str, str]:
-    places = {"searched mechanisms": str(remembered(None).folder)}
+    places = {"searched mechanisms": _writable(remembered(None).folder)}
     try:
         from ..client.device import LEDGER, default_home
 
         ledger = default_home() / LEDGER
-        places["this person's folder"] = str(ledger.parent)
+        places["this person's folder"] = _writable(ledger.parent)
         places["ledger"] = _ledger(ledger)
     except ImportError:
         pass
@@ -116,6 +117,16 @@ def _places() -> dict[str, str]:
     return places | {
         f"{program}, for {use}": shutil.which(program) or "not found" for program, use in PROGRAMS.items()
     }
+
+
+def _writable(folder: Path | None) -> str:
+    """The folder, and whether it is one, or can become one, that this user may write to."""
+    if folder is None:
+        return "nowhere"
+    there = next((each for each in (folder, *folder.parents) if os.path.lexists(each)), folder)
+    if not there.is_dir():
+        return f"{folder}: cannot be written, since {there} is not a folder"
+    return str(folder) if os.access(there, os.W_OK | os.X_OK) else f"{folder}: cannot be written"
 
 
 def _ledger(path: Path) -> str:

@@ -43,11 +43,13 @@ def join(
     max_delta: Annotated[float, typer.Option(help="Refuse a study with a larger delta.")] = 0.0,
     limit: Annotated[
         float | None,
-        typer.Option(help="This person's limit on epsilon over all studies, from now on; at first 5."),
+        typer.Option(
+            help="This person's limit on epsilon over all studies, from now on; 5 until you set it."
+        ),
     ] = None,
     limit_delta: Annotated[
         float | None,
-        typer.Option(help="This person's limit on delta over all studies, from now on; at first 0."),
+        typer.Option(help="This person's limit on delta over all studies, from now on; 0 until you set it."),
     ] = None,
     yes: Annotated[bool, typer.Option("--yes", help="Agree without a question, for scripts.")] = False,
     confirm: Annotated[
@@ -83,7 +85,7 @@ def join(
     try:
         importlib.import_module("dpairs.client")
     except ImportError as error:
-        raise BadParameter(f"taking part needs {error.name}: install the extra 'client' of dpairs") from None
+        raise BadParameter(f"taking part needs {error.name}: pip install 'dpairs[client]'") from None
     from ..client import Device, Link, Transport, get_offer
     from ..client import join as take_part
     from ..client.link import is_task_link
@@ -138,7 +140,7 @@ def agree(offered: Offer) -> None:
 def ask_person() -> None:
     """Go on only if somebody is here who says so."""
     if not sys.stdin.isatty():
-        raise BadParameter("nobody is here to agree to this: in a script, give --yes")
+        raise BadParameter("there is no terminal in which to ask for your agreement: in a script, give --yes")
     if not typer.confirm("Take part?", err=True):
         raise BadParameter("nothing was sent, because you did not agree")
 

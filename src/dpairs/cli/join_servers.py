@@ -32,7 +32,7 @@ def join_servers(
     try:
         from ..client.two_servers import get_task, join_task
     except ImportError as error:
-        raise BadParameter(f"two servers need {error.name}: install the extra 'vdaf' of dpairs") from None
+        raise BadParameter(f"two servers need {error.name}: pip install 'dpairs[vdaf]'") from None
     offered = get_task(link, patience)
     rows = task_rows(offered.task)
     if not yes:

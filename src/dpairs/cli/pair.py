@@ -143,7 +143,7 @@ def decode(
 ) -> None:
     """Read the reports of pairs, as their collector.
 
-    Neither partner can.
+    Neither partner can read them.
 
     A pair with only one message has dropped out; it is left out and counted.
     """
@@ -211,7 +211,7 @@ def _extra() -> None:
     try:
         importlib.import_module("dpairs.garbled.session")
     except ImportError:
-        raise BadParameter("pairs need more packages: install the extra 'pairs' of dpairs") from None
+        raise BadParameter("pairs need more packages: pip install 'dpairs[pairs]'") from None
 
 
 def _pairwise(study: Study) -> InPairs:

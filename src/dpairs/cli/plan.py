@@ -39,10 +39,14 @@ def plan(
     epsilon: Annotated[
         float | None, typer.Option("--epsilon", "-e", help="The largest privacy loss allowed.")
     ] = None,
-    people: Annotated[int | None, typer.Option("--people", "-n", help="How many people there are.")] = None,
+    people: Annotated[
+        int | None, typer.Option("--people", "--n", "-n", help="How many people there are.")
+    ] = None,
     positives: Annotated[int | None, typer.Option(help="People of the positive class, for AUC.")] = None,
     negatives: Annotated[int | None, typer.Option(help="People of the negative class, for AUC.")] = None,
-    target_error: Annotated[float | None, typer.Option(help="The standard error you want.")] = None,
+    target_error: Annotated[
+        float | None, typer.Option("--target-error", "--error", help="The standard error you want.")
+    ] = None,
     rounds: Annotated[int, typer.Option(help="1 leaves out protocols with two rounds.")] = 2,
     peers: Annotated[bool, typer.Option(help="People may compute in pairs.")] = False,
     trust: Annotated[
@@ -56,7 +60,7 @@ def plan(
     labels: Annotated[str | None, typer.Option(help="AUC: public (default) or private.")] = None,
     variant: Annotated[str | None, typer.Option(help="Kendall's tau: a (default) or b.")] = None,
     guess: Annotated[
-        float | None, typer.Option(help="AUC: your guess of it, for two normal classes.")
+        float | None, typer.Option(help="Your guess of the AUC; assumes two normal classes.")
     ] = None,
     like: Annotated[
         Path | None, typer.Option(help="A CSV or Parquet file with data of similar people.")

@@ -69,7 +69,7 @@ def serve(
         importlib.import_module("dpairs.collector")
         import uvicorn
     except ImportError as error:
-        raise BadParameter(f"a collector needs {error.name}: install the extra 'service' of dpairs") from None
+        raise BadParameter(f"a collector needs {error.name}: pip install 'dpairs[service]'") from None
     from dataclasses import replace
 
     from sqlalchemy import make_url

@@ -34,7 +34,7 @@ def serve_role(
         importlib.import_module("dpairs.aggregator.app")
     except ImportError as error:
         raise BadParameter(
-            f"a server of tasks needs {error.name}: install the extras 'client', 'service' and 'servers'"
+            f"a server of tasks needs {error.name}: pip install 'dpairs[client,service,servers]'"
         ) from None
     import uvicorn
 

@@ -60,13 +60,11 @@ def task(
 
 def _check_extras(module: str) -> None:
     """Say what to install where something is missing."""
-    extras = (
-        "'client' and 'vdaf'" if module.startswith("dpairs.client") else "'client', 'service' and 'servers'"
-    )
+    extras = "client,vdaf" if module.startswith("dpairs.client") else "client,service,servers"
     try:
         importlib.import_module(module)
     except ImportError as error:
-        raise BadParameter(f"this needs {error.name}: install the extras {extras} of dpairs") from None
+        raise BadParameter(f"this needs {error.name}: pip install 'dpairs[{extras}]'") from None
 
 
 def _operator(given: str) -> Operator:

@@ -81,9 +81,7 @@ def site(
     try:
         from ..client import Device, Site, get_offer
     except ImportError as error:
-        raise BadParameter(
-            f"a site's folder needs {error.name}: install the extra 'client' of dpairs"
-        ) from None
+        raise BadParameter(f"a site's folder needs {error.name}: pip install 'dpairs[client]'") from None
     offer = get_offer(given) if given.startswith(("https://", "http://")) else None
     if offer is None:
         if send:
@@ -121,7 +119,9 @@ def site(
         return
     if not yes:
         if not sys.stdin.isatty():
-            raise BadParameter("nobody is here to agree: look at what leaves first, then give --yes")
+            raise BadParameter(
+                "there is no terminal in which to ask for agreement: check what would leave, then give --yes"
+            )
         typer.confirm("Let this leave?", abort=True, err=True)
     said = []
     if send and offer is not None:

@@ -94,7 +94,7 @@ def tally(
     if not columnar and (engine is not None or master is not None or keep_going or recompute):
         raise BadParameter("--engine, --master, --keep-going and --recompute are for reports in tables")
     if columnar and (merge or len(columnar) < len(files)):
-        raise BadParameter("Parquet files hold reports: they are counted apart from other files")
+        raise BadParameter("count Parquet files and other report files in separate runs")
     if columnar:
         form = TableForm(pairs(column or []), cells) if tables else None
         found = tally_columns(study, files, form, Engine(engine, master, keep_going, recompute))

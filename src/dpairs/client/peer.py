@@ -151,7 +151,7 @@ def _own_pairs(me: Membership, study: Study, given: Sequence[Mapping[str, Any]])
     named = given[0]["people"]
     sizes = me.data.get("people", named)
     if any(each["people"] != sizes for each in given):
-        raise WrongPartner("the collector names other numbers of people than before")
+        raise WrongPartner("the collector has changed the numbers of people")
     try:
         strata = study.statistic.strata
         if set(sizes) != set(strata):

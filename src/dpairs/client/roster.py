@@ -71,7 +71,7 @@ class Roster:
             elif not hmac.compare_digest(known[0], mark):
                 raise BadFile(
                     f"the gateway's roster {path} was made with another key, and would answer for everybody "
-                    "again: bring back the file that it was kept with"
+                    "a second time: restore the key that belongs to it"
                 )
 
     def _mac(self, purpose: str, *parts: bytes) -> bytes:

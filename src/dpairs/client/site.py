@@ -212,7 +212,7 @@ class Site:
             )
         if len(kept) > 1:
             raise AlreadyAnswered(
-                f"site {self.name!r} has answered another second round: one more would lose more"
+                f"site {self.name!r} has answered another second round: a further answer would reveal more"
             )
 
 

@@ -175,8 +175,8 @@ def address(where: str | URL) -> URL:
         url.get_dialect().import_dbapi()
     except ModuleNotFoundError as error:
         raise BadParameter(
-            f"{url.drivername} needs {error.name}: install the extra 'postgresql' "
-            f"of dpairs, which postgresql+psycopg uses"
+            f"{url.drivername} needs {error.name}: pip install 'dpairs[postgresql]', which "
+            "postgresql+psycopg uses"
         ) from None
     except NoSuchModuleError as error:
         raise BadParameter(f"the database's address cannot be used: {cause(error)}") from None

@@ -97,11 +97,13 @@ def _file(path: str) -> dict[str, Any]:
     kinds = {each.name: type(each.default) for each in fields(Settings)}
     for name, value in content.items():
         if name not in kinds:
-            raise BadParameter(f"the settings {path} have {name!r}; there are {', '.join(kinds)}")
+            raise BadParameter(
+                f"the settings {path} name {name!r}, which does not exist; there are {', '.join(kinds)}"
+            )
         if kinds[name] is float and type(value) is int:
             content[name] = float(value)
         elif type(value) is not kinds[name]:
-            raise BadParameter(f"{name} in the settings {path} must be of the kind {kinds[name].__name__}")
+            raise BadParameter(f"{name} in the settings {path} must be of type {kinds[name].__name__}")
     return content
 
 

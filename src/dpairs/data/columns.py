@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from decimal import Decimal
+from numbers import Rational
 from typing import Any
 
 import numpy as np
@@ -41,9 +43,8 @@ def array_of(values: Any, column: str) -> NDArray[Any]:
     if array.dtype.kind == "O":
         array = _from_objects(array, column)
     if array.dtype.kind not in "fiu":
-        what = (
-            "strings (levels that are strings need a domain)" if array.dtype.kind == "U" else str(array.dtype)
-        )
+        words = array.dtype.kind == "U" and array.size
+        what = f"words such as {array[0].item()!r}" if words else str(array.dtype)
         raise BadValue(f"column {column!r} must hold numbers, not {what}")
     return array
 
@@ -53,7 +54,7 @@ def _from_objects(array: NDArray[Any], column: str) -> NDArray[Any]:
     plain = (item.item() if isinstance(item, np.generic) else item for item in array.tolist())
     items = [math.nan if item is None else item for item in plain]
     for item in items:
-        if isinstance(item, (bool, str)) or not isinstance(item, (int, float)):
+        if isinstance(item, bool) or not isinstance(item, (Rational, float, Decimal)):
             raise BadValue(f"column {column!r} must hold numbers, not {item!r}")
     whole = all(isinstance(item, int) for item in items)
     try:

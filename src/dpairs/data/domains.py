@@ -169,7 +169,7 @@ class _Listed:
         )
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({list(self.values)!r})"
+        return f"{type(self).__name__}([{self._listed()}])"
 
     def __eq__(self, other: object) -> bool:
         return type(other) is type(self) and other.values == self.values
@@ -277,21 +277,24 @@ def as_domains(domain: Any) -> tuple[Domain, ...]:
     >>> as_domains(((0, 1), Levels([1, 2])))
     (Interval(low=0.0, high=1.0), Levels([1, 2]))
     """
-    several = isinstance(domain, (tuple, list)) and not (_are_ends(domain) or _are_words(domain))
-    return tuple(map(_domain, domain if several else (domain,)))
+    given = domain.tolist() if isinstance(domain, np.ndarray) else domain
+    several = isinstance(given, (tuple, list)) and not (_are_ends(given) or _are_words(given))
+    found = tuple(map(_domain, given if several else (given,)))
+    known = tuple(each for each in found if each is not None)
+    if len(known) < len(found):
+        raise BadParameter(
+            "domain must be two numbers (low, high), or an Interval, Integers, Levels or Categories, or a "
+            f"tuple of two of these for two columns, not {' '.join(repr(domain).split())}"
+        )
+    return known
 
 
-def _domain(given: Any) -> Domain:
+def _domain(given: Any) -> Domain | None:
     if isinstance(given, (Interval, Integers, Levels, Categories)):
         return given
     if _are_ends(given):
         return Interval(*given)
-    if _are_words(given):
-        return Categories(given)
-    raise BadParameter(
-        "domain must be two numbers (low, high), or an Interval, Integers, Levels or Categories, or a tuple "
-        f"of two of these for two columns, not {given!r}"
-    )
+    return Categories(given) if _are_words(given) else None
 
 
 def _are_ends(given: Any) -> bool:

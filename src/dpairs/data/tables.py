@@ -7,7 +7,7 @@ tables.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -19,6 +19,8 @@ from ..formats.checks import did_you_mean
 Table: TypeAlias = "dict[str, NDArray[Any]]"
 LABEL = "label"
 """The column that says to which of two classes a person belongs."""
+SCORE = "score"
+"""The column of a model's scores, for which all of predict_proba is often given."""
 SHOWN = 12
 """Columns that a message lists."""
 
@@ -96,8 +98,11 @@ def with_columns(data: Any, known: Sequence[str], columns: Mapping[str, str] | N
 def is_positive(labels: NDArray[Any], positive: Any, column: str = LABEL) -> NDArray[np.bool_]:
     """Which labels equal ``positive``; refuse a value that is nobody's, and more than two classes."""
     items = labels.tolist()
+    for row, item in enumerate(items):
+        if _missing(item) or not isinstance(item, Hashable):
+            raise BadValue(f"column {column!r} must hold a label for everybody, not {item!r} as at row {row}")
     classes = dict.fromkeys(items)
-    if positive not in classes:
+    if not isinstance(positive, Hashable) or positive not in classes:
         raise BadValue(
             f"positive={positive!r} is not a label of column {column!r}, which has {_listed(classes)}"
         )
@@ -116,7 +121,10 @@ def _by_name(data: Any) -> Any:
 def _frame(data: Any) -> Any:
     import narwhals as nw  # a device, which has one person's values and no frame, does not wait for it
 
-    frame = nw.from_native(data, pass_through=True)
+    try:
+        frame = nw.from_native(data, pass_through=True)
+    except nw.exceptions.DuplicateError:
+        raise BadValue("two columns of the frame have the same name: rename or drop one of them") from None
     return frame if isinstance(frame, (nw.DataFrame, nw.LazyFrame)) else None
 
 
@@ -152,16 +160,50 @@ def _listed(names: Iterable[Any]) -> str:
     return ", ".join(shown[:SHOWN]) + (", ..." if len(shown) > SHOWN else "") or "none"
 
 
-def _array(values: Any, name: str) -> NDArray[Any]:
+def _missing(item: Any) -> bool:
+    """Whether it is None, NaN or another value that stands for none."""
     try:
-        array = np.asarray(values)
+        return item is None or bool(item != item)
+    except (TypeError, ValueError):  # pandas' NA says neither that it is equal to itself, nor that it is not
+        return True
+
+
+def _array(values: Any, name: str) -> NDArray[Any]:
+    """One value for each person: from a list, an array, a series, an iterator, or a frame of one column."""
+    if np.ma.is_masked(values):
+        row = int(np.argmax(np.ma.getmaskarray(values)))
+        raise BadValue(f"column {name!r} is masked at row {row}: leave such people out first")
+    column = _column(values, name)
+    try:
+        array = np.asarray(column)
     except ValueError:
         raise BadValue(f"column {name!r} must hold one value for each person") from None
+    if array.ndim == 2 and array.shape[1] == 1:
+        array = array[:, 0]
+    if array.ndim == 0:
+        raise BadValue(f"column {name!r} must be a list, an array or a series, not {type(values).__name__}")
     if array.ndim != 1:
-        probabilities = array.ndim == 2 and array.shape[1] == 2 and name != LABEL
+        probabilities = array.ndim == 2 and array.shape[1] == 2 and name == SCORE
         hint = "; of predict_proba, give the positive class's column, [:, 1]" if probabilities else ""
         raise BadValue(f"column {name!r} must have one dimension, not {array.ndim}{hint}")
+    if array.dtype.kind in "cmMV":
+        raise BadValue(f"column {name!r} must hold numbers or words, not {array.dtype}")
     return array
+
+
+def _column(values: Any, name: str) -> Any:
+    """What numpy makes an array of: the column of a frame that has one, the items of an iterator."""
+    if isinstance(values, (list, tuple, str, bytes, Mapping)) or hasattr(values, "__array__"):
+        return values
+    if isinstance(values, Iterator):
+        return list(values)
+    frame = _frame(values)
+    if frame is None:
+        return values
+    columns = frame.collect_schema().names()
+    if len(columns) != 1:
+        raise BadValue(f"column {name!r} must be one column, not a frame with {_listed(columns)}")
+    return (frame.collect() if hasattr(frame, "collect") else frame)[columns[0]].to_numpy()
 
 
 def whole_numbers(values: Any, name: str) -> NDArray[Any]:

@@ -22,7 +22,7 @@ try:
     import pyarrow  # noqa: F401 - to say what is missing before anything below asks for it
 except ModuleNotFoundError:
     raise ModuleNotFoundError(
-        "files and tables of reports need pyarrow: install the extra 'duckdb' of dpairs", name="pyarrow"
+        "files and tables of reports need pyarrow: pip install 'dpairs[duckdb]'", name="pyarrow"
     ) from None
 
 from .file_tally import FileTally

@@ -42,7 +42,7 @@ def session(master: str | None = None, settings: dict[str, str] | None = None) -
         from pyspark.errors import PySparkException
         from pyspark.sql import SparkSession
     except ImportError:
-        raise BadParameter("engine 'spark' needs pyspark: install the extra 'spark' of dpairs") from None
+        raise BadParameter("engine 'spark' needs pyspark: pip install 'dpairs[spark]'") from None
     _check_java()
     # What goes wrong comes back as an error, and is told in one sentence.
     quiet = {"spark.ui.enabled": "false", "spark.log.level": "OFF", "spark.app.name": "dpairs"}

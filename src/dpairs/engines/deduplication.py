@@ -66,7 +66,7 @@ def deduplication(study: Study, opened: Opened, inspected: Sequence[Inspected]) 
             # A person's symbol and cell cannot be compared in SQL, which has no coins.
             raise BadFile(
                 f"reports {one} and {other} share indices, and one has cells, the other symbols: "
-                "whether a person is in both cannot be told, so write them in one form"
+                "write both as cells, or both as symbols, so that a person who is in both counts once"
             )
         meeting |= {one, other}
     straight = {

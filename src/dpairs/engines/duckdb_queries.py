@@ -21,7 +21,7 @@ def imported() -> Any:
     try:
         import duckdb
     except ImportError:
-        raise BadParameter("tallies of tables need DuckDB: install the extra 'duckdb' of dpairs") from None
+        raise BadParameter("tallies of tables need DuckDB: pip install 'dpairs[duckdb]'") from None
     return duckdb
 
 

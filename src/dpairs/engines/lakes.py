@@ -41,7 +41,7 @@ def table(study: Study, names: Sequence[str], columns: Columns, cells: bool) -> 
                 yield connection.read_parquet(paths, hive_partitioning=False)
             return
         if len({places.place(path)[2:] for path in paths}) > 1:
-            raise BadParameter("tables of one run are all in one place: a folder, or one store")
+            raise BadParameter("keep all tables of one run in one place: one folder, or one store")
         import pyarrow.dataset as ds  # imports pandas: only where it is needed
 
         here = [places.place(path) for path in paths]
@@ -79,9 +79,7 @@ def _delta(name: str) -> Any:
         from deltalake import DeltaTable
         from deltalake.exceptions import DeltaError
     except ImportError:
-        raise BadParameter(
-            "a Delta table is read with deltalake: install the extra 'delta' of dpairs"
-        ) from None
+        raise BadParameter("a Delta table is read with deltalake: pip install 'dpairs[delta]'") from None
     try:
         return DeltaTable(name).to_pyarrow_dataset()
     except (DeltaError, pa.ArrowException, OSError, ValueError) as error:
@@ -96,9 +94,7 @@ def _iceberg(name: str, wanted: tuple[str, ...]) -> Any:
         from pyiceberg.serializers import FromInputFile
         from pyiceberg.table import Table
     except ImportError:
-        raise BadParameter(
-            "an Iceberg table is read with pyiceberg: install the extra 'iceberg' of dpairs"
-        ) from None
+        raise BadParameter("an Iceberg table is read with pyiceberg: pip install 'dpairs[iceberg]'") from None
     # Not `StaticTable`: it lets the metadata's properties say which Python code and which server to use.
     files = PyArrowFileIO()
     try:

@@ -75,9 +75,7 @@ def _cursor(url: str) -> Iterator[Any]:
     try:
         from adbc_driver_postgresql import dbapi
     except ImportError:
-        raise BadParameter(
-            "a collector's database is read with ADBC: install the extra 'adbc' of dpairs"
-        ) from None
+        raise BadParameter("a collector's database is read with ADBC: pip install 'dpairs[adbc]'") from None
     try:
         connection = dbapi.connect(_plain(url))
     except dbapi.Error as error:

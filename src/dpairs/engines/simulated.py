@@ -53,7 +53,7 @@ def simulate_reports(
         raise BadParameter(NO_CELLS)
     try:
         if places.occupied(folder):
-            raise BadFile(f"reports are written into a new or empty folder, which {folder} is not")
+            raise BadFile(f"give a new or an empty folder for the reports: {folder} has something in it")
     except OSError as error:
         raise BadFile(f"{folder} cannot be reached: {places.first_sentence(error)}") from None
     written = dict.fromkeys(study.strata, 0)

@@ -142,7 +142,9 @@ def _made(
     if study.protocol.round > 1:
         before = state.get(SECOND + begun.id)
         if before not in (None, study.id):
-            raise AlreadyAnswered("another second round of this study was answered: one more would lose more")
+            raise AlreadyAnswered(
+                "another second round of this study was answered: a further answer would reveal more"
+            )
     if study.protocol.by_sites is not None:
         made = _of_site(study, begun, data, state, name, keep)
     else:
@@ -165,7 +167,9 @@ def _of_site(study: Study, begun: Study, data: Any, state: Mapping[str, Any], na
         if before is None:
             raise NotAsked(f"{name} did not answer the first round, so the second does not ask it")
         if SiteAnswer.from_bytes(before, begun).numbers.sizes != exact_numbers(study, data, keep).sizes:
-            raise BadValue("the records are others than in the first round: answer both rounds for the same")
+            raise BadValue(
+                "the records differ from those of the first round: answer both rounds with the same ones"
+            )
     return bytes(SiteAnswer.of(study, name, data, keep=keep)).decode()
 
 

@@ -46,11 +46,34 @@ def integer(name: str, value: Any, low: int, high: int) -> int:
         if isinstance(value, bool):
             raise TypeError
         number = operator.index(value)
+        if not low <= number <= high:
+            raise TypeError
     except TypeError:
-        raise BadParameter(f"{name} must be a whole number from {low} to {high}, not {value!r}") from None
-    if not low <= number <= high:
-        raise BadParameter(f"{name} must be a whole number from {low} to {high}, not {value!r}")
+        raise BadParameter(
+            f"{name} must be a whole number from {_shown(low)} to {_shown(high)}, not {value!r}"
+        ) from None
     return number
+
+
+def _shown(bound: int) -> str:
+    """A bound as people read it.
+
+    >>> _shown(4096), _shown(2**62), _shown(2**128 - 1), _shown(-(2**63))
+    ('4096', '2^62', '2^128 - 1', '-2^63')
+    """
+    if abs(bound) <= 2**40:
+        return str(bound)
+    if bound < 0:
+        return f"-{_shown(-bound)}"
+    power = (bound + 1).bit_length() - 1
+    return {2**power: f"2^{power}", 2**power - 1: f"2^{power} - 1"}.get(bound, str(bound))
+
+
+def boolean(name: str, value: Any) -> bool:
+    """Return ``value`` if it is True or False, and nothing that only counts as one of them."""
+    if type(value) is not bool:
+        raise BadParameter(f"{name} must be True or False, not {value!r}")
+    return value
 
 
 def text(name: str, value: Any) -> str:

@@ -57,7 +57,7 @@ def html_table(title: str, rows: Sequence[Row], notes: Sequence[str] = ()) -> st
         + "".join(
             f'<{tag} style="text-align:left{nowrap}">{escape(cell).replace(chr(10), "<br>")}</{tag}>'
             for cell, (tag, nowrap) in zip(
-                row, [("th", ";white-space:nowrap"), *[("td", "")] * len(row)], strict=False
+                row, [("th", ";white-space:pre"), *[("td", "")] * len(row)], strict=False
             )
         )
         + "</tr>"

@@ -117,7 +117,7 @@ def locked(path: str | os.PathLike[str], what: str, *, busy: str | None = None) 
     try:
         from filelock import FileLock, Timeout
     except ModuleNotFoundError:
-        raise BadParameter(f"{what} is locked with filelock: install the extra 'client' of dpairs") from None
+        raise BadParameter(f"{what} is locked with filelock: pip install 'dpairs[client]'") from None
 
     lock = FileLock(f"{os.fspath(path)}.lock", timeout=-1 if busy is None else 0, mode=0o600)
     try:

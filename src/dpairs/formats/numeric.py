@@ -5,6 +5,9 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 
 class Numeric:
     """Computes and compares as its `float`; the result is a plain number.
@@ -48,17 +51,27 @@ class Numeric:
     def __rtruediv__(self, other: Any) -> Any:
         return _plain(other) / float(self)
 
-    def __lt__(self, other: Any) -> bool:
-        return bool(float(self) < _plain(other))
+    def __pow__(self, other: Any) -> Any:
+        return float(self) ** _plain(other)
 
-    def __le__(self, other: Any) -> bool:
-        return bool(float(self) <= _plain(other))
+    def __rpow__(self, other: Any) -> Any:
+        return _plain(other) ** float(self)
 
-    def __gt__(self, other: Any) -> bool:
-        return bool(float(self) > _plain(other))
+    def __lt__(self, other: Any) -> Any:
+        return float(self) < _plain(other)
 
-    def __ge__(self, other: Any) -> bool:
-        return bool(float(self) >= _plain(other))
+    def __le__(self, other: Any) -> Any:
+        return float(self) <= _plain(other)
+
+    def __gt__(self, other: Any) -> Any:
+        return float(self) > _plain(other)
+
+    def __ge__(self, other: Any) -> Any:
+        return float(self) >= _plain(other)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        """A number to numpy too, so that its functions and arrays compute with it."""
+        return np.asarray(float(self), dtype=dtype)
 
 
 def _plain(other: Any) -> Any:

@@ -16,7 +16,7 @@ try:
     import matplotlib as mpl
     from matplotlib.figure import Figure
 except ImportError:
-    raise BadParameter("pictures need matplotlib: install the extra 'plots' of dpairs") from None
+    raise BadParameter("pictures need matplotlib: pip install 'dpairs[plots]'") from None
 
 BLUE, ORANGE, GREY = "#0072B2", "#D55E00", "#666666"
 GREEN, PINK, YELLOW, SKY = "#009E73", "#CC79A7", "#E69F00", "#56B4E9"

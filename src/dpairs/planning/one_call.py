@@ -7,18 +7,22 @@ that scikit-learn and scipy give them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import inspect
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any, Literal, TypeAlias, TypedDict, Unpack
+from functools import wraps
+from typing import Any, Literal, ParamSpec, TypeAlias, TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..data.columns import array_of
 from ..data.domains import Categories, Domain, DomainLike, Integers, Interval
 from ..data.tables import is_positive, whole
-from ..errors import BadParameter, BadValue
+from ..errors import BadParameter, BadValue, NotEnoughData
 from ..estimate import Estimate, WithoutPrivacy
 from ..formats.checks import choice, did_you_mean
+from ..formats.checks import positive as above_zero
 from ..simulate import simulate
 from ..statistics import Statistic, exact
 from ..statistics import statistic as statistic_named
@@ -37,6 +41,9 @@ FROM_DATA = (
 MOST_CATEGORIES = 4096
 ASKED = ("trust", "rounds", "peers", "protocol")
 """What is asked of the plan."""
+ELSEWHERE = {"random_state": "seed", "rng": "seed", "pos_label": "positive"}
+"""Other packages' names for our keywords."""
+P = ParamSpec("P")
 
 
 class Choices(TypedDict, total=False):
@@ -50,6 +57,36 @@ class Choices(TypedDict, total=False):
     seed: int | None
 
 
+def _as_documented(function: Callable[P, Estimate]) -> Callable[P, Estimate]:
+    """The function; arguments that do not fit end in one sentence of ours, not in Python's TypeError."""
+    signature, name = inspect.signature(function), function.__name__
+    parameters = list(signature.parameters.values())
+    data = [each.name for each in parameters if each.kind is each.POSITIONAL_OR_KEYWORD]
+    options = {each.name for each in parameters if each.kind is each.KEYWORD_ONLY} | set(
+        Choices.__annotations__
+    )
+
+    @wraps(function)
+    def checked(*arguments: P.args, **keywords: P.kwargs) -> Estimate:
+        for given in keywords:
+            if given not in options and given not in data:
+                meant = ELSEWHERE.get(given)
+                near = f"; did you mean {meant!r}?" if meant in options else did_you_mean(given, options)
+                said = f"dpairs has no {given} for {name}"
+                raise BadParameter(said + (near or f"; it takes {', '.join(sorted(options))}"))
+        try:
+            signature.bind(*arguments, **keywords)
+        except TypeError:
+            raise BadParameter(
+                f"give {' and '.join(data)}, then epsilon and other options by name: "
+                f"dpairs.{name}({', '.join(data)}, epsilon=1)"
+            ) from None
+        return function(*arguments, **keywords)
+
+    return checked
+
+
+@_as_documented
 def auc(
     y_true: Column,
     y_score: Column,
@@ -76,6 +113,7 @@ def auc(
     return _estimate(statistic_named("auc", labels=labels, ties=ties), table, epsilon, choices)
 
 
+@_as_documented
 def mann_whitney(
     x: Column,
     y: Column,
@@ -100,6 +138,7 @@ def mann_whitney(
     return replace(estimate, details={**estimate.details, "p_value": tail})
 
 
+@_as_documented
 def kendall_tau(
     x: Column,
     y: Column,
@@ -114,21 +153,25 @@ def kendall_tau(
     )
 
 
+@_as_documented
 def gini(values: Column, *, epsilon: float, **choices: Unpack[Choices]) -> Estimate:
     """The Gini coefficient: half of the relative mean difference, from 0 to 1."""
     return _one("gini_coefficient", values, epsilon, choices)
 
 
+@_as_documented
 def gini_mean_difference(values: Column, *, epsilon: float, **choices: Unpack[Choices]) -> Estimate:
     """The mean distance between two people's values."""
     return _one("gini_mean_difference", values, epsilon, choices)
 
 
+@_as_documented
 def variance(values: Column, *, epsilon: float, **choices: Unpack[Choices]) -> Estimate:
     """The variance, as `numpy.var` with ``ddof=1``: half of the mean squared distance of two people."""
     return _one("variance", values, epsilon, choices)
 
 
+@_as_documented
 def collision_entropy(values: Column, *, epsilon: float, **choices: Unpack[Choices]) -> Estimate:
     """Rényi's entropy of order 2, in nats: minus the logarithm of how often two people agree."""
     return _one("collision_entropy", values, epsilon, choices)
@@ -141,16 +184,17 @@ def _one(name: str, values: Column, epsilon: float, choices: Choices) -> Estimat
 def _estimate(
     statistic: Statistic, table: dict[str, NDArray[Any]], epsilon: float, choices: Mapping[str, Any]
 ) -> Estimate:
-    known = (*Choices.__annotations__, "epsilon", *statistic.option_names())
-    for name in choices:
-        if name not in known:
-            meant = "; did you mean 'seed'?" if name == "random_state" else did_you_mean(name, known)
-            said = f"dpairs has no {name} for {statistic.name}"
-            raise BadParameter(said + (meant or f"; it takes {', '.join(sorted(known))}"))
+    above_zero("epsilon", epsilon)
+    table |= {name: _values(table[name], name) for name in statistic.domain_columns}
     given = choices.get("domain")
     domains, caveats = (given, ()) if given is not None else _domains(statistic, table)
     truth = exact(statistic, table, domain=domains)
     sizes = {name: len(people[0]) for name, people in statistic.split(table)}
+    for stratum, size in sizes.items():
+        if size < 2:
+            raise NotEnoughData(
+                f"{statistic.name} needs at least 2 people of each class, and {stratum} has {size}"
+            )
     asked = {name: value for name, value in choices.items() if name in ASKED and value is not None}
     found = plan(statistic, domain=domains, epsilon=epsilon, n=sizes, **asked)
     seed = choices.get("seed")
@@ -185,11 +229,34 @@ def _domains(
     return tuple(found), () if all(domain == Interval(0, 1) for domain in found) else (FROM_DATA,)
 
 
+def _values(values: NDArray[Any], column: str) -> NDArray[Any]:
+    """Words, or numbers as numpy has them: True and False are 1 and 0, and objects may be numbers."""
+    if values.dtype.kind == "b":
+        return values.astype(np.int8)
+    if values.dtype.kind == "S":
+        raise BadValue(f"column {column!r} must hold numbers or words, not bytes: decode them first")
+    if values.dtype.kind != "O":
+        return values
+    words = [isinstance(value, str) for value in values.tolist()]
+    if any(words) and not all(words):
+        row = words.index(False)
+        raise BadValue(
+            f"column {column!r} mixes words with other values, such as {values[row]!r} at row {row}"
+        )
+    return values if any(words) else array_of(values, column)
+
+
 def _span(values: NDArray[Any], column: str, needs: str) -> Domain:
-    if values.dtype.kind in "OUSb":
+    if values.dtype.kind in "OUT" and values.size:
         words = sorted({str(value) for value in values.tolist()})
+        if needs != "discrete":
+            wanted = ", or a domain of Levels with the lowest first" if needs == "ordered" else ""
+            raise BadValue(f"column {column!r} holds words such as {words[0]!r}, and needs numbers{wanted}")
         if not 2 <= len(words) <= MOST_CATEGORIES:
-            raise BadParameter(f"column {column!r} needs a domain: it has {len(words)} different words")
+            raise BadParameter(
+                f"give the domain of column {column!r}: a domain from its data needs 2 to {MOST_CATEGORIES} "
+                f"different words, and there are {len(words)}"
+            )
         return Categories(words)
     if values.size == 0:
         raise BadValue(f"column {column!r} is empty")

@@ -116,7 +116,7 @@ FACTS: list[tuple[str, Callable[[Option], str]]] = [
     ("  from sampling", lambda each: f"{each.prediction.sampling:.2g}"),
     ("  second order", lambda each: f"{each.prediction.second_order:.2g}"),
     ("  from bins", lambda each: f"{each.prediction.quantization:.2g}"),
-    (f"{LIARS:.0%} of liars move it", _moved_by),
+    (f"if {LIARS:.0%} lie, it moves", _moved_by),
     ("bits sent", lambda each: f"{each.bits:,}"),
     ("rounds", lambda each: str(each.rounds)),
     ("trusts", lambda each: each.trust),

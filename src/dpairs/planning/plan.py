@@ -11,7 +11,7 @@ from ..data.domains import Domain, DomainLike
 from ..data.positions import placed
 from ..data.tables import with_columns
 from ..errors import BadParameter
-from ..formats.checks import choice, integer
+from ..formats.checks import boolean, choice, did_you_mean, integer
 from ..formats.checks import positive as above_zero
 from ..formats.display import Shown
 from ..mechanisms.optimize import optimize
@@ -43,7 +43,7 @@ TRUSTED = {
 """Whom people may be asked to trust, beside nobody."""
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class Plan(Shown):
     """The options for a study, the best first, and why."""
 
@@ -69,7 +69,7 @@ class Plan(Shown):
 
     @property
     def title(self) -> str:
-        return f"{self.statistic.name}, people like: {self.shape}"
+        return f"{self.statistic.name}, planned for {self.shape}"
 
     def rows(self) -> list[tuple[str, ...]]:
         """The options side by side, a column each: a table."""
@@ -179,13 +179,18 @@ def plan(
     """
     unknown = sorted(set(chosen) - set(option_names(statistic)))
     if unknown:
-        raise BadParameter(f"a plan has no option {', '.join(map(repr, unknown))}")
+        known = (*(plan.__kwdefaults__ or ()), *option_names(statistic))
+        raise BadParameter(
+            f"a plan of this statistic has no option {', '.join(map(repr, unknown))}"
+            f"{did_you_mean(unknown[0], known)}"
+        )
     made = statistic_named(statistic, **chosen)
     if isinstance(n, Mapping) and len(n) == 1 == len(made.strata):
         n = next(iter(n.values()))
     domains = domains_of(made, domain)
     made.check_domains(domains)
     integer("rounds", rounds, 1, 2)
+    boolean("peers", peers)
     if protocol is not None:
         choice("protocol", protocol, PROTOCOLS)
         if PROTOCOLS[protocol].rounds > rounds:
@@ -257,7 +262,7 @@ def _loss(epsilon: Any) -> float:
     loss = above_zero("epsilon", epsilon)
     if not LEAST_EPSILON <= loss <= MOST_EPSILON:
         raise BadParameter(
-            f"a plan is for an epsilon from {LEAST_EPSILON:g}, where answers say nothing, to "
+            f"a plan needs an epsilon from {LEAST_EPSILON:g}, where answers say nothing, to "
             f"{MOST_EPSILON:g}, where they hide nothing, not {loss:g}"
         )
     return loss

@@ -85,7 +85,7 @@ def fine_grid(statistic: Statistic, domains: tuple[Domain, ...], points: Sequenc
         else:
             axes.append(Axis(domain, domain.size))
     if math.prod(axis.bins for axis in axes) > MOST:
-        raise BadParameter(f"a plan looks at {MOST} cells at most, and these domains have more")
+        raise BadParameter(f"these domains have more than the {MOST} cells that a plan can examine")
     return statistic.grid(tuple(axes))
 
 
@@ -93,14 +93,14 @@ def even(statistic: Statistic, domains: tuple[Domain, ...]) -> Shape:
     """Everybody anywhere: the prior of those who know nothing."""
     grid = fine_grid(statistic, domains)
     masses = {name: np.full(grid.cells, 1 / grid.cells) for name in statistic.strata}
-    return Shape(statistic, domains, grid, masses, "even", assumed=True)
+    return Shape(statistic, domains, grid, masses, "evenly spread values", assumed=True)
 
 
 def from_masses(
     statistic: Statistic,
     domains: tuple[Domain, ...],
     given: Mapping[str, Sequence[float] | Vector],
-    name: str = "given",
+    name: str = "the given shares",
 ) -> Shape:
     """From shares of the fine cells, by stratum."""
     grid = fine_grid(statistic, domains)
@@ -122,7 +122,9 @@ def from_masses(
     return Shape(statistic, domains, grid, masses, name)
 
 
-def from_sample(statistic: Statistic, domains: tuple[Domain, ...], data: Any, name: str = "sample") -> Shape:
+def from_sample(
+    statistic: Statistic, domains: tuple[Domain, ...], data: Any, name: str = "people like these"
+) -> Shape:
     """From values of some people, of whom it is known already."""
     table = whole(data, statistic.columns)
     people = list(statistic.split(table))

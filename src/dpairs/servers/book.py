@@ -30,7 +30,7 @@ def record(path: str | os.PathLike[str], study: Study, server: int, batch: bytes
         if study.id in releases:
             raise Conflict(
                 f"this server has released study {study.id[:16]}... already: "
-                "a second release would say more of the same people than was promised"
+                "a second release would reveal more about the same people than was promised"
             )
         releases[study.id] = hashlib.sha256(batch).hexdigest()
         content = {"format": FORMAT, "version": VERSION, "server": server, "releases": releases}

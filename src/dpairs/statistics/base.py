@@ -140,7 +140,7 @@ class Statistic(ABC):
         if len(domains) != len(self.domain_columns):
             listed = ", ".join(self.domain_columns)
             raise BadParameter(
-                f"{self.name} needs {len(self.domain_columns)} domain(s), for {listed}, not {len(domains)}"
+                f"{self.name} needs one domain for each of {listed}, and was given {len(domains)}"
             )
         for column, domain in zip(self.domain_columns, domains, strict=True):
             if self.needs == "numeric" and not domain.numeric:
@@ -149,7 +149,8 @@ class Statistic(ABC):
                 )
             if self.needs == "ordered" and not domain.ordered:
                 raise BadParameter(
-                    f"{self.name} compares values, so {column} needs an ordered domain, not {domain!r}"
+                    f"{self.name} compares values, so {column} needs an ordered domain, such as Levels with "
+                    f"the lowest first, not {domain!r}"
                 )
             if isinstance(domain, Interval) and domain.scaled and self.needs != "ordered":
                 raise BadParameter(
@@ -312,8 +313,8 @@ class Statistic(ABC):
             spread = error(np.eye(len(forms))[place])
             if not divisor > CERTAIN * spread:
                 raise NotEstimable(
-                    f"{name} is estimated as {divisor:.3g} with a standard error of {spread:.3g}, which "
-                    f"cannot be told from 0: too few people for this epsilon, or {self.name} is not defined"
+                    f"{name} is estimated as {divisor:.3g} with a standard error of {spread:.3g}, so it "
+                    f"may be 0: too few people for this epsilon, or {self.name} is not defined"
                 )
             if len(forms) > 1:
                 slack /= 1 - (TWO_SIDED * spread / divisor) ** 2

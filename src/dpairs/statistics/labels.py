@@ -11,6 +11,8 @@ from ..errors import BadValue, NotEnoughData
 
 POSITIVE, NEGATIVE = "positive", "negative"
 ALLOWED = "0 and 1, -1 and 1, False and True, or 'negative' and 'positive'"
+SPELLED = ("0", "1", "-1", "0.0", "1.0", "-1.0", "False", "True", "false", "true")
+"""Labels that a file's column has as texts once one of them is a word."""
 
 
 def positives(labels: NDArray[Any], column: str = "label") -> NDArray[np.bool_]:
@@ -32,8 +34,10 @@ def positives(labels: NDArray[Any], column: str = "label") -> NDArray[np.bool_]:
     matches = [np.asarray(labels == name, dtype=np.bool_) for name in names]
     known = np.logical_or.reduce(matches)
     if not known.all():
+        words = known | np.isin(labels, SPELLED) if strings else known
+        row = int(np.argmin(known if words.all() else words))
         raise BadValue(
-            f"column {column!r} has the label {labels[~known].tolist()[0]!r} at row {int(np.argmin(known))}; "
+            f"column {column!r} has the label {labels[row : row + 1].tolist()[0]!r} at row {row}; "
             f"the two classes are {ALLOWED}"
         )
     if len(matches) == 3 and matches[1].any() and matches[2].any():

@@ -126,7 +126,7 @@ def test_finer_cells_hide_fewer_pairs_of_a_hump():
     # Those who stand out of one cell may be in one bin; two cells that stand out are a hump.
     assert unresolved(grid, corner, 0.0, 1 / 8) == pytest.approx((2, 2))
     assert together(grid, corner) == pytest.approx(1)
-    hump = np.outer([0.0, 0.5, 0.5, 0.0], [0.25] * 4).reshape(-1)
+    hump = np.repeat([0.0, 0.125, 0.125, 0.0], 4)
     assert unresolved(grid, hump, 0.0, 1 / 8)[0] == pytest.approx(2 * 0.25 / 8)
     assert unresolved(grid, even, 0.0, 1 / 8)[0] == 0.0
     # All of them may have one value, or none.

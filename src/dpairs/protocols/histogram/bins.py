@@ -42,9 +42,7 @@ def bins_of(
     elif bins is not None:
         given = list(bins)
         if len(given) != len(domains):
-            raise BadParameter(
-                f"bins must be one number for each of the {len(domains)} domain(s), not {len(given)}"
-            )
+            raise BadParameter(f"bins must be one number for each column ({len(domains)}), not {len(given)}")
     else:
         given = [_default_bins(statistic, domains, domain, epsilon, n) for domain in domains]
     return tuple(integer("bins", count, 2, MAX_BINS) for count in given)

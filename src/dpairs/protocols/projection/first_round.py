@@ -124,9 +124,7 @@ class Projection(Alone, FirstRound):
             share = _share(pilot_fraction, expected, epsilon, lambda people: rough / people)
             return cls(asked.statistic, domains, share, asked)
         if mechanism is not None or prior is not None:
-            raise BadParameter(
-                "the first round asks about a tree here; only pilot='histogram' has a mechanism"
-            )
+            raise BadParameter("mechanism is for pilot='histogram'; the first round of this study is a tree")
         bits = _bits(statistic, domains, bins)
         if statistic.from_table:
             leaves = Leaves(statistic.cell_domains(domains), bits)
@@ -261,7 +259,7 @@ def _bits(statistic: Statistic, domains: tuple[Domain, ...], bins: Any) -> tuple
     """The bits of every private column: as asked, or as many as are of use."""
     asked = list(bins) if isinstance(bins, (list, tuple)) else [bins] * len(domains)
     if len(asked) != len(domains):
-        raise BadParameter(f"bins must be one number for each of {len(domains)} domain(s), not {len(asked)}")
+        raise BadParameter(f"bins must be one number for each column ({len(domains)}), not {len(asked)}")
     usual = _usual_bits(statistic, len(domains))
     found = [
         _column_bits(domain, usual, usual if statistic.from_table else MAX_USUAL // len(domains), count)

@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from ...errors import BadParameter
-from ...formats.checks import choice, fields, integer, required
+from ...formats.checks import boolean, choice, fields, integer, required
 from ...statistics import Statistic
 from ..two_servers.budget import Query
 
@@ -34,13 +34,14 @@ class Unit:
         integer("max_records_per_person", self.most, 1, MOST)
         if self.kind == RECORD and self.most != 1:
             raise BadParameter("max_records_per_person is for unit='person': a record is one")
-        if type(self.hide_sizes) is not bool:
-            raise BadParameter(f"hide_sizes must be True or False, not {self.hide_sizes!r}")
+        boolean("hide_sizes", self.hide_sizes)
 
     @classmethod
     def of(cls, kind: Any, most: Any, hide_sizes: Any) -> Unit:
         if kind == PERSON and most is None:
-            raise BadParameter("unit='person' needs max_records_per_person: what a site holds each person to")
+            raise BadParameter(
+                "unit='person' needs max_records_per_person: the most records of one person that a site uses"
+            )
         return cls(kind, 1 if most is None else most, hide_sizes)
 
     def to_json(self) -> dict[str, Any]:

@@ -49,9 +49,7 @@ def chosen_bins(
         integer("n", n, 1, 2**53)
     if isinstance(bins, (list, tuple)):
         if len(bins) != len(domains):
-            raise BadParameter(
-                f"bins must be one number for each of the {len(domains)} domain(s), not {len(bins)}"
-            )
+            raise BadParameter(f"bins must be one number for each column ({len(domains)}), not {len(bins)}")
         return tuple(integer("bins", count, 2, MAX_BINS) for count in bins)
     return tuple(_bins(statistic, domains, domain, bins, n, counted, pilot) for domain in domains)
 
