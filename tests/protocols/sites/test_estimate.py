@@ -17,7 +17,7 @@ from dpairs.protocols.projection.pilot import on_simplex
 from dpairs.protocols.sites import first_answers
 from dpairs.protocols.sites.by_sites import SiteNumbers
 from dpairs.protocols.sites.counted import NoisyClass, forms_of, hidden_slack, laplace_cumulant
-from dpairs.protocols.sites.hidden import followed_wrongly
+from dpairs.protocols.sites.hidden import by_merging, followed_wrongly
 from dpairs.randomness import SeededRandomness
 
 UNIT = Interval(0, 1)
@@ -464,3 +464,16 @@ def test_one_round_allows_for_records_along_a_line_within_cells():
     assert low <= dpairs.exact("kendall_tau", data) <= high
     # Control: the counts' own value is off by more than noise.
     assert dpairs.exact("kendall_tau", data) > estimate.value + 0.03
+
+
+def test_merged_cells_tell_what_counts_of_numbers_hide():
+    """Spread out over their cells, values are further apart than they are."""
+    study = Study.create(
+        "gini_mean_difference", protocol="sites", epsilon=1.0, domain=UNIT, bins=20, rounds=1, seed=1
+    )
+    protocol: Any = study.protocol
+    edges = norm.cdf(np.linspace(0, 1, 21), 0.5, 0.12)
+    (form,) = study.statistic.forms(protocol.grid, "average")
+    masses = np.diff(edges)
+    off = masses @ form.matrix @ masses - 2 * 0.12 / np.sqrt(np.pi)
+    assert 0.7 * off < by_merging(study.statistic, protocol.grid, masses) < 1.5 * off

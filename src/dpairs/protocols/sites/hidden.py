@@ -52,12 +52,13 @@ def along_lines(grid: Grid, kernel: Matrix, masses: Vector, imagined: list[Vecto
 
 
 def by_merging(statistic: Statistic, grid: Grid, masses: Vector) -> float:
-    """How far counts of two columns may be off by how these go together within cells, by extrapolation.
+    """How far counts may be off by numbers within cells, or by how two columns go together, by extrapolation.
 
     Cells of width w are off by about c w^a, so merging neighbours moves the value by D = (2^a - 1) c w^a and
     merging again by 2^a D: a is 2 for a smooth density, and 1 for records along a line.
     """
-    if statistic.needs != "ordered" or not cut_twice(grid):
+    plane = statistic.needs == "ordered" and cut_twice(grid)
+    if not plane and not (statistic.needs == "numeric" and len(grid.axes) == 1 and hiding_places(grid)):
         return 0.0
     (name,) = statistic.strata
     values, now = [], on_simplex(masses)
