@@ -114,7 +114,7 @@ def measured(population: Population, n: int, epsilon: float, pilots: int) -> NDA
         pilot = first.pilot.pilot(counts, PublicNoise(study.coins))
         linearizer = study.statistic.linearizer(pilot.grid)
         linear = linearizer.at(pilot.masses, nominal(study.statistic))
-        imagined = float(np.std(imagined_remainders(study.statistic, linearizer, linear, pilot), ddof=1))
+        imagined = float(np.std(imagined_remainders(study.statistic, linearizer, linear, pilot)[0], ddof=1))
         analysis, seen = last.analysis, last.analysis.value
         for stratum, columns in study.statistic.split(everybody):
             low, high = analysis.ranges[stratum]

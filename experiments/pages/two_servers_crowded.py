@@ -11,10 +11,9 @@ import dpairs
 
 from ..exhibits import results, table
 from ..experiment import Experiment, Setting, Table
-from ..runs import Row
+from ..runs import Results, Row
 from ..zoo.crowded import CROWDED, HELD, LOOKED_AT, truth
 from ..zoo.population import exact, options_of
-from .two_servers_zoo import Covered, shares, summarised, worst
 
 HALVES = {"looked at": LOOKED_AT, "held aside": HELD}
 COLUMNS: list[tuple[int, float, str]] = [
@@ -27,10 +26,8 @@ COLUMNS: list[tuple[int, float, str]] = [
 ]
 """People, epsilon, and what is released."""
 WAYS: dict[str, dict[str, Any]] = {"value": {}, "two rounds": {"rounds": 2}}
-TOGETHER = 50
+TOGETHER = 4
 """Studies in a row of the results."""
-ANSWERED = 20
-"""Studies of a cell that must have an answer, before it says how often intervals cover."""
 
 
 def settings(quick: bool) -> list[Setting]:
@@ -94,31 +91,28 @@ def measure(setting: Setting, seed: int, data: Path) -> list[Row]:
 
 
 EXPERIMENT = Experiment(
-    "two-servers-crowded", "Intervals of two servers where cells hide much", settings, measure, runs=1
+    "two-servers-crowded", "Intervals of two servers where cells hide much", settings, measure, runs=2
 )
-
-
-def _covered(half: str) -> list[Covered]:
-    found, rows = results("two-servers-crowded").where(half=half), []
-    for setting in settings(False):
-        if setting["half"] != half:
-            continue
-        part = found.where(**setting)
-        enough = part.column("studies").sum() >= ANSWERED
-        whole, own = shares(part) if enough else (float("nan"), float("nan"))
-        people, way = str(setting["population"]).replace("-", " "), str(setting["way"])
-        n, loss = int(setting["people"]), float(setting["epsilon"])
-        rows.append(Covered(half, people, f"{setting['statistic']}, {way}", n, loss, whole, own))
-    return rows
 
 
 @table("two_servers_crowded")
 def summary() -> Table:
-    """Cells by how often their intervals cover."""
-    return summarised("Cells with ties, atoms and ends", [_covered(half) for half in HALVES])
+    """How often intervals cover, over all cells of a column."""
+    found, rows = results("two-servers-crowded"), []
+    for half in HALVES:
+        for n, loss, way in COLUMNS:
+            part = found.where(half=half, people=n, epsilon=loss, way=way)
+            made, refused = (float(part.column(name).sum()) for name in ("studies", "refused"))
+            whole, own = (float(part.column(name).sum()) / made for name in ("in_pop", "in_sample"))
+            lowest = min(_least(part.where(population=each.name)) for each in HALVES[half])
+            numbers = [f"{n:,}", f"{loss:g}", f"{made:,.0f}", f"{refused:,.0f}"]
+            rows.append([half, way, *numbers, f"{whole:.1%}", f"{own:.1%}", f"{lowest:.0%}"])
+    head = ("populations", "release", "people", "epsilon", "studies", "refused")
+    more = ("covers population", "covers sample", "least of a population")
+    return Table("Coverage of 95% intervals where cells hide much", (*head, *more), rows)
 
 
-@table("two_servers_crowded_lowest")
-def lowest() -> Table:
-    """The cells whose intervals cover least often."""
-    return worst([row for half in HALVES for row in _covered(half)])
+def _least(part: Results) -> float:
+    """The lower of both shares, over the statistics of one population."""
+    made = float(part.column("studies").sum())
+    return min(float(part.column(name).sum()) / made for name in ("in_pop", "in_sample")) if made else 1.0

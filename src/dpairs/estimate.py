@@ -310,7 +310,7 @@ class Estimate(Shown, Numeric):
 
     def _notes(self, liars: Manipulation | None) -> list[str]:
         said = [*self.caveats, "The interval covers the privacy noise and the sampling of people."]
-        if self.bias > 0:
+        if 0 < self.bias < math.inf:
             where = "cells" if self.explanation is None else "leaves"
             said.append(
                 f"It also covers a bias of up to {self.bias:.3g}: "

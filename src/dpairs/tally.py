@@ -212,6 +212,7 @@ class Tally(Shown):
             bounds=bounds,
             raw=answer.value,
             bias=answer.bias,
+            caveats=answer.caveats,
             centre=answer.centre,
             logarithmic=self._study.statistic.logarithmic,
             attack=_Attack(protocol, self._counts, chosen, self.n, answer.value, bounds),

@@ -556,7 +556,8 @@ def words_on(browser: Browser) -> str:
     return str(browser.run("return document.querySelector('main').innerText")).lower()
 
 
-@pytest.mark.parametrize("width", [390, 1280])
+# On a wide screen the same pages are looked at above, with the same questions.
+@pytest.mark.parametrize("width", [390, pytest.param(1280, marks=pytest.mark.long)])
 def test_a_study_in_words_is_created_shown_and_answered_in_words(browser, server, width):
     browser.screen(width, 844 if width < 500 else 900)
     sign_in(browser, server)

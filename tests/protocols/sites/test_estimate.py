@@ -17,6 +17,7 @@ from dpairs.protocols.projection.pilot import on_simplex
 from dpairs.protocols.sites import first_answers
 from dpairs.protocols.sites.by_sites import SiteNumbers
 from dpairs.protocols.sites.counted import NoisyClass, forms_of, hidden_slack, laplace_cumulant
+from dpairs.protocols.sites.hidden import by_merging, followed_wrongly
 from dpairs.randomness import SeededRandomness
 
 UNIT = Interval(0, 1)
@@ -404,3 +405,75 @@ def test_too_few_records_are_said():
     two = Study.create("auc", protocol="sites", epsilon=1.0, domain=UNIT, bins=4)
     with pytest.raises(NotEnoughData, match="no site has answered"):
         two.next(SiteTally(two))
+
+
+def test_noise_of_a_pilot_moves_records_that_share_a_place():
+    """Spikes in every third cell, at an edge of it: (u - 1/2)(p e_q - q e_p), summed over cells."""
+    study = Study.create("auc", protocol="sites", epsilon=1.0, domain=UNIT, bins=30, seed=1)
+    protocol: Any = study.protocol
+    spikes = np.where(np.arange(30) % 3 == 1, 0.1, 0.0)
+    noise = {"positive": 0.004, "negative": 0.001}
+    masses = {"positive": spikes, "negative": spikes}
+    rng = np.random.default_rng(1)
+    errors = [rng.normal(0, doubt, (4000, 30)) for doubt in noise.values()]
+    moved = 0.5 * (errors[0] - errors[1]) @ spikes
+    stated = followed_wrongly(study.statistic, protocol.grid, masses, noise)
+    assert moved.var() == pytest.approx(stated, rel=0.1)
+    even = {name: np.full(30, 1 / 30) for name in masses}
+    assert followed_wrongly(study.statistic, protocol.grid, even, noise) < 0.02 * stated
+
+
+@pytest.mark.parametrize("name", ["gini_mean_difference", "gini_coefficient"])
+def test_a_heavy_tail_with_hidden_sizes_gives_a_wide_interval_and_not_a_wrong_one(name):
+    """Nearly all records are at the low end of the first cell, and the pilot's mean is noise."""
+    given: dict[str, Any] = {"domain": Interval(0, 1e4), "hide_sizes": True, "sites": 20, "n": 10_000}
+    study = Study.create(name, protocol="sites", epsilon=1.0, seed=1, **given)
+    held = []
+    for seed in range(6):
+        value = np.minimum(np.random.default_rng(seed).pareto(1.3, 10_000) + 1, 1e4)
+        try:
+            estimate = dpairs.simulate(study, {"value": value, "site": np.arange(10_000) % 20}, seed=seed)
+        except dpairs.NotEstimable:
+            continue
+        low, high = estimate.confidence_interval(target="sample")
+        held.append(low <= dpairs.exact(name, {"value": value}) <= high)
+    assert all(held)
+    assert len(held) > 2
+
+
+def test_no_record_meets_itself_in_a_second_round():
+    """With next to no noise the entropy of few records is that of pairs of two records."""
+    data = {"value": np.repeat(list("abc"), [10, 20, 30])}
+    study = Study.create(
+        "collision_entropy", protocol="sites", epsilon=5000.0, domain=Categories(list("abc")), sites=1, seed=1
+    )
+    estimate = dpairs.simulate(study, {**data, "site": np.zeros(60)}, seed=1)
+    assert estimate.value == pytest.approx(dpairs.exact("collision_entropy", data), abs=1e-3)
+    # Control: records that meet themselves make it 0.026 less.
+    assert -np.log(np.sum((np.array([10, 20, 30]) / 60) ** 2)) < estimate.value - 0.02
+
+
+def test_one_round_allows_for_records_along_a_line_within_cells():
+    x = np.random.default_rng(1).random(4000)
+    data = {"x": x, "y": (x + 0.01 * np.random.default_rng(2).normal(size=4000)).clip(0, 1)}
+    study = Study.create(
+        "kendall_tau", protocol="sites", epsilon=50.0, domain=(UNIT, UNIT), bins=12, sites=1, rounds=1, seed=1
+    )
+    estimate = dpairs.simulate(study, {**data, "site": np.zeros(4000)}, seed=1)
+    low, high = estimate.confidence_interval(target="sample")
+    assert low <= dpairs.exact("kendall_tau", data) <= high
+    # Control: the counts' own value is off by more than noise.
+    assert dpairs.exact("kendall_tau", data) > estimate.value + 0.03
+
+
+def test_merged_cells_tell_what_counts_of_numbers_hide():
+    """Spread out over their cells, values are further apart than they are."""
+    study = Study.create(
+        "gini_mean_difference", protocol="sites", epsilon=1.0, domain=UNIT, bins=20, rounds=1, seed=1
+    )
+    protocol: Any = study.protocol
+    edges = norm.cdf(np.linspace(0, 1, 21), 0.5, 0.12)
+    (form,) = study.statistic.forms(protocol.grid, "average")
+    masses = np.diff(edges)
+    off = masses @ form.matrix @ masses - 2 * 0.12 / np.sqrt(np.pi)
+    assert 0.7 * off < by_merging(study.statistic, protocol.grid, masses) < 1.5 * off

@@ -11,7 +11,7 @@ import dpairs
 from dpairs import Integers, Interval, Study
 from dpairs.data.grids import CutAxis, Grid
 from dpairs.protocols.two_servers.law import ErrorLaw
-from dpairs.protocols.two_servers.standing_out import standing_out, ties, undecided, unresolved
+from dpairs.protocols.two_servers.standing_out import standing_out, ties, together, undecided, unresolved
 
 RUNS = 25
 FAILURE = 1e-4
@@ -32,7 +32,7 @@ def narrow(rng):
 
 
 def cube(rng):
-    x = rng.random(1000)
+    x = rng.random(2000)
     return {"x": x, "y": x**3}
 
 
@@ -43,7 +43,7 @@ def halves(rng):
 
 
 CASES = {
-    "cube": (cube, ("kendall_tau", {"domain": (Interval(0, 1),) * 2, "n": 1000})),
+    "cube": (cube, ("kendall_tau", {"domain": (Interval(0, 1),) * 2, "n": 2000})),
     "halves": (halves, ("kendall_tau", {"domain": PLANE, "n": 5000, "variant": "b"})),
     "one-sided": (one_sided, ("kendall_tau", {"domain": PLANE, "n": 10_000})),
     "narrow": (narrow, ("auc", {"domain": Interval(0, 1), "n": 2000, "rounds": 2})),
@@ -124,10 +124,11 @@ def test_finer_cells_hide_fewer_pairs_of_a_hump():
     corner[0] = 1.0
     grid, even = Grid((axis, axis)), np.full(16, 1 / 16)
     # Those who stand out of one cell may be in one bin; two cells that stand out are a hump.
-    assert unresolved(grid, corner, 1 / 8) == pytest.approx((2, 1))
-    hump = np.kron([0.0, 0.5, 0.5, 0.0], [0.25] * 4)
-    assert unresolved(grid, hump, 1 / 8)[0] == pytest.approx(2 * 0.25 / 8)
-    assert unresolved(grid, even, 1 / 8)[0] == 0.0
+    assert unresolved(grid, corner, 0.0, 1 / 8) == pytest.approx((2, 2))
+    assert together(grid, corner) == pytest.approx(1)
+    hump = np.repeat([0.0, 0.125, 0.125, 0.0], 4)
+    assert unresolved(grid, hump, 0.0, 1 / 8)[0] == pytest.approx(2 * 0.25 / 8)
+    assert unresolved(grid, even, 0.0, 1 / 8)[0] == 0.0
     # All of them may have one value, or none.
     assert ties(grid, corner, 0.0) == pytest.approx([1, 1])
     assert ties(grid, even, 0.0) == [0, 0]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,7 @@ from ...statistics.influence import Influence
 from ...statistics.linear import nominal
 from ..base import Answer
 from ..counts import MAX_COUNT, DenseCounts
+from .divided import Divided
 from .pilot import Pilot
 from .reading import by_stratum
 from .remainder import Remainder
@@ -41,8 +42,12 @@ _FIELDS = (
     "variances",
     "remainder",
     "bias",
+    "expected",
+    "divided",
     "kernel_uncertainty",
 )
+LATER = ("bias", "expected", "divided")
+"""What files from before intervals allowed for it do not have."""
 
 
 @dataclass(frozen=True)
@@ -66,6 +71,8 @@ class Analysis:
     remainder: Remainder
     kernel_uncertainty: float
     """How far a kernel that is known only on cells can lie from its table, averaged over the pilot."""
+    divided: Divided | None = None
+    """What the divisor of a ratio does."""
 
     @classmethod
     def of(
@@ -77,6 +84,7 @@ class Analysis:
         remainder: Remainder,
         people: dict[str, int],
         alone: tuple[float, float] | None,
+        divided: Divided | None = None,
     ) -> Analysis:
         """Digits that processors agree on, so that the same tally gives the same file on all of them."""
         means, variances = {}, {}
@@ -95,10 +103,13 @@ class Analysis:
             variances,
             remainder,
             agreed(statistic.kernel_uncertainty(next(iter(pilot.masses.values())))),
+            divided,
         )
 
     def to_json(self) -> dict[str, Any]:
+        divided = {} if self.divided is None else {"divided": self.divided.to_json()}
         return {
+            **divided,
             "people": self.people,
             "alone": None if self.alone is None else list(self.alone),
             "forms": list(self.forms),
@@ -108,6 +119,7 @@ class Analysis:
             "variances": self.variances,
             "remainder": [self.remainder.mean, self.remainder.variance],
             "bias": self.remainder.bias,
+            "expected": self.remainder.expected,
             "kernel_uncertainty": self.kernel_uncertainty,
         }
 
@@ -118,8 +130,7 @@ class Analysis:
         if not isinstance(spec, Mapping):
             raise BadFile(f"{what} must be a JSON object, not {type(spec).__name__}")
         fields(what, spec, _FIELDS)
-        # Files from before intervals allowed for a bias have none.
-        required(what, spec, [name for name in _FIELDS if name != "bias"])
+        required(what, spec, [name for name in _FIELDS if name not in LATER])
         by = {
             name: by_stratum(statistic, name, spec[name])
             for name in ("people", "ranges", "means", "variances")
@@ -146,8 +157,13 @@ class Analysis:
             ranges,
             {name: _number("mean", each) for name, each in by["means"].items()},
             {name: _variance("variance", each) for name, each in by["variances"].items()},
-            Remainder(*remainder, _variance("bias", spec.get("bias", 0.0))),
+            Remainder(
+                *remainder,
+                _variance("bias", spec.get("bias", 0.0)),
+                _variance("correction", spec.get("expected", 0.0)),
+            ),
             _variance("kernel uncertainty", spec["kernel_uncertainty"]),
+            Divided.from_json(statistic, spec["divided"]) if "divided" in spec else None,
         ).checked(statistic)
 
     def checked(self, statistic: Statistic) -> Analysis:
@@ -181,7 +197,7 @@ class Analysis:
         combined: bool,
     ) -> Answer:
         """The pilot's value, corrected by the mean of the functions."""
-        value, variance, sampling = self.value + self.remainder.mean, self.remainder.variance, 0.0
+        correction = noise = sampling = 0.0
         decode = mechanism.decode
         for stratum, table in counts.items():
             people = table.people
@@ -191,16 +207,29 @@ class Analysis:
             low, high = self.ranges[stratum]
             shares = table.array / people
             mean = float(shares @ decode)
-            value += (high - low) * (mean - self.means[stratum])
-            variance += (high - low) ** 2 * max(float(shares @ decode**2) - mean**2, 0.0) / (people - 1)
+            correction += (high - low) * (mean - self.means[stratum])
+            noise += (high - low) ** 2 * max(float(shares @ decode**2) - mean**2, 0.0) / (people - 1)
             # Of the people who took part in either round, their own choice is known, not random.
             sampling += (high - low) ** 2 * self.variances[stratum] / (people + self.people[stratum])
+        value = self.value + self.remainder.mean + correction
+        further = self.remainder.further(correction, noise)
+        divided = None if self.divided is None else self.divided.further(further)
+        variance = self._missed(correction, further, divided) + noise
         if self.alone is not None and combined:
-            weight = variance / (variance + self.alone[1])
+            # The weight is that of what was imagined: who answers must not move it.
+            usual = self.remainder.variance + noise
+            weight = usual / (usual + self.alone[1])
             value += weight * (self.alone[0] - value)
-            variance *= 1 - weight
+            variance = (1 - weight) ** 2 * variance + weight**2 * self.alone[1]
         sizes = {stratum: table.people + self.people[stratum] for stratum, table in counts.items()}
-        return self.finished(statistic, value, variance, max(variance - sampling, 0.0), sizes)
+        answer = self.finished(statistic, value, variance, max(variance - sampling, 0.0), sizes)
+        return answer if divided is None else _divided_by(answer, divided)
+
+    def _missed(self, correction: float, further: float, divided: Divided | None) -> float:
+        """The variance of the remainder, quadratic in how far the pilot is off."""
+        if divided is not None:
+            return divided.variance(correction)
+        return further**4 * self.remainder.variance + ((further**2 - 1) * self.remainder.mean) ** 2
 
     def finished(
         self, statistic: Statistic, value: float, population: float, sample: float, sizes: dict[str, int]
@@ -231,6 +260,18 @@ class Analysis:
             details,
             bias=scale * self.remainder.bias + off,
         )
+
+
+def _divided_by(answer: Answer, divided: Divided) -> Answer:
+    """Fieller's interval; where the divisor may be 0, all that the statistic can be."""
+    slack = divided.slack
+    if not math.isfinite(slack):
+        return replace(answer, bias=math.inf, caveats=(*answer.caveats, *divided.caveats))
+    return replace(
+        answer,
+        standard_error=slack * answer.standard_error,
+        sample_standard_error=slack * answer.sample_standard_error,
+    )
 
 
 def _number(name: str, value: Any) -> float:

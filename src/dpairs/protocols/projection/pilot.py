@@ -32,6 +32,8 @@ class Narrowed:
     sure: tuple[int, int]
     """The bins that the pilot's own people are moved into."""
     beyond: tuple[tuple[float, float], ...]
+    mean: tuple[float, float]
+    """The mean of people moved into the latter, as it was measured: without bias, with its standard error."""
 
 
 @dataclass(frozen=True, eq=False)

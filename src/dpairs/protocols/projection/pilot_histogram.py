@@ -46,7 +46,9 @@ class PilotHistogram(Histogram):
             {stratum: imagine(masses[stratum], each.people) for stratum, each in counts.items()}
             for _ in range(REPLICATES)
         ]
-        return Pilot(cut_cells(self.grid), masses, imagined)
+        # Where cells hold several values, pairs within one were not told apart.
+        uneven = 0.0 if self.grid.single else max(float(each @ each) for each in masses.values())
+        return Pilot(cut_cells(self.grid), masses, imagined, uneven)
 
     def own_answer(self, counts: Mapping[str, DenseCounts]) -> Answer:
         return self.estimate(counts, self.estimators[0])

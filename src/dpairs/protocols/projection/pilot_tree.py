@@ -208,7 +208,8 @@ class PilotTree(TreeAnswers):
         narrowed: list[Ends] = []
         if self._far:
             ((stratum, here),) = explored.items()
-            narrowed = possible_ends(parts[stratum], here.tail([each[stratum] for each in repeated]), ends[0])
+            tail = here.tail([each[stratum] for each in repeated])
+            narrowed = possible_ends(parts[stratum], tail, ends[0])
             cuts = [cut for each in narrowed for cut in (each.low, each.high, *each.sure)]
             edges = [np.unique(np.concatenate([edges[0], cuts]))]
 
@@ -254,7 +255,11 @@ class PilotTree(TreeAnswers):
         values = np.append(low, high[-1])
         beyond = tuple((share, float(np.interp(place, cuts, values))) for share, place in ends.beyond)
         first, last, start, stop = np.searchsorted(cuts, [ends.low, ends.high, *ends.sure]).tolist()
-        return Narrowed(first, last, (start, stop), beyond)
+        bottom, top = (float(np.interp(place, cuts, values)) for place in (0.0, cuts[-1]))
+        leaf = (top - bottom) / float(cuts[-1])
+        return Narrowed(
+            first, last, (start, stop), beyond, (bottom + leaf * ends.mean[0], leaf * ends.mean[1])
+        )
 
     def _uneven(self, found: Mapping[str, Descent]) -> float:
         """On listed values people lie evenly or not at all; numbers within a part may lie anyhow.

@@ -29,6 +29,19 @@ class Remainder:
     variance: float
     bias: float = 0.0
     """The most that what nobody could see may have moved the value."""
+    expected: float = 0.0
+    """The mean square of the corrections that imagined second rounds make to the pilot's value."""
+
+    def further(self, correction: float, noise: float) -> float:
+        """How many times as far off as imagined the pilot is by the second round: at least once.
+
+        The correction that the second round makes is the pilot's error along the function, and the variance
+        ``noise``. Imagined pilots, which start from a pilot that saw nobody in some part of the domain, know
+        little of how far they could be off there.
+        """
+        if self.expected <= 0:
+            return 1.0
+        return max(1.0, math.sqrt(max(correction**2 - noise, 0.0) / self.expected))
 
 
 def remainder_of(
@@ -46,38 +59,44 @@ def remainder_of(
     ``gradient`` is that of the first form, where bins may be uneven; ``inside`` and ``beyond`` are the most
     that pairs within parts and people far away add.
     """
-    missed = imagined_remainders(statistic, linearizer, linear, pilot)
+    missed, moved = imagined_remainders(statistic, linearizer, linear, pilot)
     variance = allowed_variance(statistic, pilot, float(np.var(missed, ddof=1)), half_range)
     if gradient and statistic.needs == "ordered" and len(statistic.domain_columns) == 2:
         variance += (gradient * slab_deviation(pilot)) ** 2
     # Of what pairs within parts add there is between nothing and all: half of it may be wrong.
     mean = float(np.mean(missed)) + inside / 2
-    return Remainder(agreed(mean), agreed(variance), agreed(abs(inside) / 2 + abs(beyond)))
+    bias, expected = abs(inside) / 2 + abs(beyond), 0.0
+    if len(pilot.grid.axes) == 1:
+        # A pilot of several columns is drawn towards columns that have nothing to do with each other, and so
+        # is off along the function where it misses little.
+        expected = float(np.mean(np.square(moved)))
+    return Remainder(agreed(mean), agreed(variance), agreed(bias), agreed(expected))
 
 
 def imagined_remainders(
     statistic: Statistic, linearizer: Linearizer, linear: Linear, pilot: Pilot
-) -> list[float]:
-    """What the derivative at each imagined pilot misses of the statistic at the pilot."""
-    imagined = []
+) -> tuple[list[float], list[float]]:
+    """What the derivative at each imagined pilot misses of the statistic at the pilot, and corrects."""
+    missed, corrections = [], []
     for masses in pilot.imagined:
         try:
-            imagined.append(_missed(linear, pilot, linearizer.at(masses, nominal(statistic)), masses))
+            other = linearizer.at(masses, nominal(statistic))
         except NotEstimable:
             # An imagined pilot at which a ratio has no value tells only that the pilot is poor.
             continue
-    if len(imagined) < len(pilot.imagined) / 2:
+        corrections.append(_correction(pilot, other, masses))
+        missed.append(linear.value - other.value - corrections[-1])
+    if len(missed) < len(pilot.imagined) / 2:
         raise NotEstimable("the first round is too noisy for a pilot: more people are needed in it")
-    return imagined
+    return missed, corrections
 
 
-def _missed(linear: Linear, pilot: Pilot, other: Linear, masses: Masses) -> float:
-    """What the derivative at another pilot misses, if this pilot is the truth."""
-    seen = other.value
-    for stratum, function in other.functions.items():
-        means = cell_means(pilot.grid, function)
-        seen += float(means @ (pilot.masses[stratum] - masses[stratum]))
-    return linear.value - seen
+def _correction(pilot: Pilot, other: Linear, masses: Masses) -> float:
+    """What a second round adds to the value at another pilot, if this pilot is the truth."""
+    return sum(
+        float(cell_means(pilot.grid, function) @ (pilot.masses[stratum] - masses[stratum]))
+        for stratum, function in other.functions.items()
+    )
 
 
 def allowed_variance(statistic: Statistic, pilot: Pilot, variance: float, half_range: float) -> float:

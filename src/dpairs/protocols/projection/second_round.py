@@ -30,6 +30,7 @@ from ..base import Alone, Answer
 from ..counts import DenseCounts
 from ..rounds import BLOCK, asked_first
 from .analysis import Analysis
+from .divided import Divided
 from .manipulation import second_round_manipulation
 from .narrowing import narrowed
 from .pilot import Pilot
@@ -90,7 +91,9 @@ class SecondRound(Alone):
         extents = {name: high - low for name, (_, (low, high)) in influences.items()}
         half_range = max(extents.values()) / (4 if len(extents) == 1 else 2)
         remainder = remainder_of(statistic, linearizer, linear, pilot, half_range, gradient, unseen, beyond)
-        analysis = Analysis.of(statistic, pilot, linear, influences, remainder, people, alone)
+        measured = None if ends is None else ends.mean
+        divided = Divided.of(statistic, linearizer, linear, pilot, remainder, 0.0, measured=measured)
+        analysis = Analysis.of(statistic, pilot, linear, influences, remainder, people, alone, divided)
         # Strata count by what they add to the variance: the square of their range over their people.
         scales = {name: extent**2 / people[name] for name, extent in extents.items()}
         total = sum(scales.values()) or 1.0

@@ -30,7 +30,8 @@ SIGNIFICANT, SURE = 2.0, 3.3
 """Standard errors of a share that is seen; and of one that is seen beyond a distance where nothing was, which
 happens by chance at one of 2,000 distances, of which a domain has some ten."""
 MOST = 0.25
-"""The share beyond a distance that the pilot must rule out before anything is cut there."""
+"""The share beyond a distance that the pilot must rule out before anything is cut there. Half of it must be
+seen beyond some nearer distance, or the people's own scale is not known."""
 NEAR, FEWEST, OCTAVES = 2, 3, 8
 """Octaves from the last distance beyond which people surely lie: where the pilot ends; where the function
 does at least; and at most, where that is cheaper than what it leaves out."""
@@ -45,6 +46,8 @@ class Ends:
     sure: tuple[float, float]
     """Where the pilot's people are moved to: what it saw further out is as good as noise."""
     beyond: tuple[tuple[float, float], ...] = ()
+    mean: tuple[float, float] = (0.0, 0.0)
+    """The mean leaf of people who are moved to the sure ends, measured without bias; its standard error."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,6 +59,15 @@ class Tail:
     shares: Vector
     repeated: NDArray[np.float64]
     """The same from imagined rounds, a row each."""
+
+    def mean(self, low: float, high: float) -> tuple[float, float]:
+        """The mean leaf of people who are moved between two leaves, without bias, and its standard error.
+
+        A pilot is a distribution: noise far away is people there, and never less than nobody. Its mean is
+        too large for that. This one may be negative.
+        """
+        middle = (np.clip(self.starts, low, high) + np.clip(self.stops, low, high)) / 2
+        return float(self.shares @ middle), float(np.std(self.repeated @ middle, ddof=1))
 
     def reaches(self, median: float, limit: float) -> tuple[float, float]:
         """How far from the median people lie for sure, and at most about what share lies twice as far."""
@@ -75,8 +87,11 @@ class Tail:
         seen = above > SIGNIFICANT * error
         unbroken = int(np.argmin(seen)) if not seen.all() else seen.size
         sure = np.flatnonzero(above > SURE * error)
-        # To see nobody is no reason to cut where the pilot would not have seen many.
-        few = np.logical_and.accumulate((above + SIGNIFICANT * error < MOST)[::-1])[::-1]
+        # To see nobody is no reason to cut where the pilot would not have seen many; nor is it where nobody
+        # is seen apart from the median: a column of zeros says nothing about how far the others lie.
+        apart = float(np.max(above - SURE * error)) > MOST / 2
+        many = MOST if apart else 0.0
+        few = np.logical_and.accumulate((above + SIGNIFICANT * error <= many)[::-1])[::-1]
         last = max(unbroken, int(sure[-1]) + 1 if sure.size else 0, int(np.argmax(few)))
         if last == seen.size:
             return whole, 0.0
@@ -94,6 +109,7 @@ def possible_ends(parts: Parts, tail: Tail, end: float) -> list[Ends]:
     sides = [(limit, wide, most) for limit, _, most in reached]
     near = wide * 2**NEAR
     sure = float(np.floor(max(median - near, 0.0))), float(np.ceil(min(median + near, end)))
+    mean = tail.mean(*sure)
     found = []
     for octaves in range(FEWEST, OCTAVES + 1):
         limits: list[float] = []
@@ -107,7 +123,7 @@ def possible_ends(parts: Parts, tail: Tail, end: float) -> list[Ends]:
                 if far * 2**octave < whole:
                     place = median + side * min(far * 2 ** (octave + 1), whole)
                     beyond.append((0.75 * most * 0.25 ** (octave - 1), place))
-        found.append(Ends(limits[0], limits[1], sure, tuple(beyond)))
+        found.append(Ends(limits[0], limits[1], sure, tuple(beyond), mean))
         if limits == [0.0, end]:
             break
     return found

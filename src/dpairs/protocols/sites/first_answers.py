@@ -16,7 +16,7 @@ import math
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,13 +32,15 @@ from ...statistics.influence import Influence
 from ...statistics.linear import Linearizer, nominal
 from ...statistics.vertices import cell_means
 from ..projection.analysis import Analysis
+from ..projection.divided import Divided
 from ..projection.pilot import REPLICATES, Masses, Pilot, PublicNoise, on_simplex
 from ..projection.pilot_histogram import cut_cells
 from ..projection.remainder import Remainder, allowed_variance
+from ..two_servers.corrected import with_oneself
 from ..two_servers.sampling import coarsened
 from .by_sites import SiteNumbers
 from .counted import NoisyClass, sizes_of
-from .hidden import along_lines, by_standing_out, cut_twice
+from .hidden import along_lines, by_standing_out, cut_twice, followed_wrongly, uneven_within
 from .numbers import read_answers, write_answers
 
 if TYPE_CHECKING:
@@ -48,6 +50,18 @@ Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
 FEW = 8
 """Imagined rounds that show what noise does to merged cells: enough for an allowance."""
+
+
+class OfThose(NamedTuple):
+    """What the sums of some sites are added to."""
+
+    analysis: Analysis
+    """The statistic at the pilot of these sites, and how their sums correct it."""
+    sizes: dict[str, int]
+    hidden: float
+    """A bound of what the pilot's cells may hide."""
+    divided: Divided | None
+    """What a ratio's divisor does."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,20 +124,16 @@ class FirstAnswers:
         return self.linearizer.at(masses, nominal(self.pilot.statistic))
 
     @cached_property
-    def _known(self) -> dict[frozenset[str], tuple[Analysis, dict[str, int], float]]:
+    def _known(self) -> dict[frozenset[str], OfThose]:
         return {}
 
-    def of_those(self, sites: Collection[str], coins: Coins) -> tuple[Analysis, dict[str, int], float]:
-        """The statistic at the pilot of these sites, and how their sums correct it; their sizes.
-
-        The last number bounds what the pilot's cells may hide.
-        """
+    def of_those(self, sites: Collection[str], coins: Coins) -> OfThose:
         who = frozenset(sites)
         if who not in self._known:
             self._known[who] = self._of_those(who, coins)
         return self._known[who]
 
-    def _of_those(self, sites: frozenset[str], coins: Coins) -> tuple[Analysis, dict[str, int], float]:
+    def _of_those(self, sites: frozenset[str], coins: Coins) -> OfThose:
         statistic = self.pilot.statistic
         here = self.pilot.classes({site: each for site, each in self.answers.items() if site in sites})
         gone = {site: each for site, each in self.answers.items() if site not in sites}
@@ -135,13 +145,23 @@ class FirstAnswers:
         half_range = max(extents) / (4 if len(extents) == 1 else 2)
         pilot = Pilot(self.grid, {name: on_simplex(each) for name, each in masses.items()}, [])
         variance = allowed_variance(statistic, pilot, float(np.var(missed, ddof=1)), half_range)
-        remainder = Remainder(agreed(float(np.mean(missed))), agreed(variance))
+        crowd = followed_wrongly(statistic, self.grid, masses, _doubt(here))
+        mean = float(np.mean(missed)) + with_oneself(statistic, linear, pilot, sizes)
+        remainder = Remainder(agreed(mean), agreed(variance + crowd))
         analysis = Analysis.of(statistic, pilot, linear, self.influences, remainder, sizes, None)
         means = {
             name: agreed(float(influence.cells @ masses[name]))
             for name, (influence, _) in self.influences.items()
         }
-        return replace(analysis, means=means), sizes, self._hidden(masses, imagined, here)
+        most, divisor = uneven_within(statistic, self.grid, pilot.masses, _doubt(here))
+        steep = 1.0
+        if statistic.form_count > 1:
+            steep = abs(float(statistic.finish(linear.forms, nominal(statistic)).gradient[0]))
+        hidden = self._hidden(masses, imagined, here) + steep * most
+        again = Pilot(self.grid, masses, imagined)
+        seen = replace(remainder, variance=agreed(variance))
+        divided = Divided.of(statistic, self.linearizer, linear, again, seen, divisor, crowd)
+        return OfThose(replace(analysis, means=means), sizes, hidden, divided)
 
     def _missed(
         self,
@@ -184,9 +204,8 @@ class FirstAnswers:
         grid, statistic = self.pilot.grid, self.pilot.statistic
         if grid.single or statistic.arity > 2:
             return 0.0
-        doubt = {name: math.sqrt(each.variance) / float(each.people.sum()) for name, each in here.items()}
         value = self._at(masses).value
-        alone = by_standing_out(statistic, self.grid, masses, doubt, value, followed=True)
+        alone = by_standing_out(statistic, self.grid, masses, _doubt(here), value, followed=True)
         if cut_twice(grid) and statistic.needs == "ordered":
             (name,) = masses
             again = [each[name] for each in imagined[:FEW]]
@@ -255,6 +274,11 @@ def masses_of(classes: Mapping[str, NoisyClass], instead: Masses | None = None) 
         else:
             raise NotEnoughData(f"there are no records of the {name} class, or noise hides them all")
     return found
+
+
+def _doubt(classes: Mapping[str, NoisyClass]) -> dict[str, float]:
+    """The standard deviation of the noise of one mass."""
+    return {name: math.sqrt(each.variance) / float(each.people.sum()) for name, each in classes.items()}
 
 
 def _imagined(masses: Vector, of: NoisyClass, noise: PublicNoise) -> NoisyClass:

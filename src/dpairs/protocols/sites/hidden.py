@@ -23,9 +23,10 @@ from numpy.typing import NDArray
 
 from ...data.grids import Grid
 from ...statistics import Statistic
+from ...statistics.linear import nominal
 from ..projection.pilot import on_simplex
 from ..two_servers.hidden import compared_classes
-from ..two_servers.sampling import coarsened
+from ..two_servers.sampling import LEAST_RATIO, coarsened
 from ..two_servers.standing_out import cut_places, hiding_places, standing_out, widths
 
 Vector = NDArray[np.float64]
@@ -48,6 +49,26 @@ def along_lines(grid: Grid, kernel: Matrix, masses: Vector, imagined: list[Vecto
     seen = in_blocks(grid, kernel, masses)
     again = np.mean([in_blocks(grid, kernel, each) for each in imagined], axis=0)
     return float(np.abs(2 * seen - again).sum()) / 4
+
+
+def by_merging(statistic: Statistic, grid: Grid, masses: Vector) -> float:
+    """How far counts may be off by numbers within cells, or by how two columns go together, by extrapolation.
+
+    Cells of width w are off by about c w^a, so merging neighbours moves the value by D = (2^a - 1) c w^a and
+    merging again by 2^a D: a is 2 for a smooth density, and 1 for records along a line.
+    """
+    plane = statistic.needs == "ordered" and cut_twice(grid)
+    if not plane and not (statistic.needs == "numeric" and len(grid.axes) == 1 and hiding_places(grid)):
+        return 0.0
+    (name,) = statistic.strata
+    values, now = [], on_simplex(masses)
+    for _ in range(3):
+        values.append(statistic.linearizer(grid).at({name: now}, nominal(statistic)).value)
+        grid, place = coarsened(grid)
+        now = np.bincount(place, now, grid.cells).astype(np.float64)
+    near, far = values[0] - values[1], values[1] - values[2]
+    ratio = min(max(far / near if near else 4.0, LEAST_RATIO), 4.0)
+    return abs(near) / (ratio - 1)
 
 
 def anyhow(masses: Vector, width: Vector, deviation: float) -> Vector:
@@ -75,9 +96,7 @@ def by_standing_out(
     nearest = {name: on_simplex(each) for name, each in masses.items()}
     compared = compared_classes(statistic, grid, nearest, noise) if len(cut_places(grid)) == 1 else None
     if compared is not None:
-        low, high = statistic.range(tuple(axis.domain for axis in grid.axes))
-        scale = high - low if math.isfinite(high - low) else 1.0
-        return scale * _between_classes(grid, *compared, followed)
+        return _scale(statistic, grid) * _between_classes(grid, *compared, followed)
     ((name, shares),) = nearest.items()
     off, equal = 0.0, []
     for along, alone in _axes(grid, shares, noise[name]):
@@ -86,6 +105,48 @@ def by_standing_out(
     # Pairs that are equal make the divisor of tau-b smaller.
     less = statistic.tied(equal)
     return off * (1 + less) + abs(value) * less
+
+
+def uneven_within(
+    statistic: Statistic, grid: Grid, masses: Mapping[str, Vector], noise: Mapping[str, float]
+) -> tuple[float, float]:
+    """How far records that may lie anyhow in cells move the first form of numbers; a divisor, as a share."""
+    if statistic.needs != "numeric" or len(hiding_places(grid)) != 1 or len(grid.axes) != 1:
+        return 0.0, 0.0
+    ((name, shares),) = masses.items()
+    alone = anyhow(shares, widths(grid.axes[0]), noise[name])
+    least, most = statistic.uneven(grid, shares, alone)
+    return max(-least, most), statistic.uneven_divisor(grid, shares, alone)
+
+
+def followed_wrongly(
+    statistic: Statistic, grid: Grid, masses: Mapping[str, Vector], noise: Mapping[str, float]
+) -> float:
+    """The variance that a pilot's noise adds where records of two classes share a place within cells.
+
+    A function rises within a cell by the pilot's mass of the other class, whose noise is e. Records of masses
+    p and q at the place u of a cell so add (u - 1/2)(p e_q - q e_p), which even ones do not. What stands out
+    may be at an edge; seen through noise, its square is on average larger by twice the noise's.
+    """
+    if statistic.needs != "ordered" or statistic.arity > 2 or len(cut_places(grid)) != 1:
+        return 0.0
+    nearest = {name: on_simplex(each) for name, each in masses.items()}
+    compared = compared_classes(statistic, grid, nearest, noise)
+    if compared is None:
+        return 0.0
+    (place,) = cut_places(grid)
+    width = widths(grid.axes[place])
+    total = 0.0
+    for (each, doubt), other in zip(zip(*compared, strict=True), reversed(compared[1]), strict=True):
+        alone = (each * standing_out(each, width, 0.0)) ** 2 + 2 * doubt**2
+        total += other**2 * float(np.minimum(alone, each**2 + doubt**2).sum())
+    return _scale(statistic, grid) ** 2 * total / 4
+
+
+def _scale(statistic: Statistic, grid: Grid) -> float:
+    """What a share of pairs is in the form's unit."""
+    low, high = statistic.range(tuple(axis.domain for axis in grid.axes))
+    return high - low if math.isfinite(high - low) else 1.0
 
 
 def _axes(grid: Grid, masses: Vector, deviation: float) -> Iterator[tuple[Vector, Vector]]:

@@ -35,7 +35,7 @@ from ..two_servers.sampling import Rough
 from .by_sites import FAR, FAR_GAUSSIAN, BySites, SiteNumbers
 from .claim import sites_claim
 from .counted import NoisyClass, forms_of, hidden_slack, laplace_cumulant, sizes_of
-from .hidden import by_standing_out
+from .hidden import by_merging, by_standing_out
 from .predict import candidates, predict_counts
 from .unit import RECORD, UNIT_FIELDS, Unit, read_fields
 
@@ -228,6 +228,7 @@ class Sites(Counting, FirstRound):
         people = {name: each.people / sizes[name] for name, each in classes.items()}
         doubt = {name: math.sqrt(each.variance) / sizes[name] for name, each in classes.items()}
         off = by_standing_out(self.statistic, self.grid, people, doubt, answer.value, followed=False)
+        off += by_merging(self.statistic, self.grid, next(iter(people.values())))
         if forms.size == 1:
             off *= abs(float(self.statistic.finish(forms, sizes).gradient[0]))
         return _wider(answer, hidden_slack(list(classes.values())), off), sizes

@@ -162,14 +162,14 @@ class SitesSum(BySites, TwoRounds):
             raise BadParameter("the second round's answer needs its analysis: see Study.with_analysis")
         if not answers:
             raise NotEnoughData("no site has answered the second round")
-        at, sizes, hidden = self.analysis.of_those(answers.keys(), Coins.of(self.first))
+        at, sizes, hidden, divided = self.analysis.of_those(answers.keys(), Coins.of(self.first))
         if min(sizes.values()) < FEWEST:
             raise NotEnoughData(f"there are fewer than {FEWEST} records of a class at all sites together")
         noisy = self.noisy_sites(answers.values())
         means = self._means(answers, sizes)
         variances = {name: count * self.variance for name, count in noisy.items()}
         draws = max(min(noisy.values()), 1) if self.budget.noise == LAPLACE else None
-        return corrected(self.statistic, at, means, variances, sizes, hidden, draws), sizes
+        return corrected(self.statistic, at, means, variances, sizes, hidden, draws, divided), sizes
 
     def _means(self, answers: Mapping[str, SiteNumbers], sizes: Mapping[str, int]) -> dict[str, float]:
         """The functions' means, as shares of their ranges."""
@@ -179,7 +179,7 @@ class SitesSum(BySites, TwoRounds):
     def moved_by(self, answers: Mapping[str, SiteNumbers], sites: int) -> Manipulation:
         if self.analysis is None or self.unit.hide_sizes:
             return super().moved_by(answers, sites)
-        at, sizes, _ = self.analysis.of_those(answers.keys(), Coins.of(self.first))
+        at, sizes, *_ = self.analysis.of_those(answers.keys(), Coins.of(self.first))
         extents = {name: high - low for name, (low, high) in at.ranges.items()}
         weights = {name: extent / (LARGEST * sizes[name]) for name, extent in extents.items()}
         found, multiplier = of_sums(self, answers, weights, sites)

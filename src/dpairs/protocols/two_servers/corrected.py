@@ -6,12 +6,15 @@ import math
 from collections.abc import Mapping
 from dataclasses import replace
 
+import numpy as np
+
 from ...estimate import Laws
-from ...statistics import Statistic
+from ...statistics import Linear, Statistic
 from ...statistics.influence import STEPS
 from ..base import Answer
 from ..projection.analysis import Analysis
-from .divided import Divided
+from ..projection.divided import Divided
+from ..projection.pilot import Pilot
 from .law import ErrorLaw
 
 LARGEST = STEPS
@@ -62,3 +65,18 @@ def corrected(
         laws=Laws(population, law),
         caveats=(*law.caveats, *(() if divided is None else divided.caveats)),
     )
+
+
+def with_oneself(statistic: Statistic, linear: Linear, pilot: Pilot, people: Mapping[str, int]) -> float:
+    """From h'Ah, in which everybody meets everybody, to pairs of two people: (h'Ah - d) / (n - 1) more.
+
+    d is the kernel of a person and the same person. A ratio of two forms has the same in both.
+    """
+    if statistic.form_count > 1 or len(people) > 1 or statistic.arity > 2:
+        return 0.0
+    ((name, count),) = people.items()
+    own = statistic.with_oneself
+    if statistic.from_table:
+        (form,) = statistic.forms(pilot.grid, "average")
+        own = float(np.diagonal(form.matrix) @ pilot.masses[name])
+    return (linear.value - own) / max(count - 1, 1)

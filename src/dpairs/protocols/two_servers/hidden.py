@@ -12,7 +12,7 @@ from ...formats.canonical import agreed
 from ...statistics import Statistic
 from ...statistics.linear import Masses, nominal
 from .sampling import cell_ends, coarsened
-from .standing_out import Vector, cut_places, hiding_places, standing_out, ties, undecided, unresolved, widths
+from .standing_out import Vector, cut_places, hiding_places, standing_out, ties, together, undecided, widths
 
 
 def hidden_by(statistic: Statistic, grid: Grid, masses: Mapping[str, Vector]) -> float:
@@ -46,7 +46,7 @@ def _merging(statistic: Statistic, grid: Grid, masses: Mapping[str, Vector]) -> 
         for cells, each in ((grid, masses), (wider, merged))
     )
     here, there = (
-        sum(unresolved(cells, each, 1.0)[1] for each in shares.values())
+        sum(together(cells, each) for each in shares.values())
         for cells, shares in ((grid, masses), (wider, merged))
     )
     off, more = abs(fine - coarse), there - here

@@ -25,7 +25,7 @@ from ...statistics.kendall import HIDDEN
 from ...statistics.linear import Linear, Linearizer
 from ...statistics.vertices import Vertices, cell_means
 from ..projection.pilot import on_simplex
-from .standing_out import CLEAR, ties, unresolved
+from .standing_out import CLEAR, ties, together, unresolved
 
 Vector = NDArray[np.float64]
 IMAGINED = 32
@@ -222,7 +222,7 @@ class Rough:
         off = released - self.linear.value
         if cut_axes(self.grid) > 1:
             # Merged neighbours hide four times as much, three times more.
-            return self._lost(released) * (1 / 3 if self.merging else self.finer**4)
+            return self._lost(released) / 3 if self.merging else self._beyond(off) * self.finer**4
         grid, masses, values = self.grid, self.masses, [self.linear.value]
         for _ in range(2):
             grid, place = coarsened(grid)
@@ -253,12 +253,13 @@ class Rough:
             return 0.0
         if cut_axes(self.grid) < 2:
             return 0.0
-        ((_, masses),) = self.masses.items()
-        hidden, shared = unresolved(self.grid, masses, self.finer)
+        ((name, masses),) = self.masses.items()
+        deviation = math.sqrt(self.variance) / self.sizes[name]
+        hidden, shared = unresolved(self.grid, masses, deviation, self.finer)
         most = max(1 - abs(released) / HEAVIEST, 0.0)
         if self.merging:
             grid, place = coarsened(self.grid)
-            shared = unresolved(grid, _merged(place, masses, grid.cells), 1.0)[1] - shared
+            shared = together(grid, _merged(place, masses, grid.cells)) - together(self.grid, masses)
         return min(self._lost(released) * hidden / shared, most) if shared > 0 else most
 
     def tied(self, released: float) -> float:
@@ -272,7 +273,8 @@ class Rough:
     def _lost(self, released: float) -> float:
         """What cells hide of how two columns go together; if they are the released ones, merged ones more."""
         if not self.merging:
-            return self._beyond(released - self.linear.value)
+            off = abs(released - self.linear.value)
+            return off if off > CLEAR * math.sqrt(self._noise) else 0.0
         grid, place = coarsened(self.grid)
         masses = {name: _merged(place, each, grid.cells) for name, each in self.masses.items()}
         return abs(self.linear.value - self.statistic.linearizer(grid).at(masses, self.sizes).value)

@@ -63,20 +63,27 @@ def standing_out(masses: Vector, width: Vector, deviation: float, most: int = 2)
     return np.clip(shares, 0.0, 1.0)
 
 
-def unresolved(grid: Grid, masses: Vector, finer: float) -> tuple[float, float]:
+def unresolved(grid: Grid, masses: Vector, deviation: float, finer: float) -> tuple[float, float]:
     """The pairs of people that share a cell of either axis and may share a bin; and all that share a cell.
 
-    Those who stand out of a single cell may all be in one bin. Two cells side by side are a hump, whose
-    people share a bin as its share of the cell: ``finer`` times the narrowest one.
+    Those who clearly stand out of a single cell may all be in one bin. Two cells side by side are a hump,
+    whose people share a bin as its share of the cell: ``finer`` times the narrowest one. ``deviation`` is
+    that of the noise of one cell's mass.
     """
     hidden, shared = 0.0, 0.0
-    for width, along, alone in _axes(grid, masses, 0.0):
+    for width, along, alone in _axes(grid, masses, deviation):
         near = np.minimum(finer * width.min() / width, 1.0)
-        single = standing_out(along, width, 0.0, 1)
+        noise = deviation * float(np.sqrt(masses.size / along.size))
+        clear = standing_out(along, width, noise, 1) > 0
+        single = np.where(clear, standing_out(along, width, 0.0, 1), 0.0)
         hidden += float((along**2 * np.maximum(alone * (2 - alone) * near, single**2)).sum())
         shared += float((along**2).sum())
-    # Who shares a cell of both axes was counted twice.
-    return hidden, shared - float((masses**2).sum())
+    return hidden, shared
+
+
+def together(grid: Grid, masses: Vector) -> float:
+    """The pairs of people that share a cell of either axis, or of both."""
+    return unresolved(grid, masses, 0.0, 1.0)[1] - float((masses**2).sum())
 
 
 def ties(grid: Grid, masses: Vector, deviation: float) -> list[float]:

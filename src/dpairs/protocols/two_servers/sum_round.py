@@ -23,20 +23,20 @@ from ...formats.canonical import agreed
 from ...formats.checks import fields, real, required
 from ...privacy import PrivacyClaim
 from ...randomness import Randomness
-from ...statistics import Linear, Statistic
+from ...statistics import Statistic
 from ...statistics.influence import Influence
 from ...statistics.linear import Linearizer, nominal
 from ...vdaf.fields import FIELD64
 from ...vdaf.measurements import Sum
 from ..base import Answer
 from ..projection.analysis import Analysis
+from ..projection.divided import Divided
 from ..projection.pilot import Pilot
 from ..projection.reading import by_stratum, read_first, read_grid, write_edges
 from ..projection.remainder import remainder_of
 from .budget import BUDGET_FIELDS, LAPLACE, SERVERS, NoiseBudget, Query
 from .claim import two_servers_claim
-from .corrected import LARGEST, corrected
-from .divided import Divided
+from .corrected import LARGEST, corrected, with_oneself
 from .goldilocks import MODULUS
 from .hidden import compared_within, crowd_variance, hidden_by, together_within, uneven_within
 from .released import Numbers, SharedNumbers
@@ -115,7 +115,7 @@ class SumRound(Shared, TwoRounds):
         crowd = crowd_variance(pilot.grid, there.functions, _functions(linearizer, imagined), pilot.masses)
         divided = Divided.of(statistic, linearizer, there, imagined, remainder, uneven.divisor, crowd)
         hidden += steepness * uneven.most
-        shift = steepness * uneven.shift + _with_oneself(statistic, linear, pilot, people)
+        shift = steepness * uneven.shift + with_oneself(statistic, linear, pilot, people)
         remainder = replace(
             remainder,
             mean=agreed(remainder.mean + shift),
@@ -282,18 +282,3 @@ def _functions(linearizer: Linearizer, imagined: Pilot) -> list[dict[str, NDArra
         with suppress(NotEstimable):
             found.append(linearizer.at(masses, nominal(linearizer.statistic)).functions)
     return found
-
-
-def _with_oneself(statistic: Statistic, linear: Linear, pilot: Pilot, people: Mapping[str, int]) -> float:
-    """From h'Ah, in which everybody meets everybody, to pairs of two people: (h'Ah - d) / (n - 1) more.
-
-    d is the kernel of a person and the same person. A ratio of two forms has the same in both.
-    """
-    if statistic.form_count > 1 or len(people) > 1 or statistic.arity > 2:
-        return 0.0
-    ((name, count),) = people.items()
-    own = statistic.with_oneself
-    if statistic.from_table:
-        (form,) = statistic.forms(pilot.grid, "average")
-        own = float(np.diagonal(form.matrix) @ pilot.masses[name])
-    return (linear.value - own) / (count - 1)

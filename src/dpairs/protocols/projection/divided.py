@@ -14,7 +14,7 @@ rare, and nearer to the other one, than it is.
 from __future__ import annotations
 
 import math
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -26,15 +26,15 @@ from ...statistics import Linear, Statistic
 from ...statistics.base import TWO_SIDED
 from ...statistics.linear import Linearizer, nominal
 from ...statistics.vertices import cell_means
-from ..projection.pilot import Pilot
-from ..projection.remainder import Remainder
+from .pilot import Pilot
+from .remainder import Remainder
 
 MOST = 1e100
 
 
 @dataclass(frozen=True)
 class Divided:
-    """Moments over imagined rounds of the factor less 1, f, and of q beyond the remainder's mean."""
+    """Moments over imagined rounds of the factor less 1, f, and of q beyond the mean of what is missed."""
 
     factor: float
     """The mean of f."""
@@ -58,9 +58,14 @@ class Divided:
         pilot: Pilot,
         remainder: Remainder,
         shift: float,
-        crowd: float,
+        crowd: float = 0.0,
+        measured: tuple[float, float] | None = None,
     ) -> Divided | None:
-        """None for a statistic of one form, which divides by nothing. ``crowd`` adds to the variance of q."""
+        """None for a statistic of one form, which divides by nothing.
+
+        ``crowd`` adds to the variance of q. ``measured`` is the divisor as the first round measured it,
+        without the bias of a distribution that has no negative shares, and its standard error.
+        """
         if statistic.form_count == 1:
             return None
         people = nominal(statistic)
@@ -77,21 +82,42 @@ class Divided:
                 for name, function in there.functions.items()
             )
             factors.append(factor - 1)
-            rests.append(linear.value - there.value - factor * moved - remainder.mean)
+            rests.append(linear.value - there.value - factor * moved)
             missed.append(linear.value - there.value - moved)
         # Allowances that the remainder's variance has for what imagined rounds do not show.
         seen = float(np.var(missed, ddof=1))
         allowed = remainder.variance / seen if seen > 0 else 1.0
-        f, q = np.array(factors), np.array(rests)
+        f, q = np.array(factors), np.array(rests) - np.mean(missed)
         mean = float(f.mean())
         doubt = float(np.var(f, ddof=1)) / (1 + mean) ** 2
-        square, both, rest = (allowed * float((a * b).mean()) for a, b in ((f, f), (f, q), (q, q)))
+        square, both, rest = (float((a * b).mean()) for a, b in ((f, f), (f, q), (q, q)))
+        if measured is not None:
+            divisor, error = measured
+            ((at_pilot, _),) = statistic.divisors(linear.forms).values()
+            if divisor <= TWO_SIDED * error:
+                # It cannot be told from 0: `slack` then says so.
+                doubt = 1.0
+            else:
+                ratio = at_pilot / divisor
+                square = max(square, (ratio - 1) ** 2 + (ratio * error / divisor) ** 2)
+        square, both, rest = allowed * square, allowed * both, allowed * rest
         return cls(*map(agreed, (mean, square, both, rest + crowd, doubt, shift)))
 
     def variance(self, correction: float) -> float:
         """Of what is missed, for the correction c: the mean of (f c + q)^2, f beside the largest shift."""
         seen = max(self.square * correction**2 + 2 * self.both * correction + self.rest, 0.0)
         return seen + (self.shift * correction) ** 2
+
+    def further(self, factor: float) -> Divided:
+        """For a pilot so many times as far off as imagined: f is linear in its errors, q quadratic."""
+        square = factor**2
+        return replace(
+            self,
+            square=square * self.square,
+            both=factor * square * self.both,
+            rest=square**2 * self.rest,
+            doubt=square * self.doubt,
+        )
 
     @property
     def stretch(self) -> float:
