@@ -20,6 +20,9 @@ from ...statistics.vertices import cell_means
 from ..fitted import ALL_TOGETHER, FAR_APART, SMOOTH, SMOOTH_PLANE, UNEVEN, UNEVEN_LINE
 from .pilot import Masses, Pilot
 
+CLEAR = 3.0
+"""Standard deviations of noise beyond which a correction is the pilot's."""
+
 
 @dataclass(frozen=True)
 class Remainder:
@@ -35,13 +38,13 @@ class Remainder:
     def further(self, correction: float, noise: float) -> float:
         """How many times as far off as imagined the pilot is by the second round: at least once.
 
-        The correction that the second round makes is the pilot's error along the function, and the variance
-        ``noise``. Imagined pilots, which start from a pilot that saw nobody in some part of the domain, know
-        little of how far they could be off there.
+        The correction that the second round makes is the pilot's error along the function, and noise of this
+        variance: what is beyond such noise is the pilot's. Imagined pilots, which start from a pilot that saw
+        nobody in some part of the domain, know little of how far they could be off there.
         """
         if self.expected <= 0:
             return 1.0
-        return max(1.0, math.sqrt(max(correction**2 - noise, 0.0) / self.expected))
+        return max(1.0, (abs(correction) - CLEAR * math.sqrt(noise)) / math.sqrt(self.expected))
 
 
 def remainder_of(
