@@ -20,6 +20,7 @@ from .pages import (
     tree,
     two_servers,
     two_servers_coverage,
+    two_servers_crowded,
     two_servers_zoo,
 )
 from .paper import (
@@ -66,6 +67,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     two_servers.EXPERIMENT,
     two_servers_coverage.EXPERIMENT,
     two_servers_zoo.EXPERIMENT,
+    two_servers_crowded.EXPERIMENT,
 )
 
 

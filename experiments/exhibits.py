@@ -43,6 +43,7 @@ PAGES = (
     "sites",
     "two_servers",
     "two_servers_coverage",
+    "two_servers_crowded",
     "two_servers_zoo",
     "zoo",
 )

@@ -91,7 +91,7 @@ def measure(setting: Setting, seed: int, data: Path) -> list[Row]:
 
 
 EXPERIMENT = Experiment(
-    "two-servers-crowded", "Intervals of two servers where cells hide much", settings, measure, runs=4
+    "two-servers-crowded", "Intervals of two servers where cells hide much", settings, measure, runs=2
 )
 
 

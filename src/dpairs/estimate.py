@@ -324,7 +324,9 @@ class Estimate(Shown, Numeric):
         return said
 
     def _liars(self, found: Manipulation) -> str:
-        several = f"If {LIARS:.0%} of participants ({found.people:,}) lie"
+        everybody = self.attack is None or self.attack.participants == self.n
+        whose = "participants" if everybody else "this round's participants"
+        several = f"If {LIARS:.0%} of {whose} ({found.people:,}) lie"
         who = "If one participant lies" if found.people == 1 else several
         times = ""
         if math.isfinite(found.multiplier):

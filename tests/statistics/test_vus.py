@@ -199,7 +199,7 @@ def test_a_histogram_pilot_is_refused():
         ({"domain": Categories(["a", "b"])}, "ordered"),
         ({"ties": "third"}, "ties"),
         ({"labels": "private"}, "labels"),
-        ({"domain": (Interval(0, 1), Interval(0, 1))}, "1 domain"),
+        ({"domain": (Interval(0, 1), Interval(0, 1))}, "was given 2"),
     ],
 )
 def test_wrong_studies_are_refused(change, words):

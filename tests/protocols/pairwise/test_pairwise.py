@@ -324,7 +324,7 @@ REFUSED: dict[str, tuple[Any, Any, dict[str, Any], str]] = {
         "matching must be one of 'classes'",
     ),
     "words": ("variance", Categories(["a", "b"]), {}, "numbers"),
-    "one domain of two": ("kendall_tau", Levels([1, 2]), {}, "2 domain"),
+    "one domain of two": ("kendall_tau", Levels([1, 2]), {}, "was given 1"),
 }
 
 

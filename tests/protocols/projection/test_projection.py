@@ -950,7 +950,7 @@ def test_forged_first_rounds_are_refused_by_name(path, value, words):
         ("auc", UNIT, {"bins": 100}, "power of 2"),
         ("auc", UNIT, {"bins": 1}, "bins"),
         ("auc", UNIT, {"bins": 2**53}, "bins"),
-        ("auc", UNIT, {"bins": [4, 4]}, "1 domain"),
+        ("auc", UNIT, {"bins": [4, 4]}, "one number for each column"),
         ("auc", Integers(0, 9), {"bins": 32}, "bins"),
         ("auc", UNIT, {"n": 1}, "n must be"),
         ("auc", UNIT, {"mechanism": "krr"}, "mechanism"),
@@ -959,7 +959,7 @@ def test_forged_first_rounds_are_refused_by_name(path, value, words):
         ("collision_entropy", UNIT, {}, "equal values"),
         ("kendall_tau", (UNIT, UNIT), {"bins": 2**17}, r"at most 2\^32"),
         ("kendall_tau", (Levels(range(64)),) * 2, {}, r"at most 2\^10"),
-        ("kendall_tau", UNIT, {}, "2 domain"),
+        ("kendall_tau", UNIT, {}, "was given 1"),
         ("gini_coefficient", Interval(-1, 1), {}, "at least 0"),
     ],
 )

@@ -127,9 +127,9 @@ def test_a_plan_counts_what_cells_hide_of_a_line():
     ).protocol
     shapes = {each.name: each for each in dpairs.planning.shapes.hard(option.shape.statistic, (UNIT,))}
     predicted = {name: packed.predict(shape, option.sizes) for name, shape in shapes.items()}
-    assert predicted["even"].bias == 0.0
+    assert predicted["evenly spread values"].bias == 0.0
     assert predicted["packed"].bias > 0.1
-    assert predicted["packed"].half_width > predicted["even"].half_width
+    assert predicted["packed"].half_width > predicted["evenly spread values"].half_width
 
 
 @pytest.mark.parametrize("rounds", [1, 2])

@@ -34,7 +34,7 @@ MOST = 1e100
 
 @dataclass(frozen=True)
 class Divided:
-    """Moments over imagined rounds of the factor less 1, f, and of q beyond the remainder's mean."""
+    """Moments over imagined rounds of the factor less 1, f, and of q beyond the mean of what is missed."""
 
     factor: float
     """The mean of f."""
@@ -82,12 +82,12 @@ class Divided:
                 for name, function in there.functions.items()
             )
             factors.append(factor - 1)
-            rests.append(linear.value - there.value - factor * moved - remainder.mean)
+            rests.append(linear.value - there.value - factor * moved)
             missed.append(linear.value - there.value - moved)
         # Allowances that the remainder's variance has for what imagined rounds do not show.
         seen = float(np.var(missed, ddof=1))
         allowed = remainder.variance / seen if seen > 0 else 1.0
-        f, q = np.array(factors), np.array(rests)
+        f, q = np.array(factors), np.array(rests) - np.mean(missed)
         mean = float(f.mean())
         doubt = float(np.var(f, ddof=1)) / (1 + mean) ** 2
         square, both, rest = (float((a * b).mean()) for a, b in ((f, f), (f, q), (q, q)))

@@ -69,14 +69,14 @@ def compared_within(
 def together_within(statistic: Statistic, grid: Grid, masses: Mapping[str, Vector], value: float) -> float:
     """A bound of what those who stand out of cells of two columns may do.
 
-    Who lies evenly in a cell is seen. Two who stand out of one may go either way, as far as pairs do
-    that only merged cells hide; and if they are equal they make tau-b's divisor smaller.
+    Who lies evenly in a cell is seen. Two who stand out of one may go either way, and if they are equal they
+    make tau-b's divisor smaller.
     """
     if not _plane(statistic, grid) or statistic.needs != "ordered":
         return 0.0
     ((_, shares),) = masses.items()
-    equal, (_, rate) = ties(grid, shares, 0.0), _merging(statistic, grid, masses)
-    return agreed(rate * sum(equal) + statistic.tied(equal) * abs(value))
+    equal = ties(grid, shares, 0.0)
+    return agreed(min(sum(equal), 1.0) + statistic.tied(equal) * abs(value))
 
 
 class Uneven(NamedTuple):
