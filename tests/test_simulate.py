@@ -301,7 +301,7 @@ def test_a_label_of_no_class_is_refused(label):
         ({}, "no column 'score'; the columns are none"),
         ({"score": [0.5], "y": [1]}, "no column 'label'; the columns are 'score', 'y'"),
         ({"score": [0.5, 0.5], "label": [1]}, "same length"),
-        ({"score": [[0.5]], "label": [1]}, "one dimension"),
+        ({"score": [[0.5, 0.5]], "label": [1]}, "one dimension"),
         ({"score": ["a"], "label": [1]}, "numbers"),
         ({"score": [None, 0.5], "label": [1, 0]}, "row 0"),
     ],

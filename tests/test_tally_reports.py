@@ -61,7 +61,7 @@ def test_the_second_round_counts_alike_and_refuses_the_first_rounds_people():
     others = np.setdiff1d(np.arange(2000), first)
     second.add_reports(stratum, others, np.zeros(others.size, dtype=np.int64))
     assert second.n == others.size
-    with pytest.raises(dpairs.NotAsked, match="another round"):
+    with pytest.raises(dpairs.NotAsked, match="not asked in this round"):
         second.add_reports(stratum, np.array([int(others[0]), int(first[3])]), np.zeros(2, dtype=np.int64))
     assert second.n == others.size
 

@@ -34,9 +34,19 @@ export function belowOne(name, value) {
  */
 export function integer(name, value, low, high) {
   if (typeof value !== "bigint" || value < low || value > high) {
-    throw new BadParameter(`${name} must be a whole number from ${low} to ${high}, not ${repr(value)}`);
+    throw new BadParameter(`${name} must be a whole number from ${shown(low)} to ${shown(high)}, not ${repr(value)}`);
   }
   return value;
+}
+
+/** A bound as people read it. @param {number | bigint} bound @returns {string} */
+function shown(bound) {
+  const number = BigInt(bound);
+  if (number < 0n) return `-${shown(-number)}`;
+  if (number <= 2n ** 40n) return `${number}`;
+  const power = (number + 1n).toString(2).length - 1;
+  if (number === 2n ** BigInt(power)) return `2^${power}`;
+  return number === 2n ** BigInt(power) - 1n ? `2^${power} - 1` : `${number}`;
 }
 
 /** The same for what small numbers are enough for. @returns {number} */

@@ -230,7 +230,7 @@ def test_two_rounds_from_file_to_estimate(folder, capsys):
             if first.asks(stratum, index):
                 assert run(["report", "first.json", *arguments, "--append", "first.jsonl"]) == 0
             else:
-                refused(capsys, ["report", "first.json", *arguments], "another round", str(index))
+                refused(capsys, ["report", "first.json", *arguments], "not asked in this round", str(index))
     lines = (folder / "first.jsonl").read_text().splitlines()
     stranger = {**json.loads(lines[0]), "stratum": "positive"}
     stranger["index"] = next(index for index in people if not first.asks("positive", index))
@@ -250,7 +250,7 @@ def test_two_rounds_from_file_to_estimate(folder, capsys):
             if first.asks(stratum, index):
                 refused(capsys, ["report", "second.json", *arguments], "--first FILE")
                 agreed = ["report", "second.json", "--first", "first.json", *arguments]
-                refused(capsys, agreed, "another round", str(index))
+                refused(capsys, agreed, "not asked in this round", str(index))
             else:
                 agreed = ["report", "second.json", "--first", "first.json", *arguments]
                 assert run([*agreed, "--append", "second.jsonl"]) == 0

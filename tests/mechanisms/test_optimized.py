@@ -156,7 +156,7 @@ def test_a_first_round_carries_it():
     assert Study.from_json(tally.study.to_json()) == tally.study
     estimate = tally.estimate()
     assert abs(estimate.value - dpairs.exact("kendall_tau", people)) < 5 * estimate.standard_error
-    with pytest.raises(BadParameter, match="only pilot='histogram'"):
+    with pytest.raises(BadParameter, match="is for pilot='histogram'"):
         Study.create("auc", protocol="projection", epsilon=1.0, domain=dpairs.Interval(0, 1), mechanism="krr")
 
 

@@ -169,7 +169,7 @@ def test_nobody_can_be_asked_twice(kind):
             with pytest.raises(NotAsked, match=f"participant {index} of '{stratum}'") as raised:
                 Participant(other, index, stratum)
             assert "\n" not in str(raised.value)
-            with pytest.raises(NotAsked, match="another round"):
+            with pytest.raises(NotAsked, match="not asked in this round"):
                 Report(other, stratum, index, 0)
 
 

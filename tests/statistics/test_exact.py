@@ -457,7 +457,7 @@ REFUSED: dict[str, tuple] = {
     "negative income": ("gini_coefficient", {}, {"value": [1, -1, 3]}, BadValue, "at least 0"),
     "2-D": ("variance", {}, {"value": [[1, 2], [3, 4]]}, BadValue, "'value' must have one dimension, not 2"),
     "ragged": ("variance", {}, {"value": [1, [2, 3]]}, BadValue, "'value'"),
-    "scalar": ("variance", {}, {"value": 3}, BadValue, "'value' must have one dimension, not 0"),
+    "scalar": ("variance", {}, {"value": 3}, BadValue, "'value' must be a list, an array or a series"),
     "words": ("variance", {}, {"value": ["a", "b"]}, BadValue, "'value' must hold numbers"),
     "digits": ("gini_mean_difference", {}, {"value": ["1", "2"]}, BadValue, "'value' must hold numbers"),
     "digits in pandas": (
@@ -554,7 +554,7 @@ REFUSED: dict[str, tuple] = {
         {"domain": Interval(0, 1)},
         {"x": [0.0], "y": [0.0]},
         BadParameter,
-        "needs 2 domain.*x, y, not 1",
+        "needs one domain for each of x, y, and was given 1",
     ),
     "no domain": (
         "variance",

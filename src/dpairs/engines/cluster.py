@@ -96,7 +96,10 @@ def prepare(spark: Any, paths: Sequence[str] = ()) -> None:
     archive = Path(context._temp_dir) / ARCHIVE
     if not archive.exists():
         _pack(archive)
+        importable = list(sys.path)
         context.addPyFile(str(archive))
+        # It is for executors: here, and in processes that begin here, the whole package is the one to import.
+        sys.path[:] = importable
     for said in _asked(context, paths):
         _check(said)
 
