@@ -46,7 +46,7 @@ def serve_role(
     from ..collector.settings import SQLITE
     from ..dap.task import ROLES, Task
     from ..servers.keys import read_key
-    from .serve import bracketed, listen
+    from .serve import bracketed, listen, run
 
     number = ROLES.index(choice("role", role, ROLES))
     if secret is None:
@@ -89,4 +89,4 @@ def serve_role(
         if not service.recipes:
             errors.print("no task was accepted yet: give --accept FILE", highlight=False)
         output.print("stop with Ctrl-C", style="dim")
-    server.run(sockets=[line])
+    run(server, line)
