@@ -11,6 +11,7 @@ from rich.text import Text
 
 from .. import __version__
 from ..errors import DpairsError
+from ..formats.display import printable
 from . import (
     backup,
     demo,
@@ -30,7 +31,7 @@ from . import (
     tally,
 )
 from .help import readable
-from .show import errors, printable
+from .show import errors
 
 app = typer.Typer(
     name="dpairs",

@@ -12,9 +12,10 @@ import typer
 from rich.markup import escape
 
 from ..errors import BadParameter
+from ..formats.display import printable
 from ..study import Study
 from .report import private_values
-from .show import errors, output, print_json, print_table, printable
+from .show import errors, output, print_json, print_table
 
 if TYPE_CHECKING:
     from ..client import Joined, Offer

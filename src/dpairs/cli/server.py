@@ -9,11 +9,12 @@ import typer
 
 from ..errors import BadParameter
 from ..formats import files
+from ..formats.display import printable
 from ..randomness import SystemRandomness
 from ..release import shared
 from ..study import Study
 from ..tally import Tally
-from .show import errors, output, printable
+from .show import errors, output
 
 app = typer.Typer(help="The steps of two servers, with files.", no_args_is_help=True)
 StudyFile = Annotated[Path, typer.Argument(metavar="STUDY", help="A study file.")]

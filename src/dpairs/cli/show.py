@@ -13,7 +13,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from ..estimate import Estimate
-from ..formats.display import number
+from ..formats.display import number, printable
 
 output = Console()
 errors = Console(stderr=True)
@@ -22,11 +22,6 @@ errors = Console(stderr=True)
 def print_json(value: Any) -> None:
     """One JSON document for scripts."""
     print(json.dumps(value, indent=2, allow_nan=False, ensure_ascii=False))
-
-
-def printable(words: str) -> str:
-    """Words that may be a stranger's, without a terminal's commands."""
-    return "".join(letter if letter.isprintable() else " " for letter in words)
 
 
 def print_table(columns: Sequence[str], rows: Sequence[Sequence[Any]], title: str | None = None) -> None:

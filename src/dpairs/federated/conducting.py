@@ -12,6 +12,7 @@ from typing import TypeAlias
 
 from ..errors import BadFile, BadParameter, DpairsError
 from ..estimate import Estimate
+from ..formats.display import printable
 from ..report import Report
 from ..sites import SiteAnswer, SiteTally
 from ..study import Study
@@ -74,7 +75,7 @@ def _collect(
             if client not in requests or client in answered:
                 raise BadFile("nobody asked for this reply")
             if "refused" in reply:
-                raise BadFile(f"the client refused: {_printable(str(reply['refused'])[:SENTENCE])}")
+                raise BadFile(f"the client refused: {printable(str(reply['refused'])[:SENTENCE])}")
             if reply.get("study") != study.id:
                 raise BadFile("the reply is to another study")
             if "waiting" in reply:
@@ -87,11 +88,6 @@ def _collect(
         except DpairsError as error:
             refused[client] = str(error)
     return answered
-
-
-def _printable(words: str) -> str:
-    """A stranger's words, without what would steer a terminal."""
-    return "".join(letter if letter.isprintable() else " " for letter in words)
 
 
 def _add(tally: SiteTally | Tally, study: Study, client: Client, wire: str, index: int) -> None:

@@ -20,6 +20,11 @@ def number(value: float | None) -> str:
     return "-" if value is None else f"{value:.5g}"
 
 
+def printable(words: str) -> str:
+    """Words that may be a stranger's, without a terminal's commands."""
+    return "".join(letter if letter.isprintable() else " " for letter in words)
+
+
 def text_table(title: str, rows: Sequence[Row], notes: Sequence[str] = ()) -> str:
     """The title, each row with its cells in columns, and the notes below.
 

@@ -32,6 +32,8 @@ EVERYBODY = "everybody"
 """The name of the only stratum of statistics without public classes."""
 TWO_SIDED, CERTAIN = 1.959963984540054, 3.090232306167813
 """The normal quantiles of 97.5%, and of 99.9%."""
+CLEAR = 3.0
+"""Standard deviations of noise beyond which a difference is believed."""
 KERNELS = ("average", "midpoint")
 ErrorOf: TypeAlias = "Callable[[NDArray[np.float64]], float]"
 

@@ -14,14 +14,12 @@ import numpy as np
 from ...errors import NotEstimable
 from ...formats.canonical import agreed
 from ...statistics import Linear, Statistic
+from ...statistics.base import CLEAR
 from ...statistics.binned import several
 from ...statistics.linear import Linearizer, nominal
 from ...statistics.vertices import cell_means
 from ..fitted import ALL_TOGETHER, FAR_APART, SMOOTH, SMOOTH_PLANE, UNEVEN, UNEVEN_LINE
 from .pilot import Masses, Pilot
-
-CLEAR = 3.0
-"""Standard deviations of noise beyond which a correction is the pilot's."""
 
 
 @dataclass(frozen=True)

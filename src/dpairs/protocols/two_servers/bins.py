@@ -16,7 +16,8 @@ from ...formats.checks import integer
 from ...statistics import Statistic
 from ...statistics.kernel import MAX_TABLE_CELLS
 from .budget import LAPLACE
-from .sampling import coarse_grid, cut_axes
+from .sampling import coarse_grid
+from .standing_out import cut_places
 
 WHOLE = 1024
 USUAL = 1024
@@ -103,7 +104,7 @@ def form_weights(statistic: Statistic, grid: Grid, noise: str) -> tuple[int, ...
     count = statistic.form_count
     if count == 1:
         return (WHOLE,)
-    coarse, _ = coarse_grid(grid, 64 if cut_axes(grid) < 2 else 8)
+    coarse, _ = coarse_grid(grid, 64 if len(cut_places(grid)) < 2 else 8)
     kernels = [form.matrix for form in statistic.forms(coarse, "average")]
     gradient = np.zeros(count)
     for masses in _priors(coarse):

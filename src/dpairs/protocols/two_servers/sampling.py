@@ -21,11 +21,12 @@ from ...data.grids import Axis, CutAxis, Grid
 from ...errors import NotEstimable
 from ...randomness import Randomness, SeededRandomness
 from ...statistics import Statistic
+from ...statistics.base import CLEAR
 from ...statistics.kendall import HIDDEN
 from ...statistics.linear import Linear, Linearizer
 from ...statistics.vertices import Vertices, cell_means
 from ..projection.pilot import on_simplex
-from .standing_out import CLEAR, ties, together, unresolved
+from .standing_out import cut_places, ties, together, unresolved, widths
 
 Vector = NDArray[np.float64]
 IMAGINED = 32
@@ -68,7 +69,7 @@ def coarse_axis(axis: Axis, cells: int, inner: bool = False) -> tuple[Axis, NDAr
 
 def coarse_grid(grid: Grid, per_axis: int) -> tuple[Grid, NDArray[np.int64]]:
     """A grid of so many cells of each axis of numbers, and the coarse cell of every cell."""
-    inner = cut_axes(grid) > 1
+    inner = len(cut_places(grid)) > 1
     axes, runs = zip(*(coarse_axis(axis, per_axis, inner) for axis in grid.axes), strict=True)
     return Grid(tuple(axes)), _places_of(axes, runs)
 
@@ -77,16 +78,7 @@ def narrower(coarse: Axis, fine: Axis) -> float:
     """The width of a bin over that of the narrowest coarse cell."""
     if coarse.bins == fine.bins:
         return 1.0
-    wide, narrow = (
-        np.where(np.isinf(points), high - low, points)
-        for low, high, points in (coarse.geometry, fine.geometry)
-    )
-    return float(narrow.max() / wide.min())
-
-
-def cut_axes(grid: Grid) -> int:
-    """How many axes are cut into bins."""
-    return sum(isinstance(axis.domain, (Interval, Integers)) for axis in grid.axes)
+    return float(widths(fine).max() / widths(coarse).min())
 
 
 def coarse_cells(grid: Grid, people: int, noise: float) -> int:
@@ -97,7 +89,7 @@ def coarse_cells(grid: Grid, people: int, noise: float) -> int:
     times; cells hide half of what is within one, 1 / (2 m). Noise below 1 is as good as none.
     """
     noise = max(noise, 1.0)
-    if cut_axes(grid) > 1:
+    if len(cut_places(grid)) > 1:
         best, least, most = math.sqrt(people / (4 * noise)), LEAST_PLANE, MOST_PLANE
     else:
         others = math.prod(
@@ -220,7 +212,7 @@ class Rough:
         if self.finer == 0 or self.place is not None:
             return 0.0
         off = released - self.linear.value
-        if cut_axes(self.grid) > 1:
+        if len(cut_places(self.grid)) > 1:
             # Merged neighbours hide four times as much, three times more.
             return self._lost(released) / 3 if self.merging else self._beyond(off) * self.finer**4
         grid, masses, values = self.grid, self.masses, [self.linear.value]
@@ -251,7 +243,7 @@ class Rough:
         """
         if self.finer == 0 or self.place is not None or self.statistic.needs != "ordered":
             return 0.0
-        if cut_axes(self.grid) < 2:
+        if len(cut_places(self.grid)) < 2:
             return 0.0
         ((name, masses),) = self.masses.items()
         deviation = math.sqrt(self.variance) / self.sizes[name]
@@ -264,7 +256,7 @@ class Rough:
 
     def tied(self, released: float) -> float:
         """The same of equal values, where pairs of one bin were not counted."""
-        if cut_axes(self.grid) < 2 or self.finer == 0 or self.place is not None:
+        if len(cut_places(self.grid)) < 2 or self.finer == 0 or self.place is not None:
             return 0.0
         noise = math.sqrt(self.variance)
         shares = (ties(self.grid, each, noise / self.sizes[name]) for name, each in self.masses.items())

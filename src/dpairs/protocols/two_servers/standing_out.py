@@ -15,10 +15,9 @@ from numpy.typing import NDArray
 
 from ...data.domains import Integers, Interval
 from ...data.grids import Axis, Grid
+from ...statistics.base import CLEAR
 
 Vector = NDArray[np.float64]
-CLEAR = 3.0
-"""Standard deviations of noise beyond which a difference is believed."""
 
 
 def cut_places(grid: Grid) -> list[int]:
