@@ -8,7 +8,7 @@ command()
 for name in (
     *("dpairs.client", "dpairs.collector.connections", "dpairs.collector.logs", "dpairs.aggregator.app"),
     *("uvicorn.main", "uvicorn.lifespan.on", "uvicorn.loops.uvloop", "uvicorn.protocols.http.httptools_impl"),
-    *("psycopg", "logging.config"),
+    *("psycopg", "logging.config", "tests.hasty"),
 ):
     try:
         importlib.import_module(name)
