@@ -244,17 +244,17 @@ def _crowd(link: str, people: list[Row], strata: list[Any]) -> dict[str, int]:
 
 def _print(results: list[Row], title: str) -> None:
     rows = []
-    for each in results:
-        low, high = each["interval_95"]
+    for result in results:
+        low, high = result["interval_95"]
         rows.append(
             (
-                f"{each['statistic']}, {each['protocol']}",
-                each["who"],
-                each["epsilon"],
-                each["truth"],
-                each["estimate"],
+                f"{result['statistic']}, {result['protocol']}",
+                result["who"],
+                result["epsilon"],
+                result["truth"],
+                result["estimate"],
                 f"{low:.3f} to {high:.3f}",
-                f"{each['seconds']:.0f} s",
+                f"{result['seconds']:.0f} s",
             )
         )
     names = ("statistic", "who", "epsilon", "truth", "estimate", "95% interval", "took")

@@ -43,16 +43,16 @@ PROGRAMS = {
 
 def doctor(as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False) -> None:
     """Say which parts of dpairs work here, and where data is kept."""
-    found = examine()
+    examined = examine()
     if as_json:
-        print_json(found)
+        print_json(examined)
         return
-    print_table(("dpairs", ""), list(found["versions"].items()))
-    rows = [(name, state["works"], state["says"]) for name, state in found["extras"].items()]
+    print_table(("dpairs", ""), list(examined["versions"].items()))
+    rows = [(name, state["works"], state["says"]) for name, state in examined["extras"].items()]
     print_table(
         ("extra", "works", ""), [(name, "yes" if works else "no", says) for name, works, says in rows]
     )
-    print_table(("what", "where"), list(found["places"].items()))
+    print_table(("what", "where"), list(examined["places"].items()))
     broken = [name for name, works, _ in rows if not works]
     if broken:
         output.print(

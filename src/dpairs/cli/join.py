@@ -103,7 +103,7 @@ def join(
     if not yes:
         agree(offered)
     wanted = None if fingerprint is None else [_digits(each) for each in fingerprint]
-    found = take_part(
+    joined = take_part(
         offered,
         private_values(offered.study, given),
         stratum=named_stratum(stratum, offered.study),
@@ -117,9 +117,9 @@ def join(
         confirm=_confirmation(confirm, wanted),
     )
     if as_json:
-        print_json(_described(found, offered.study))
+        print_json(_described(joined, offered.study))
     else:
-        _print(found, offered)
+        _print(joined, offered)
 
 
 def named_stratum(given: str | None, study: Study) -> str | None:

@@ -40,7 +40,7 @@ def join_servers(
         for name, words in rows:
             errors.print(f"  {name}: {escape(words)}", highlight=False, soft_wrap=True)
         ask_person()
-    found = join_task(
+    joined = join_task(
         offered,
         private_values(offered.study, given),
         stratum=named_stratum(stratum, offered.study),
@@ -50,10 +50,10 @@ def join_servers(
     if as_json:
         task = offered.task
         servers = [each.to_json() for each in task.operators]
-        said = {"state": found.state, "message": found.message, "stratum": found.stratum}
+        said = {"state": joined.state, "message": joined.message, "stratum": joined.stratum}
         print_json({**said, "servers": servers, "privacy": task.study.privacy.to_json()})
         return
-    print_table(("your part", "in this study"), [*rows[:4], ("state", f"{found.state}: {found.message}")])
+    print_table(("your part", "in this study"), [*rows[:4], ("state", f"{joined.state}: {joined.message}")])
 
 
 def task_rows(task: Task) -> list[tuple[str, str]]:

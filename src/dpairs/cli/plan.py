@@ -123,31 +123,31 @@ def plan(
         return make_plan(made, domain=domains, epsilon=loss, n=count, error=error, **asked, **more)
 
     with progress("searching mechanisms", None) if optimized else nullcontext() as advance:
-        found = ask(epsilon, n, target_error, search=remembered(advance))
+        planned = ask(epsilon, n, target_error, search=remembered(advance))
     if out is not None:
-        found.best.save(out)
-    checked = _checked(found, check) if check is not None else {}
+        planned.best.save(out)
+    checked = _checked(planned, check) if check is not None else {}
     if plot is not None:
         from ..pictures import save  # drawing takes a second to load
         from ..planning.curves import POINTS
 
         with progress("planning", 2 * POINTS) as step:
-            save(found.plot(step), plot)
+            save(planned.plot(step), plot)
     central = (
         {}
         if shuffled is None
         else {
             each.protocol: shuffled_epsilon(each.study.epsilon, each.crowd, shuffled)
-            for each in found.options
+            for each in planned.options
         }
     )
     if as_json:
-        print_json({**found.to_json(), "shuffled_epsilon": central, "checked": checked})
+        print_json({**planned.to_json(), "shuffled_epsilon": central, "checked": checked})
         return
-    _print(found, central, shuffled, checked)
+    _print(planned, central, shuffled, checked)
     if protocol is None:
         asked["trust"] = "all"
-        _print_trust(ask(epsilon, n, target_error) if trust != "all" else found)
+        _print_trust(ask(epsilon, n, target_error) if trust != "all" else planned)
     if out is not None:
         output.print(f"recommended study written to {out}", highlight=False)
     if plot is not None:
@@ -202,16 +202,16 @@ def _checked(found: Plan, runs: int) -> dict[str, float]:
     result: dict[str, float] = {}
     truths: dict[str, float] = {}
     with progress("simulating", runs * len(found.options)) as advance:
-        for each in found.options:
+        for option in found.options:
             # The shape that the prediction is for: of several, the worst.
-            shape = each.shape
+            shape = option.shape
             if shape.name not in truths:
                 sizes = {name: CHECK_PEOPLE // len(shape.masses) for name in shape.masses}
                 truths[shape.name] = exact(found.statistic, draw(shape, sizes, 2**40), domain=found.domains)
             errors = []
             for run in range(runs):
-                estimate = simulate(each.study, draw(shape, each.sizes, run), seed=run)
+                estimate = simulate(option.study, draw(shape, option.sizes, run), seed=run)
                 errors.append(estimate.value - truths[shape.name])
                 advance(1)
-            result[each.protocol] = float(np.sqrt(np.mean(np.square(errors))))
+            result[option.protocol] = float(np.sqrt(np.mean(np.square(errors))))
     return result

@@ -35,7 +35,7 @@ def take_part(
     """
     where, line = Link.parse(link), Transport(Link.parse(link).base, patience=patience)
     members = [Membership(None, where.study) for _ in people]
-    found: dict[int, Joined] = {}
+    outcomes: dict[int, Joined] = {}
     waiting = list(range(len(people)))
     seen: Offer | None = None
     with ThreadPoolExecutor(threads) as pool:
@@ -53,8 +53,8 @@ def take_part(
                 )
 
             for number, joined in zip(waiting, pool.map(go, waiting), strict=True):
-                found[number] = joined
+                outcomes[number] = joined
                 if progress is not None and joined.state != "waiting":
                     progress(1)
-            waiting = [number for number in waiting if found[number].state == "waiting"]
-    return [found[number] for number in range(len(people))]
+            waiting = [number for number in waiting if outcomes[number].state == "waiting"]
+    return [outcomes[number] for number in range(len(people))]

@@ -26,15 +26,15 @@ class Link:
         """Read a link like https://host/take-part/STUDY#code=CODE."""
         try:
             parts = urlsplit(address.strip())
-            found = _STUDY.search(parts.path)
-            if parts.scheme not in ("http", "https") or not parts.hostname or found is None:
+            match = _STUDY.search(parts.path)
+            if parts.scheme not in ("http", "https") or not parts.hostname or match is None:
                 raise ValueError
         except ValueError:
             raise BadParameter(
                 f"a link looks like https://HOST/take-part/STUDY, with 64 digits, not {address[:120]!r}"
             ) from None
         code = parse_qs(parts.fragment).get("code", [None])[0]
-        return cls(f"{parts.scheme}://{parts.netloc}{parts.path[: found.start()]}", found[1], code)
+        return cls(f"{parts.scheme}://{parts.netloc}{parts.path[: match.start()]}", match[1], code)
 
 
 def is_task_link(link: str) -> bool:

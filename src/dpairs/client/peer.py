@@ -69,25 +69,25 @@ def take_part(
     own = _own_pairs(me, study, given)
     states: dict[int, str] = {}
     sound: list[dict[str, Any]] = []
-    for each in given:
+    for pair in given:
         try:
-            _check_given(me, own, each)
-            sound.append(each)
+            _check_given(me, own, pair)
+            sound.append(pair)
         except WrongPartner as error:
             if len(given) == 1:
                 raise
-            states[each["number"]] = f"refused: {error}"  # the other pairs are none the worse for it
+            states[pair["number"]] = f"refused: {error}"  # the other pairs are none the worse for it
     if sound:
         _begin(me, study, own, sound[0]["people"], values)
         book(study, me.answer)
         turns: list[_Turn] = []
-        for each in sound:
+        for pair in sound:
             try:
-                turns.append(_Turn(offered, me, own[each["number"]], each))
+                turns.append(_Turn(offered, me, own[pair["number"]], pair))
             except WrongPartner as error:
                 if len(given) == 1:
                     raise
-                states[each["number"]] = f"refused: {error}"
+                states[pair["number"]] = f"refused: {error}"
         _exchange(turns, deadline, confirm, states)
         _erase_if_over(me)
     return _joined(me, states)

@@ -95,7 +95,7 @@ class Roster:
 
         ``room`` is the first index and the number of indices that each stratum has here.
         """
-        moved, found = [], []
+        moved, indices = [], []
         with self._writing() as database:
             known = {
                 person: (stratum, number)
@@ -122,11 +122,11 @@ class Roster:
                 before, number = known[person]
                 if before != stratum:
                     moved.append(name)
-                found.append(number)
+                indices.append(number)
             if moved:
                 raise _changed(moved)
             database.executemany("insert into people values (?, ?, ?)", fresh)
-        return found
+        return indices
 
     def answers(
         self,

@@ -64,16 +64,16 @@ class TaskOffer:
 
 def get_task(link: str, patience: float = 60.0) -> TaskOffer:
     """Ask the server of a link for the task; refuse any other."""
-    found = TASK.fullmatch(link.strip())
-    if found is None:
+    match = TASK.fullmatch(link.strip())
+    if match is None:
         raise BadParameter(
             f"a link looks like https://HOST/two-servers/TASK, with 64 digits, not {link[:120]!r}"
         )
-    where = Transport(found[1], patience=patience)
-    task = Task.from_json(where.bytes("GET", f"/two-servers/{found[2]}/task.json"))
-    if task.id.hex() != found[2]:
+    where = Transport(match[1], patience=patience)
+    task = Task.from_json(where.bytes("GET", f"/two-servers/{match[2]}/task.json"))
+    if task.id.hex() != match[2]:
         raise BadFile(
-            f"{found[1]} offers task {task.id.hex()[:16]}..., not {found[2][:16]}..., which was asked for"
+            f"{match[1]} offers task {task.id.hex()[:16]}..., not {match[2][:16]}..., which was asked for"
         )
     one, two = (Transport(each.url, patience=patience) for each in task.operators)
     return TaskOffer(task, (one, two))

@@ -105,7 +105,7 @@ def _columns(message: Any, types: list[np.dtype[Any]]) -> list[NDArray[Any]]:
     if rows < 0 or nodes != [(rows, 0)] * len(types) or len(buffers) != 2 * len(types):
         raise BadValue("every column of a batch has as many numbers as the batch has rows, and no gaps")
     body = message.body if message.body is not None else pa.py_buffer(b"")
-    found = []
+    columns = []
     (first, least), (second, _) = sorted(buffers[1::2])
     if rows and second < first + least:
         raise BadValue("the columns of a batch must not share bytes")
@@ -113,8 +113,8 @@ def _columns(message: Any, types: list[np.dtype[Any]]) -> list[NDArray[Any]]:
         if offset < 0 or size < rows * kind.itemsize or offset + size > body.size:
             raise BadValue(f"a batch claims {rows} rows and does not hold them")
         values = np.frombuffer(body, kind.newbyteorder("<"), rows, offset) if rows else np.empty(0, kind)
-        found.append(values)
-    return found
+        columns.append(values)
+    return columns
 
 
 class _Head:

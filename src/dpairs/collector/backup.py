@@ -93,14 +93,14 @@ def restore(file: str | os.PathLike[str], database: str) -> dict[str, int]:
                 if writing.scalar(select(func.count()).select_from(schema.studies)):
                     raise Conflict("this database has studies: a backup is restored into an empty one")
                 writing.execute(delete(schema.meta))
-                found = {table.name: _copy(reading, writing, table) for table in COPIED}
+                copied = {table.name: _copy(reading, writing, table) for table in COPIED}
                 renew_epoch(writing)
                 _after_copy(writing)
                 writing.commit()
             lease.committed(0.0)
             lease.held = True
             lease.release()
-            return found
+            return copied
         except SQLAlchemyError as error:
             raise BadFile(f"the backup {place} cannot be restored: {cause(error)}") from None
         finally:

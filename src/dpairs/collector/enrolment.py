@@ -38,13 +38,13 @@ def enrol(connection: Connection, requests: Sequence[EnrolRequest]) -> list[Any]
     free: dict[tuple[str, int], int] = {}
     rows: list[dict[str, Any]] = []
     used: list[dict[str, Any]] = []
-    found: list[Any] = []
+    outcomes: list[Any] = []
     for request in requests:
         live = request.live
         named = (live.id, request.request, request.stratum if request.count > 1 else None)
         try:
             if named in known:
-                found.append(known[named])
+                outcomes.append(known[named])
                 continue
             others = live.strata if request.count == 1 else (None,)
             if any((live.id, request.request, other) in known for other in others):
@@ -56,7 +56,7 @@ def enrol(connection: Connection, requests: Sequence[EnrolRequest]) -> list[Any]
             if first + request.count > MAX_INDEX:
                 raise Closed("this study has no more indices to give")
         except DpairsError as error:
-            found.append(error)
+            outcomes.append(error)
             continue
         free[place] = first + request.count
         kind = "person" if request.count == 1 else "gateway"
@@ -73,12 +73,12 @@ def enrol(connection: Connection, requests: Sequence[EnrolRequest]) -> list[Any]
         )
         if code is not None:
             used.append({"this_study": live.id, "this_code": code.code, "request": request.request})
-        found.append(OnCommit(known[named], _Given(live, stratum, first + request.count)))
+        outcomes.append(OnCommit(known[named], _Given(live, stratum, first + request.count)))
     if rows:
         connection.execute(insert(schema.people), rows)
     if used:
         use(connection, used)
-    return found
+    return outcomes
 
 
 def use(connection: Connection, used: Sequence[Mapping[str, Any]]) -> None:
@@ -101,15 +101,15 @@ class _Given:
 def _known(
     connection: Connection, requests: Sequence[EnrolRequest]
 ) -> dict[tuple[str, str, str | None], Holder]:
-    table, found = schema.people, {}
+    table, holders = schema.people, {}
     for live in {request.live for request in requests}:
         names = [request.request for request in requests if request.live is live]
         columns = (table.c.request, table.c.stratum, table.c.index, table.c.count)
         wanted = select(*columns).where(table.c.study == live.id, table.c.request.in_(names))
         for request, stratum, index, count in connection.execute(wanted):
             kind, name = ("person", None) if count == 1 else ("gateway", live.strata[stratum])
-            found[live.id, request, name] = Holder(kind, stratum, index, count)
-    return found
+            holders[live.id, request, name] = Holder(kind, stratum, index, count)
+    return holders
 
 
 def invitation(connection: Connection, request: EnrolRequest, used: Sequence[Mapping[str, Any]]) -> Any:

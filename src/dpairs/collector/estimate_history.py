@@ -47,7 +47,7 @@ def measure(asked: Round) -> Point:
 
 
 def keep(connection: Connection, points: Sequence[Point]) -> list[Any]:
-    found: list[Any] = []
+    outcomes: list[Any] = []
     for point in points:
         table = schema.growth
         last = connection.scalar(select(func.max(table.c.reports)).where(table.c.round == point.serial))
@@ -57,8 +57,8 @@ def keep(connection: Connection, points: Sequence[Point]) -> list[Any]:
             row: dict[str, Any] = {"round": point.serial, "reports": point.reports, "at": point.at}
             row |= {"value": point.value, "standard_error": point.standard_error}
             connection.execute(insert(table), row)
-        found.append(None)
-    return found
+        outcomes.append(None)
+    return outcomes
 
 
 def points(connection: Connection, serial: int) -> list[Point]:

@@ -164,7 +164,7 @@ def fetch(connection: Connection, live: LiveStudy, number: int, kind: Kind) -> b
 
 def expire(connection: Connection, expiries: Sequence[Expiry]) -> list[Any]:
     """Delete the messages of pairs whose oldest message is too old; such pairs are over. Some at a time."""
-    table, found = schema.messages, []
+    table, expired = schema.messages, []
     for expiry in expiries:
         late = (table.c.at < expiry.before, table.c.study.not_in(expiry.untouched))
         old = select(table.c.study, table.c.pair).where(*late).distinct().limit(EXPIRED)
@@ -172,8 +172,8 @@ def expire(connection: Connection, expiries: Sequence[Expiry]) -> list[Any]:
         for study, pair in rows:
             connection.execute(delete(table).where(table.c.study == study, table.c.pair == pair))
             connection.execute(insert(schema.failures), {"study": study, "pair": pair, "reason": "expired"})
-        found.append(len(rows))
-    return found
+        expired.append(len(rows))
+    return expired
 
 
 def drop_outs(connection: Connection, live: LiveStudy) -> dict[str, int]:

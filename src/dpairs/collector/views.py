@@ -119,7 +119,7 @@ def _counted_by(live: LiveStudy, study: Study) -> Iterable[str]:
 def _sites(live: LiveStudy) -> list[models.SiteProgress]:
     """Each site by its name: what it answered, where it is missing, and what was refused."""
     rounds = [site_round(each) for each in live.rounds]
-    found = []
+    rows = []
     for site in sorted(live.sites.values(), key=lambda each: each.name):
         states: list[Any] = []
         for each in rounds:
@@ -131,7 +131,7 @@ def _sites(live: LiveStudy) -> list[models.SiteProgress]:
             else:
                 states.append("dropped out" if over else "waiting")
         kept = [each.kept[site.name] for each in rounds if site.name in each.kept]
-        found.append(
+        rows.append(
             models.SiteProgress(
                 name=site.name,
                 fingerprint=fingerprint(site.key),
@@ -140,7 +140,7 @@ def _sites(live: LiveStudy) -> list[models.SiteProgress]:
                 refused=sum(each.refused for each in kept),
             )
         )
-    return found
+    return rows
 
 
 def _asked(live: LiveStudy, study: Any) -> dict[str, int]:
@@ -148,16 +148,16 @@ def _asked(live: LiveStudy, study: Any) -> dict[str, int]:
     if live.of_sites:
         first = live.rounds[0]
         return live.enrolled if study is first.study else {"sites": first.reports[0]}
-    found = {}
+    asked = {}
     for place, name in enumerate(live.strata):
         enrolled = live.next_index[place]
         if live.of_pairs or study.protocol.rounds == 1 or enrolled == 0:
-            found[name] = enrolled
+            asked[name] = enrolled
             continue
         sample = min(enrolled, 2**16)
         share = study.protocol.asked(study.coins, place, 0, sample)
-        found[name] = round(float(share.mean()) * enrolled) if enrolled > sample else int(share.sum())
-    return found
+        asked[name] = round(float(share.mean()) * enrolled) if enrolled > sample else int(share.sum())
+    return asked
 
 
 def learns(live: LiveStudy) -> list[tuple[str, str]]:

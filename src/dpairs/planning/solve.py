@@ -30,9 +30,9 @@ def people(ask: Question, epsilon: float, error: float, only: str | None = None)
 
     solved = []
     start, _ = ask.options(epsilon, sizes(START), only)
-    for each in start:
+    for option in start:
         best = _solve(
-            each,
+            option,
             START,
             (2.0 * len(ask.statistic.strata), float(MAX_PEOPLE)),
             -0.5,
@@ -62,9 +62,9 @@ def privacy(ask: Question, sizes: Mapping[str, int], error: float, only: str | N
         )
     solved = []
     start, _ = ask.options(1.0, sizes, only)
-    for each in start:
+    for option in start:
         best = _solve(
-            each,
+            option,
             1.0,
             (LEAST_EPSILON, MOST_EPSILON),
             -1.0,

@@ -145,7 +145,7 @@ async def add_gateway(service: Analyst, live: OfStudy, new: models.NewGateway) -
         raise BadParameter("people compute in pairs themselves: no gateway can do it for them")
     if live.of_sites:
         raise BadParameter("sites answer for all their records themselves: no gateway is needed")
-    found: dict[str, dict[str, Any]] = {}
+    people: dict[str, dict[str, Any]] = {}
     for stratum in new.people:
         if stratum not in live.strata:
             raise BadParameter(f"stratum must be {' or '.join(live.strata)}, not {stratum!r}")
@@ -153,8 +153,8 @@ async def add_gateway(service: Analyst, live: OfStudy, new: models.NewGateway) -
         request = EnrolRequest(live, new.request, stratum, count=count)
         holder: Holder = await service.writer.do(enrol, request)
         secret = service.secrets.make(live, holder)
-        found[stratum] = {"first": holder.index, "count": holder.count, "secret": secret}
-    return models.Gateway(people=found)
+        people[stratum] = {"first": holder.index, "count": holder.count, "secret": secret}
+    return models.Gateway(people=people)
 
 
 @router.get(

@@ -47,7 +47,7 @@ async def my_pairs(request: Request, service: Serving, live: OfStudy, _: Bearer)
 
 def _pairs(service: Service, live: LiveStudy, holder: Holder) -> models.MyPairs:
     strata = len(live.strata)
-    found = []
+    mine = []
     people, sizes = schema.people.c, dict(zip(live.strata, live.next_index, strict=True))
     with service.database.reading() as connection:
         for number, role in live.pairs.of(holder.stratum, holder.index, strata):
@@ -57,7 +57,7 @@ def _pairs(service: Service, live: LiveStudy, holder: Holder) -> models.MyPairs:
                 people.study == live.id, tuple_(people.stratum, people.index) == (stratum, partner)
             )
             key = connection.execute(wanted).scalar() or b""
-            found.append(
+            mine.append(
                 models.MyPair(
                     number=number,
                     round=turn,
@@ -68,7 +68,7 @@ def _pairs(service: Service, live: LiveStudy, holder: Holder) -> models.MyPairs:
                     people=sizes,
                 )
             )
-    return models.MyPairs(pairs=found)
+    return models.MyPairs(pairs=mine)
 
 
 @router.put("/{number}/{kind}", openapi_extra=BODY, responses=declared(401, 403, 404, 409, 422))

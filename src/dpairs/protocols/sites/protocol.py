@@ -113,7 +113,7 @@ class Counting(BySites):
         noisy = self.noisy_sites(answers.values())
         scale = float(self.budget.scale(self.query))
         cumulant = laplace_cumulant(scale) if self.budget.noise == LAPLACE else 0.0
-        found = {}
+        by_class = {}
         for name in self.strata:
             counts = np.zeros(self.entries)
             for each in answers.values():
@@ -121,8 +121,8 @@ class Counting(BySites):
             size = None
             if not self.unit.hide_sizes:
                 size = sum(each.sizes[name] for each in answers.values() if each.sizes is not None)
-            found[name] = NoisyClass(counts, noisy[name] * self.variance, noisy[name] * cumulant, size)
-        return found
+            by_class[name] = NoisyClass(counts, noisy[name] * self.variance, noisy[name] * cumulant, size)
+        return by_class
 
 
 @dataclass(frozen=True, eq=False)
