@@ -17,4 +17,4 @@ class Hasty:
         await asyncio.sleep(seconds / 10)
 
 
-uvicorn.server.asyncio = Hasty()  # type: ignore[assignment]
+uvicorn.server.asyncio = Hasty()  # type: ignore[assignment, attr-defined]
