@@ -54,7 +54,15 @@ def halves(rng):
     return {name: (np.rint(2 * each) / 2).clip(-4, 4) for name, each in columns.items()}
 
 
+def one_wage(rng):
+    return {"value": np.where(rng.random(10_000) < 0.97, 7.0, rng.uniform(7, 20, 10_000))}
+
+
 CASES = {
+    "one wage": (
+        one_wage,
+        ("gini_mean_difference", {"domain": Interval(0, 20), "n": 10_000, "bins": 256}),
+    ),
     "cube": (cube, ("kendall_tau", {"domain": (Interval(0, 1),) * 2, "n": 2000})),
     "steep": (steep, ("kendall_tau", {"domain": (Interval(0, 1),) * 2, "n": 1000})),
     "halves": (halves, ("kendall_tau", {"domain": PLANE, "n": 5000, "variant": "b"})),

@@ -20,6 +20,7 @@ from ...estimate import Laws, Quantization
 from ...statistics import Statistic
 from ...statistics.base import TWO_SIDED, Bounded, fieller
 from ..base import Answer
+from .hidden import crowded_bins
 from .law import ErrorLaw
 from .sampling import Rough
 from .ties import Ties
@@ -123,7 +124,9 @@ class Measured:
         try:
             share = scale**2 * self._calibrated(forms, rough)
             binning = scale**2 * rough.binning(released)
-            hidden = scale * rough.hidden(released) + (rough.tied(released) if self.ties is None else 0.0)
+            hidden = scale * rough.hidden(released)
+            # Sites have a bound of their own.
+            hidden += rough.tied(released) if self.ties is None else scale * crowded_bins(rough)
             return _Seen(share * rough.sampling, share * rough.doubt, binning, hidden)
         except NotEstimable:
             return None
