@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import socket
 import threading
 import time
 from pathlib import Path
 
 COMMIT = b"COMMIT\x00"
+FENCED = re.compile(rb"P.{4}([^\0]*)\0with fence as", re.DOTALL)
+"""A statement that is a transaction of its own, and the name under which it is prepared, if any."""
 
 
 class Proxy:
@@ -66,13 +69,14 @@ class Proxy:
                 threading.Thread(target=self._pump, args=(source, target, client), daemon=True).start()
 
     def _pump(self, source: socket.socket, target: socket.socket, client: socket.socket) -> None:
+        prepared: set[bytes] = set()
         with contextlib.suppress(OSError):
             while data := source.recv(65536):
                 if self.mode == "delay":
                     time.sleep(0.2)  # this is the network, not a wait for something
                 if self.mode == "swallow":
                     continue
-                if source is client and COMMIT in data and self._take_cut():
+                if source is client and _commits(data, prepared) and self._take_cut():
                     # The answer has nowhere to go: the server commits, and nobody hears of it.
                     client.shutdown(socket.SHUT_RD)
                     client.setsockopt(
@@ -98,3 +102,12 @@ class Proxy:
     def _forget(self, line: socket.socket) -> None:
         with self._lock:
             self._open.discard(line)
+
+
+def _commits(data: bytes, prepared: set[bytes]) -> bool:
+    """Whether a message asks for a commit; statements of this connection that do are noted by their names."""
+    parsed = FENCED.search(data)
+    if parsed and parsed[1]:
+        prepared.add(parsed[1])
+        return False
+    return bool(parsed) or COMMIT in data or any(b"\0" + name + b"\0" in data for name in prepared)

@@ -7,8 +7,10 @@ whoever asks again with the request that is stored gets the same index with a ne
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
+import sqlite3
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -49,13 +51,12 @@ def back_up(database: str, file: str | os.PathLike[str]) -> dict[str, int]:
             if source.dialect.name == "sqlite":
                 reading.exec_driver_sql("begin")  # one moment for all tables
             found = {table.name: _copy(reading, writing, table) for table in COPIED}
-        with copy.engine.connect() as line:
-            line.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
-            line.exec_driver_sql("PRAGMA journal_mode=DELETE")
         copy.close()
+        with contextlib.closing(sqlite3.connect(part)) as line:
+            line.execute("PRAGMA journal_mode=DELETE")  # one file, without a log beside it
         part.replace(place)
         return found
-    except SQLAlchemyError as error:
+    except (SQLAlchemyError, sqlite3.Error) as error:
         raise Unavailable(f"the database cannot be backed up: {cause(error)}") from None
     except OSError as error:
         raise BadFile(f"the backup {place} cannot be written: {error.strerror or error}") from None

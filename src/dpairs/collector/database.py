@@ -5,9 +5,9 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, cast
 
 import alembic.command
 import alembic.config
@@ -15,6 +15,7 @@ from sqlalchemy import URL, Connection, Engine, Select, Table, create_engine, ev
 from sqlalchemy.exc import ArgumentError, DBAPIError, DisconnectionError, NoSuchModuleError
 
 from ..errors import BadParameter, Unavailable
+from .checkpoints import Checkpoints
 from .watchdog import Watchdog
 
 MIGRATING = 0x6470616972730002
@@ -29,9 +30,11 @@ IDLE = 1.0
 """Seconds after which a connection that nobody used is asked for life before it is used again."""
 PING = 3.0
 """Seconds that it has to show it."""
-LOG_PAGES = 4096
-"""Pages of SQLite's log, 16 MiB, before they are copied into the file. Whoever commits then waits for more
-flushes: that should befall fewer than one in a hundred."""
+LOG_PAGES = 2**14
+"""Pages of SQLite's log, 64 MiB, at which a commit copies them into the file by itself, if `Checkpoints` have
+not done so."""
+MARKS = {"sqlite": "?", "postgresql": "%s"}
+"""What stands for a parameter in a statement, by dialect."""
 POSTGRESQL = {
     "client_encoding": "UTF8",  # a database without an encoding would give bytes for text
     "connect_timeout": 5,
@@ -64,6 +67,7 @@ class Database:
         if not self.is_sqlite:
             event.listen(self.engine, "checkin", _note)
             event.listen(self.engine, "checkout", self._ping)
+        self._checkpoints: Checkpoints | None = None
         self._lock_file: IO[bytes] | None = None
         try:
             if self.is_sqlite:
@@ -71,6 +75,8 @@ class Database:
                 _private(self._file)
                 self._identity = _identity(self._file)
             (schema or migrate)(self.engine)
+            if self.is_sqlite:
+                self._checkpoints = Checkpoints(self.engine)
         except DBAPIError as error:
             self.close()
             raise Unavailable(f"the database cannot be used: {cause(error)}") from None
@@ -134,11 +140,24 @@ class Database:
     def transaction(self) -> Iterator[Connection]:
         """A transaction that ends with nothing done unless it is committed."""
         with self.engine.connect() as connection, self._watched(connection, STUCK):
+            if self.is_sqlite and _identity(self._file) != self._identity:
+                raise Unavailable("the database's file was replaced or removed: restart the collector")
+            connection.begin()
             if self.is_sqlite:
-                if _identity(self._file) != self._identity:
-                    raise Unavailable("the database's file was replaced or removed: restart the collector")
-                connection.exec_driver_sql("begin immediate")
+                direct(connection, "begin immediate")
             yield connection
+
+    @contextlib.contextmanager
+    def statements(self) -> Iterator[Connection]:
+        """A connection to PostgreSQL on which each statement is a transaction, for one that is `direct`."""
+        with self.engine.connect() as connection, self._watched(connection, STUCK):
+            driver = cast(Any, connection.connection.driver_connection)
+            driver.autocommit = True
+            try:
+                yield connection
+            finally:
+                if not connection.invalidated and not driver.closed:
+                    driver.autocommit = False
 
     @contextlib.contextmanager
     def _watched(self, connection: Connection, seconds: float) -> Iterator[None]:
@@ -150,12 +169,13 @@ class Database:
 
     def forget(self) -> None:
         """Empty SQLite's log, where pages stand as they were before they were overwritten."""
-        if self.is_sqlite:
-            with self.engine.connect() as connection:
-                connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
+        if self._checkpoints is not None:
+            self._checkpoints.empty()
 
     def close(self) -> None:
         self._watchdog.close()
+        if self._checkpoints is not None:
+            self._checkpoints.close()
         self.engine.dispose()
         if self._lock_file is not None:
             self._lock_file.close()
@@ -198,6 +218,23 @@ def migrate(engine: Engine) -> None:
             alembic.command.upgrade(config, "head")
         except alembic.util.CommandError as error:
             raise Unavailable(f"the database was made by another version of dpairs: {cause(error)}") from None
+
+
+def direct(connection: Connection, statement: str, parameters: Sequence[Any] = ()) -> Any:
+    """The driver's cursor of a statement that is part of every commit, with ``{}`` for each parameter.
+
+    SQLAlchemy takes longer over such a statement than the database does. Errors are its own.
+    """
+    dialect = connection.dialect
+    text = statement.format(*[MARKS[dialect.name]] * len(parameters))
+    cursor = connection.connection.cursor()
+    try:
+        cursor.execute(text, parameters)
+    except dialect.loaded_dbapi.Error as error:
+        if dialect.is_disconnect(error, connection.connection, cursor):
+            connection.invalidate(error)
+        raise DBAPIError.instance(text, None, error, dialect.loaded_dbapi.Error, dialect=dialect) from error
+    return cursor
 
 
 def _private(file: str) -> None:

@@ -11,9 +11,9 @@ from sqlalchemy import Connection, bindparam, insert, select, update
 from ..errors import BadValue, Closed, Conflict, DpairsError, NotAllowed
 from ..report import MAX_INDEX
 from . import schema
+from .changes import OnCommit
 from .live_study import OPEN, AboutStudy, LiveStudy
 from .tokens import Holder, hashed
-from .writer import OnCommit
 
 INVITED = "invited"
 ENROLMENTS = ("open", INVITED)

@@ -18,13 +18,14 @@ from sqlalchemy import (
     cast,
     func,
     select,
-    text,
 )
 
 from ..errors import BadValue, Closed, Conflict
 from . import schema
+from .changes import OnCommit
+from .database import direct
+from .lease import RENEWAL
 from .live_study import OPEN, AboutStudy, Column, LiveStudy, Round, stored, two_columns
-from .writer import OnCommit
 
 AGAIN, COUNTED = "again", "counted"
 Where = tuple[int, int, int]
@@ -43,13 +44,16 @@ KNOWN = MINE.where(schema.reports.c.index.in_(bindparam("indices", expanding=Tru
 # One short statement however many reports there are, which says whose are new.
 INTO = 'insert into reports (round, stratum, "index", symbol) select '
 NEW = ' on conflict do nothing returning round, stratum, "index"'
-STORE_COLUMNS = text(
-    f"{INTO} * from unnest(cast(:round as bigint[]), cast(:stratum as bigint[]), "
-    f"cast(:index as bigint[]), cast(:symbol as bigint[])) {NEW}"
+ROWS = "unnest({}::bigint[], {}::bigint[], {}::bigint[], {}::bigint[]) as sent"
+STORE_COLUMNS = f"{INTO} sent.* from {ROWS} {NEW}"
+# The same with the lease in one statement; a row of nothing says that it holds.
+STORE_FENCED = (
+    f"with fence as ({RENEWAL} returning 1), new as ({INTO} sent.* from fence, {ROWS} {NEW}) "  # noqa: S608
+    'select round, stratum, "index" from new union all select null, null, null from fence'
 )
-STORE_LIST = text(
+STORE_LIST = (
     f"{INTO} json_extract(value, '$[0]'), json_extract(value, '$[1]'), json_extract(value, '$[2]'), "
-    f"json_extract(value, '$[3]') from json_each(:rows) where true {NEW}"
+    f"json_extract(value, '$[3]') from json_each({{}}) where true {NEW}"
 )
 COPY_HEAD, COPY_END = b"PGCOPY\n\xff\r\n\0" + bytes(8), b"\xff\xff"
 COPY_ROW = np.dtype(
@@ -107,12 +111,43 @@ def is_open(live: LiveStudy, asked: Round) -> bool:
 
 def take(connection: Connection, reports: Sequence[Sent]) -> list[Any]:
     """Store those of open rounds; what was stored before is looked up for those alone that are not new."""
+    asked = _asked(reports)
+    rows = [(*where, symbol) for where, symbol in asked.items()]
+    new = []
+    if rows and connection.dialect.name == "sqlite":
+        new = direct(connection, STORE_LIST, [json.dumps(rows)]).fetchall()
+    elif rows:
+        new = direct(connection, STORE_COLUMNS, _columns(rows)).fetchall()
+    return _taken(connection, reports, asked, new)
+
+
+def take_at_once(connection: Connection, renewal: Sequence[int], reports: Sequence[Sent]) -> list[Any] | None:
+    """The same in one statement of PostgreSQL's; None if the lease is lost."""
+    asked = _asked(reports)
+    rows = [(*where, symbol) for where, symbol in asked.items()]
+    new = direct(connection, STORE_FENCED, [*renewal, *_columns(rows)]).fetchall()
+    fence = (None, None, None)
+    return _taken(connection, reports, asked, [row for row in new if row != fence]) if fence in new else None
+
+
+def _asked(reports: Sequence[Sent]) -> dict[Where, int]:
     asked: dict[Where, int] = {}
     for each in reports:
         if is_open(each.live, each.round):
             asked.setdefault(each.where, stored(each.symbol))
-    rows = [(*where, asked[where]) for where in _store(connection, asked)]
-    new = {row[:3] for row in rows}
+    return asked
+
+
+def _columns(rows: Sequence[tuple[int, ...]]) -> list[list[int]]:
+    return [[row[place] for row in rows] for place in range(len(NAMES))]
+
+
+def _taken(
+    connection: Connection, reports: Sequence[Sent], asked: Mapping[Where, int], stored_now: Sequence[Where]
+) -> list[Any]:
+    """What came of each report, if these were new."""
+    rows = [(*where, asked[where]) for where in stored_now]
+    new = set(stored_now)
     known = _known(connection, [each for each in reports if each.where not in new])
     found: list[Any] = []
     for each in reports:
@@ -132,19 +167,6 @@ def take(connection: Connection, reports: Sequence[Sent]) -> list[Any]:
     return found
 
 
-def _store(connection: Connection, asked: Mapping[Where, int]) -> list[Where]:
-    """Store one report of each, but for those who have one already; those whose report is new."""
-    if not asked:
-        return []
-    rows = [(*where, symbol) for where, symbol in asked.items()]
-    if connection.dialect.name == "sqlite":
-        stored = connection.execute(STORE_LIST, {"rows": json.dumps(rows)})
-    else:
-        columns = {name: [row[place] for row in rows] for place, name in enumerate(NAMES)}
-        stored = connection.execute(STORE_COLUMNS, columns)
-    return [(row[0], row[1], row[2]) for row in stored]
-
-
 def _known(connection: Connection, reports: Sequence[Sent]) -> dict[Where, int]:
     found: dict[Where, int] = {}
     wanted = KNOWN if connection.dialect.name == "sqlite" else KNOWN_COLUMN
@@ -161,11 +183,15 @@ def _nothing() -> None:
 
 
 def _count(rounds: dict[int, Round], rows: Sequence[tuple[int, int, int, int]]) -> Callable[[], None]:
+    columns: dict[tuple[int, int], tuple[list[int], list[int]]] = {}
+    for serial, stratum, index, symbol in rows:
+        indices, symbols = columns.setdefault((serial, stratum), ([], []))
+        indices.append(index)
+        symbols.append(symbol)
+
     def then() -> None:
-        table = np.array(rows, dtype=np.int64)
-        for serial, stratum in set(zip(table[:, 0].tolist(), table[:, 1].tolist(), strict=True)):
-            mine = table[(table[:, 0] == serial) & (table[:, 1] == stratum)]
-            rounds[serial].count(stratum, mine[:, 2], mine[:, 3])
+        for (serial, stratum), mine in columns.items():
+            rounds[serial].count(stratum, *np.array(mine, dtype=np.int64))
 
     return then
 

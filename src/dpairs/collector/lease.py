@@ -21,22 +21,18 @@ import time
 from dataclasses import dataclass
 
 import structlog
-from sqlalchemy import Connection, bindparam, update
+from sqlalchemy import Connection, update
 
 from ..errors import Unavailable
 from . import schema
-from .database import Database
+from .database import Database, direct
 
 TERM = 4.0
 """Seconds without a commit after which a standby takes over."""
 RENEW = 1.0
 """Seconds without a commit after which the holder makes an empty one."""
-# Built once: every transaction begins with it.
-RENEWAL = (
-    update(schema.lease)
-    .where(schema.lease.c.epoch == bindparam("mine"), schema.lease.c.serial == bindparam("last"))
-    .values(serial=bindparam("following"), clock=bindparam("now"))
-)
+RENEWAL = "update lease set serial = {}, clock = {} where epoch = {} and serial = {}"
+TAKEN = "another collector has taken over this database: this one has stopped writing"
 STANDBY = "this collector is a standby: another one serves this database"
 log = structlog.get_logger()
 
@@ -109,11 +105,15 @@ class Lease:
         self._service, self._then, self._seen = float(row.clock), now, None
         return True
 
+    @property
+    def renewal(self) -> tuple[int, int, int, int]:
+        """The parameters of `RENEWAL`."""
+        return self._serial + 1, self.clock, self._epoch, self._serial
+
     def renew(self, connection: Connection) -> None:
         """The first statement of every transaction that writes."""
-        mine = {"mine": self._epoch, "last": self._serial, "following": self._serial + 1, "now": self.clock}
-        if connection.execute(RENEWAL, mine).rowcount != 1:
-            raise LeaseLost("another collector has taken over this database: this one has stopped writing")
+        if direct(connection, RENEWAL, self.renewal).rowcount != 1:
+            raise LeaseLost(TAKEN)
 
     def committed(self, began: float) -> None:
         """The transaction that began then is on the disk."""
@@ -128,7 +128,7 @@ class Lease:
         with self._database.writing() as connection:
             row = connection.execute(self._database.locked(schema.lease)).one()
         if row.epoch != self._epoch:
-            raise LeaseLost("another collector has taken over this database: this one has stopped writing")
+            raise LeaseLost(TAKEN)
         return bool(row.serial == self._serial + 1)
 
     def lose(self) -> None:

@@ -14,10 +14,10 @@ from ..errors import BadParameter, Closed, Conflict, NotEnoughData
 from ..randomness import secret_bytes
 from ..study import Study
 from . import schema
+from .changes import OnCommit, one_by_one
 from .live_study import CLOSED, DELETED, OPEN, PAIRING, AboutStudy, LiveStudy
 from .sites import new_round
 from .tokens import hashed
-from .writer import OnCommit, one_by_one
 
 PURGED = 20_000
 """Rows of a deleted study that go in one transaction."""

@@ -22,9 +22,9 @@ from ..errors import Closed, Conflict, DpairsError, NotFound, NotYours, TooLarge
 from ..garbled.session import Collector, message_sizes
 from ..garbled.wire import Kind
 from . import schema
+from .changes import OnCommit
 from .live_study import CLOSED, PAIRING, AboutStudy, LiveStudy
 from .tokens import Holder
-from .writer import OnCommit
 
 SEALED = 64
 """Bytes that sealing may add."""

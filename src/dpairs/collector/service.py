@@ -17,7 +17,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from ..errors import DpairsError, NotAllowed, NotFound, Unavailable
 from ..randomness import secret_bytes
-from . import database, estimate_history, lifecycle, relay, schema
+from . import database, estimate_history, intake, lifecycle, relay, schema
 from .bodies import Budget
 from .database import Database, cause
 from .lease import STANDBY, Lease
@@ -53,7 +53,9 @@ class Service:
         self._deleted: list[str] = []
         """Studies whose rows are still to go."""
         self.lease = Lease(self.database, f"{platform.node()[:100]} process {os.getpid()}")
-        self.writer = Writer(self.database, self.lease, self._load, self._drop)
+        self.writer = Writer(
+            self.database, self.lease, self._load, self._drop, {intake.take: intake.take_at_once}
+        )
         self.budget = Budget(settings.body_memory)
         self.metrics = Metrics(self)
         self.arrived = asyncio.Event()

@@ -18,11 +18,11 @@ from ..protocols.sites.by_sites import SiteNumbers
 from ..sites import SiteAnswer, SiteTally
 from ..study import Study
 from . import schema
+from .changes import OnCommit, one_by_one
 from .enrolment import EnrolRequest, invitation, use
 from .intake import AGAIN, COUNTED, is_open
 from .live_study import AboutStudy, LiveStudy, Round
 from .tokens import Holder
-from .writer import OnCommit, one_by_one
 
 SITE = "site"
 """The kind of a site's token."""

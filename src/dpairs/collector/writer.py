@@ -15,16 +15,17 @@ import contextlib
 import queue
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Protocol
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
 
 import structlog
 from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError, IntegrityError, SQLAlchemyError
 
 from ..errors import DpairsError, Unavailable
+from .changes import AtOnce, Handler, OnCommit
 from .database import Database, cause
-from .lease import RENEW, STANDBY, Lease, LeaseLost
+from .lease import RENEW, STANDBY, TAKEN, Lease, LeaseLost
 
 MOST = 4096
 """Changes in one transaction."""
@@ -33,44 +34,26 @@ MOST_ROWS = 2**16
 RETRY = 0.25
 """Seconds between attempts to reach a database, or to take over."""
 log = structlog.get_logger()
-
-
-class Change(Protocol):
-    """What a handler is given."""
-
-    @property
-    def rows(self) -> int:
-        """About how many rows it stores."""
-
-    @property
-    def retired(self) -> bool:
-        """Whether it is about something that was loaded before this collector took over."""
-
-
-Handler = Callable[[Connection, Sequence[Any]], list[Any]]
-"""Applies changes of one kind, in order, and says what came of each: a result, or a `DpairsError`.
-
-It may raise a `DpairsError` when it is given one change. What follows from a commit, such as counting, it
-returns in an `OnCommit`: a handler itself changes nothing but the database.
-"""
 Work = tuple[Handler, Any, "asyncio.Future[Any]"]
-
-
-class OnCommit:
-    """A result, and what is to be done once it is on the disk, in the writer's thread."""
-
-    def __init__(self, result: Any, then: Callable[[], None]) -> None:
-        self.result, self.then = result, then
 
 
 class Writer:
     """A queue of changes and the thread that commits them."""
 
     def __init__(
-        self, database: Database, lease: Lease, load: Callable[[], None], drop: Callable[[], None]
+        self,
+        database: Database,
+        lease: Lease,
+        load: Callable[[], None],
+        drop: Callable[[], None],
+        at_once: Mapping[Handler, AtOnce],
     ) -> None:
-        """``load`` is called after every taking over, ``drop`` when the lease is lost."""
+        """``load`` is called after every taking over, ``drop`` when the lease is lost.
+
+        ``at_once`` has what PostgreSQL does for a handler on one journey, in place of four.
+        """
         self._database, self._lease, self._load, self._drop = database, lease, load, drop
+        self._at_once = {} if database.is_sqlite else at_once
         self._queue: queue.SimpleQueue[Work | None] = queue.SimpleQueue()
         self._put_off: Work | None = None
         self._pending: set[asyncio.Future[Any]] = set()
@@ -197,6 +180,8 @@ class Writer:
 
     def _transact(self, handler: Handler, items: list[Any]) -> list[Any]:
         """One transaction; an error means that nothing of it is in the database."""
+        if handler in self._at_once:
+            return self._state(self._at_once[handler], items)
         doubt: Exception | None = None
         with contextlib.ExitStack() as stack:
             connection = stack.enter_context(self._database.transaction())
@@ -213,6 +198,23 @@ class Writer:
             if not self._settled():
                 raise doubt
             log.warning("the commit in doubt has happened", changes=len(items))
+        return outcomes
+
+    def _state(self, at_once: AtOnce, items: list[Any]) -> list[Any]:
+        """The same in one statement, of which an error leaves in doubt whether it was done."""
+        doubt, outcomes = None, None
+        with self._database.statements() as connection:
+            try:
+                outcomes = at_once(connection, self._lease.renewal, items)
+            except SQLAlchemyError as error:
+                doubt = error
+        if doubt is not None:
+            log.warning("a commit is in doubt", reason=cause(doubt), changes=len(items))
+            if not self._settled():
+                raise doubt
+            raise LeaseLost("a commit has happened whose answer was lost: everything is read again")
+        if outcomes is None:
+            raise LeaseLost(TAKEN)
         return outcomes
 
     def _settled(self) -> bool:
@@ -292,19 +294,6 @@ class Writer:
                 refused += [work] if work is not None else []
         _tell((future, Unavailable(STANDBY)) for _, _, future in refused)
         return going
-
-
-def one_by_one(
-    connection: Connection, items: Sequence[Any], one: Callable[[Connection, Any], Any]
-) -> list[Any]:
-    """What comes of each item, in order: a refusal of one keeps no other from being done."""
-    found: list[Any] = []
-    for item in items:
-        try:
-            found.append(one(connection, item))
-        except DpairsError as error:
-            found.append(error)
-    return found
 
 
 def _nothing(_: Connection, __: Sequence[Any]) -> list[Any]:
