@@ -123,8 +123,10 @@ def crowded_bins(rough: Rough) -> float:
     (rise,) = slopes(grid, rough.linear.functions[name]).values()
     first = float(crowd @ np.abs(rise * widths(fine).max() / widths(axis))) / 2
     low, high, _ = axis.geometry
-    together_at = np.searchsorted(fine.geometry[0], (low + high) / 2, side="right") - 1
-    off = statistic.uneven(bins, np.bincount(together_at, crowd, fine.bins), np.ones(fine.bins))
+    middle = np.searchsorted(fine.geometry[0], (low + high) / 2, side="right") - 1
+    in_bins = np.zeros(fine.bins)
+    in_bins[middle] = crowd
+    off = statistic.uneven(bins, in_bins, np.ones(fine.bins))
     steepness = float(statistic.finish(rough.linear.forms, rough.sizes).gradient[0])
     return first + (abs(steepness) if statistic.form_count > 1 else 1.0) * max(map(abs, off))
 
