@@ -156,7 +156,7 @@ def test_no_connection_that_commits_by_itself_comes_into_other_hands(database, s
     with database.statements() as connection, contextlib.suppress(DBAPIError):
         direct(connection, statement)
     with database.reading() as connection:
-        assert not connection.connection.driver_connection.autocommit  # type: ignore[union-attr]
+        assert not connection.connection.driver_connection.autocommit
 
 
 @pytest.mark.usefixtures("hasty")
