@@ -229,8 +229,9 @@ def uri(path: str) -> str:
     """A name that Spark does not take for a pattern, with the scheme that it was given with."""
     here = place(path)
     last = here.path.rpartition("/")[2]
-    if last[0] == "." or (last[0] == "_" and "=" not in last) or last.endswith("._COPYING_"):
-        raise BadFile(f"Spark passes over files with names like that of {path}: rename it, or use DuckDB")
+    hidden = last[0] == "." or (last[0] == "_" and "=" not in last) or last.endswith("._COPYING_")
+    if hidden or ":" in last:
+        raise BadFile(f"Spark does not read files with names like that of {path}: rename it, or use DuckDB")
     name = f"file://{path}" if not here.base else here.address(here.path).removesuffix(here.options)
     return "".join(f"\\{letter}" if letter in "{}[]*?\\" else letter for letter in name)
 
