@@ -135,6 +135,8 @@ def test_symbols_of_64_bits_without_a_sign():
     tally.add_reports("positive", np.array([5, 6, 7]), symbols)
     table = {"stratum": np.array(["positive"] * 3), "index": np.array([5, 6, 7]), "symbol": symbols}
     assert tally_with_duckdb(study, table).tally == tally
+    wide = pa.table(table | {"symbol": pa.array([-1, 2**64, 2**64 - 1], pa.decimal128(21, 0))})
+    assert tally_with_duckdb(study, wide, keep_going=True).reasons == {"counted": 1, "symbol out of range": 2}
 
 
 def good(**changed: Any) -> dict[str, Any]:

@@ -126,7 +126,7 @@ def _symbol(study: Study, name: str, field: Field) -> str:
     if study.protocol.symbols <= 2**63 or field.kind == WHOLE:
         return _whole(name, field)
     return (
-        f"CASE WHEN {name} < 0 THEN NULL "
+        f"CASE WHEN {name} < 0 OR {name} >= {2**64} THEN NULL "
         f"WHEN {name} >= {2**63} THEN try_cast({name} - {2**64} AS BIGINT) "
         f"ELSE try_cast({name} AS BIGINT) END"
     )
