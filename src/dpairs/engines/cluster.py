@@ -9,19 +9,21 @@ import sys
 import tempfile
 import warnings
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Timer
 from typing import Any
 
-from ..errors import BadParameter
+from ..errors import BadFile, BadParameter
 from .files import not_visible
 
 NEEDED = ("numpy", "scipy", "pyarrow", "pandas")
 """What executors must have. dpairs comes with the job."""
 EDGES = ("cli", "client", "collector")
 """Parts of the package that no executor needs."""
+LOOKED = 64
+"""Files whose names executors are asked to see before the job begins."""
 PATIENCE = 300.0
 """Seconds for a cluster to find an executor; some start machines for it."""
 ARCHIVE = "dpairs-for-executors.zip"
@@ -86,22 +88,22 @@ def _check_java() -> None:
         raise BadParameter(f"Spark cannot start without Java, and {where}")
 
 
-def prepare(spark: Any) -> None:
-    """Give dpairs to the executors, and ask them whether they can work: once for each session."""
+def prepare(spark: Any, paths: Sequence[str] = ()) -> None:
+    """Give dpairs to the executors, and ask them whether they can work and see these local files."""
     context = getattr(spark, "sparkContext", None)
     if context is None:
         raise BadParameter("tallies need a Spark session of its own driver: Spark Connect has no executors")
     archive = Path(context._temp_dir) / ARCHIVE
-    if archive.exists():
-        return
-    _pack(archive)
-    importable = list(sys.path)
-    context.addPyFile(str(archive))
-    # It is for executors: here, and in processes that begin here, the whole package is the one to import.
-    sys.path[:] = importable
-    for said in _asked(context):
-        if said["missing"]:
-            raise BadParameter(_without(said["host"], ", ".join(said["missing"]), said["python"]))
+    if archive.exists() and not paths:
+        return  # they were asked before
+    if not archive.exists():
+        _pack(archive)
+        importable = list(sys.path)
+        context.addPyFile(str(archive))
+        # It is for executors: here, and in processes that begin here, the whole package is the one to import.
+        sys.path[:] = importable
+    for said in _asked(context, paths):
+        _check(said)
 
 
 def _pack(archive: Path) -> None:
@@ -114,13 +116,14 @@ def _pack(archive: Path) -> None:
                 file.write(path, Path(package.name) / name)
 
 
-def _asked(context: Any) -> list[dict[str, Any]]:
+def _asked(context: Any, paths: Sequence[str]) -> list[dict[str, Any]]:
     """What executors say of themselves; one core asks for each task, so that most of them are reached."""
-    needed = NEEDED
+    needed, some = NEEDED, list(paths)[:: max(1, len(paths) // LOOKED)][:LOOKED]
 
     def look(_: Iterator[int]) -> Iterator[dict[str, Any]]:
         # Sent as code, with nothing but Python's own modules: dpairs may not be importable there.
         import importlib.util
+        import os
         import platform
         import sys
 
@@ -128,6 +131,7 @@ def _asked(context: Any) -> list[dict[str, Any]]:
             "host": platform.node(),
             "python": sys.executable,
             "missing": [name for name in needed if importlib.util.find_spec(name) is None],
+            "unseen": [path for path in some if not os.access(path, os.R_OK)],
         }
 
     tasks = max(2, context.defaultParallelism)
@@ -161,6 +165,13 @@ def _give_up(context: Any) -> None:
     """End jobs that nobody works on: Spark would wait for a worker forever, and say so in its log only."""
     if not _executors(context):
         context.cancelAllJobs()
+
+
+def _check(said: dict[str, Any]) -> None:
+    if said["missing"]:
+        raise BadParameter(_without(said["host"], ", ".join(said["missing"]), said["python"]))
+    if said["unseen"]:
+        raise BadFile(not_visible(said["unseen"][0], said["host"]))
 
 
 def _without(host: str, modules: str, python: str = "") -> str:

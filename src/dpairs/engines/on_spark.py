@@ -25,7 +25,7 @@ from .deduplication import Deduplication, coded, whole
 from .file_tally import FileTally
 from .files import Files, Opened, open_files, patterns
 from .inspecting import SAMPLE, Comparison, Inspected, Wanted, differing, inspect
-from .places import place
+from .places import place, remote
 from .row_sql import SPARK, Source
 from .tables import Columns, Field, check_rows, choose, source
 
@@ -70,7 +70,9 @@ def tally_with_spark(
     if spark is None:
         raise BadParameter("files are counted by a Spark session, which must be given")
     opened = reports if isinstance(reports, Opened) else open_files(patterns(reports), study, keep_going)
-    prepare(spark)
+    # Coins take long: then every worker is asked for the files before, not only those that look at them.
+    long = not (coded(study) or opened.cells)
+    prepare(spark, [path for path in opened.paths if long and not remote(path)])
     return whole(
         explain,
         study,
