@@ -250,3 +250,9 @@ def test_without_java_there_is_one_sentence(tmp_path, capsys, monkeypatch, home)
     assert err.strip().count("\n") == 0
     with pytest.raises(BadParameter, match=home or "none is on the path"):
         on_spark.session()
+
+
+@pytest.mark.parametrize("name", ["_a.parquet", ".a.parquet", "a._COPYING_", "a:b.parquet"])
+def test_files_that_spark_would_not_read_are_refused(name):
+    with pytest.raises(BadFile, match="Spark does not read files"):
+        on_spark.uri(f"/reports/{name}")
