@@ -14,10 +14,12 @@ import dpairs
 from .collector.servers import Process
 
 FEWER = (
+    "from dpairs.collector.routes import pages; pages.ASK_AGAIN['Cache-Control'] = 'max-age=600'; "
     "from dpairs.collector.routes import plans; plans.PEOPLE = plans.EPSILONS = (0.5, 2.0); "
     "from dpairs.protocols.histogram import predict; predict.BINS, predict.BINS_PAIR = (4, 8), (3,); "
 )
-"""What the collector runs first: a plan of the default study takes eight seconds, and pages ask for many."""
+"""What the collector runs first: a plan of the default study takes eight seconds, and pages ask for many; and
+browsers keep scripts without asking for each of them again at every page."""
 PATIENCE = 40.0
 """Seconds until an answer is missing."""
 

@@ -23,9 +23,7 @@ MAIN = "from dpairs.cli import main; main()"
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(dpairs_package).parents[1])}
 FRESH = any(name.startswith("COVERAGE_") for name in os.environ)
 _FORKS = multiprocessing.get_context("forkserver")
-_FORKS.set_forkserver_preload(
-    ["dpairs.cli.app", "dpairs.client", "dpairs.collector", "dpairs.aggregator.app", "uvloop", "psycopg"]
-)
+_FORKS.set_forkserver_preload(["tests.preloaded"])
 
 
 def _command(

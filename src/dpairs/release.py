@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from .errors import BadFile, BadParameter
 from .estimate import Estimate, Manipulation
@@ -81,28 +81,8 @@ class Release:
         protocol = shared(self.study)
         chosen = choice("estimator", estimator or protocol.estimators[0], protocol.estimators)
         answer = protocol.answer(self.sizes, self.numbers)
-        value, bounds = answer.within(self.study.statistic, self.study.domains, self.sizes)
-        return Estimate(
-            statistic=self.study.statistic.name,
-            value=value,
-            standard_error=answer.standard_error,
-            sample_standard_error=answer.sample_standard_error,
-            strata=self.sizes,
-            privacy=self.study.privacy,
-            protocol=protocol.name,
-            estimator=chosen,
-            study_id=self.study.id,
-            quantization=answer.quantization,
-            details=answer.details,
-            bounds=bounds,
-            raw=answer.value,
-            bias=answer.bias,
-            logarithmic=self.study.statistic.logarithmic,
-            laws=answer.laws,
-            caveats=answer.caveats,
-            attack=_Attack(protocol, self.sizes, self.numbers),
-            study=self.study,
-        )
+        made = answer.estimate(self.study, self.sizes, chosen)
+        return replace(made, attack=_Attack(protocol, self.sizes, self.numbers))
 
     def to_json(self) -> str:
         return canonical(

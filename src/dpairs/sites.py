@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 
 from .data.tables import Table, whole
-from .errors import AlreadyAnswered, BadFile, BadParameter, BadValue, NotAsked, WrongStudy
+from .errors import AlreadyAnswered, BadParameter, BadValue, NotAsked, WrongStudy
 from .estimate import Estimate, Manipulation
 from .formats import files
 from .formats.canonical import canonical, parse
-from .formats.checks import choice, fields, required
+from .formats.checks import choice, head, unaltered
 from .protocols import BySites
 from .protocols.sites.by_sites import OfSites, SiteNumbers
 from .protocols.sites.numbers import read_answers, read_numbers, site_name, write_answers, write_numbers
@@ -96,18 +96,10 @@ class SiteAnswer:
     def from_bytes(cls, wire: bytes | str, study: Study) -> SiteAnswer:
         """Read an answer to ``study``; refuse another study's, and anything that is not an answer."""
         spec = parse(wire, "the site's answer")
-        if spec.get("format") != FORMAT or spec.get("version") != VERSION:
-            kind = str(spec.get("format"))[:80]
-            raise BadFile(f"this is not a site's answer of version {VERSION}: its format is {kind!r}")
-        required("the site's answer", spec, _FIELDS)
-        fields("a site's answer", spec, _FIELDS)
-        if spec["study"] != study.id:
-            raise WrongStudy(
-                f"this answer belongs to study {str(spec['study'])[:16]}..., not to {study.id[:16]}..."
-            )
+        head("site's answer", spec, (FORMAT, VERSION), _FIELDS, study.id)
         answer = cls(study, site_name(spec["site"]), read_numbers(by_sites(study), spec))
-        if bytes(answer) != (wire.encode() if isinstance(wire, str) else wire).rstrip(b"\n"):
-            raise BadFile("the site's answer is damaged: a field is missing, or is not what it should be")
+        given = (wire.encode() if isinstance(wire, str) else wire).rstrip(b"\n")
+        unaltered("the site's answer", bytes(answer) == given)
         return answer
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -275,27 +267,8 @@ class SiteTally:
         chosen = choice("estimator", estimator or protocol.estimators[0], protocol.estimators)
         answers = self.answers
         answer, sizes = protocol.answer(answers)
-        value, bounds = answer.within(self._study.statistic, self._study.domains, sizes)
-        return Estimate(
-            statistic=self._study.statistic.name,
-            value=value,
-            standard_error=answer.standard_error,
-            sample_standard_error=answer.sample_standard_error,
-            strata=sizes,
-            privacy=self._study.privacy,
-            protocol=protocol.name,
-            estimator=chosen,
-            study_id=self._study.id,
-            quantization=answer.quantization,
-            details=answer.details,
-            bounds=bounds,
-            bias=answer.bias,
-            logarithmic=self._study.statistic.logarithmic,
-            laws=answer.laws,
-            caveats=answer.caveats,
-            attack=_Attack(protocol, answers, answer.value, bounds),
-            study=self._study,
-        )
+        made = answer.estimate(self._study, sizes, chosen)
+        return replace(made, attack=_Attack(protocol, answers, made.raw, made.bounds))
 
     def to_json(self) -> str:
         head = {"format": TALLY, "version": VERSION, "study": self._study.id}
@@ -306,21 +279,11 @@ class SiteTally:
         """Read a tally of ``study``; refuse one of another study or of another form."""
         spec = parse(text, "the tally of sites", files.MAX_BYTES)
         names = ("format", "version", "study", "answers")
-        if spec.get("format") != TALLY or spec.get("version") != VERSION:
-            raise BadFile(
-                f"this is not a tally of sites of version {VERSION}: its format is {spec.get('format')!r}"
-            )
-        required("the tally of sites", spec, names)
-        fields("a tally of sites", spec, names)
-        if spec["study"] != study.id:
-            raise WrongStudy(
-                f"this tally belongs to study {str(spec['study'])[:16]}..., not to {study.id[:16]}..."
-            )
+        head("tally of sites", spec, (TALLY, VERSION), names, study.id)
         tally = cls(study)
         for site, numbers in read_answers(tally._protocol, spec["answers"]).items():
             tally.add(SiteAnswer(study, site, numbers))
-        if canonical(spec) != tally.to_json():
-            raise BadFile("the tally of sites is damaged: a field is missing, or is not what it should be")
+        unaltered("the tally of sites", canonical(spec) == tally.to_json())
         return tally
 
     def save(self, path: str | os.PathLike[str]) -> None:

@@ -17,7 +17,7 @@ from .data.positions import placed
 from .errors import BadFile, InvalidInput, WrongStudy
 from .formats import files
 from .formats.canonical import canonical, digest, parse
-from .formats.checks import choice, fields, head, integer, positive, required
+from .formats.checks import choice, fields, head, integer, positive, required, unaltered
 from .formats.display import Shown, number
 from .privacy import PrivacyClaim
 from .protocols import PROTOCOLS, FirstRound, Protocol
@@ -289,8 +289,7 @@ class Study(Shown):
             raise
         except InvalidInput as error:
             raise BadFile(f"the analysis cannot be used: {error}") from None
-        if canonical(spec) != study.analysis_to_json():
-            raise BadFile("the analysis is damaged: a field is missing, or is not what it should be")
+        unaltered("the analysis", canonical(spec) == study.analysis_to_json())
         return study
 
     @property

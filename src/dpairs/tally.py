@@ -16,7 +16,7 @@ from .errors import BadFile, BadParameter, BadValue, WrongStudy
 from .estimate import Estimate, Manipulation
 from .formats import files
 from .formats.canonical import canonical, parse
-from .formats.checks import choice, head
+from .formats.checks import choice, head, unaltered
 from .formats.compact import compress, expand
 from .formats.display import Shown
 from .protocols.base import Protocol
@@ -195,29 +195,8 @@ class Tally(Shown):
         answer = protocol.estimate(self._counts, chosen)
         earlier = protocol.earlier
         sizes = {name: people + earlier.get(name, 0) for name, people in self.sizes.items()}
-        value, bounds = answer.within(self._study.statistic, self._study.domains, sizes)
-        return Estimate(
-            statistic=self._study.statistic.name,
-            value=value,
-            standard_error=answer.standard_error,
-            sample_standard_error=answer.sample_standard_error,
-            strata=sizes,
-            privacy=self._study.privacy,
-            protocol=protocol.name,
-            estimator=chosen,
-            study_id=self._study.id,
-            quantization=answer.quantization,
-            details=answer.details,
-            explanation=answer.explanation,
-            bounds=bounds,
-            raw=answer.value,
-            bias=answer.bias,
-            caveats=answer.caveats,
-            centre=answer.centre,
-            logarithmic=self._study.statistic.logarithmic,
-            attack=_Attack(protocol, self._counts, chosen, self.n, answer.value, bounds),
-            study=self._study,
-        )
+        made = answer.estimate(self._study, sizes, chosen)
+        return replace(made, attack=_Attack(protocol, self._counts, chosen, self.n, made.raw, made.bounds))
 
     def to_json(self) -> str:
         return canonical(
@@ -241,8 +220,7 @@ class Tally(Shown):
             if not isinstance(table, Mapping):
                 raise BadFile("each stratum of a tally is an object")
             tally._counts[stratum].read(table)
-        if canonical(spec) != tally.to_json():
-            raise BadFile("the tally is damaged: a field is missing, or is not what it should be")
+        unaltered("the tally", canonical(spec) == tally.to_json())
         return tally
 
     def to_bytes(self) -> bytes:
@@ -272,8 +250,7 @@ class Tally(Shown):
         tables = expand(content[head:], [counts.to_json() for counts in tally._counts.values()])
         for counts, table in zip(tally._counts.values(), tables, strict=True):
             counts.read(table)
-            if counts.to_json() != table:
-                raise BadFile("the tally is damaged: a field is missing, or is not what it should be")
+            unaltered("the tally", counts.to_json() == table)
         return tally
 
     def save(self, path: str | os.PathLike[str]) -> None:

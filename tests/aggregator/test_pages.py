@@ -108,7 +108,7 @@ def test_people_operators_and_analyst_in_a_browser(tmp_path, browser, host):
         assert browser.sideways() == 0
         browser.shot("two-servers-phone")
         browser.screen()
-        browser.see("summary", "For the analyst").click()
+        browser.click("summary", "For the analyst")
         browser.write("#analyst input", "0" * 64)
         browser.press("Open the result")
         browser.see("#analyst [role=alert]", "token of the task's analyst")

@@ -356,8 +356,9 @@ def test_histograms_have_nothing_to_explain(study, folder, capsys):
 
 
 def test_demo(folder, capsys, monkeypatch):
-    """Two servers; a collector, people in three processes, both rounds, and pairs through the relay."""
+    """Two servers; a collector, people in two processes, both rounds, and pairs through the relay."""
     monkeypatch.setattr("dpairs.cli.demo_servers.PEOPLE", 120)
+    monkeypatch.setattr("dpairs.cli.demo.PROCESSES", 2)
     assert run(["demo", "--people", "1000", "--pairs", "8", "--json"]) == 0
     shared, auc, tau = json.loads(said(capsys)[0])
     assert (shared["took_part"], auc["took_part"], tau["took_part"]) == (120, 1000, 16)

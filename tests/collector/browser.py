@@ -118,21 +118,38 @@ class Browser:
     def text(self, selector: str) -> str:
         return str(self.run("return document.querySelector(arguments[0]).textContent", selector))
 
+    def click(self, selector: str, text: str = "") -> None:
+        """Click in the middle of the first such element, once nothing lies before it.
+
+        WebDriver's own click takes five times as long.
+        """
+        script = """const [element] = arguments;
+            element.scrollIntoView({ block: "nearest", behavior: "instant" });
+            const box = element.getBoundingClientRect();
+            const at = { x: box.x + box.width / 2, y: box.y + box.height / 2 };
+            return element.contains(document.elementFromPoint(at.x, at.y)) ? at : null"""
+        at = until(lambda: self.run(script, self.see(selector, text)), f"nothing before {selector}", PATIENCE)
+        for kind in ("mousePressed", "mouseReleased"):
+            self.tell("Input.dispatchMouseEvent", type=kind, button="left", clickCount=1, **at)
+
     def press(self, name: str) -> None:
         """Click the button of that name."""
-        self.see("button", name).click()
+        self.click("button", name)
 
     def write(self, selector: str, text: str) -> None:
-        field = self.see(selector)
-        field.clear()
-        field.send_keys(text)
+        """Write into a field, over what is there, as somebody does who pastes."""
+        self.run("arguments[0].focus(); arguments[0].select()", self.see(selector))
+        self.tell("Input.insertText", text=text)
 
     def choose(self, label: str, option: str) -> None:
         """Choose from the list with that label."""
-        from selenium.webdriver.support.select import Select
-
-        wanted = self.see("label", label).get_attribute("for")
-        Select(self.see(f"#{wanted}")).select_by_visible_text(option)
+        script = """const [list, text] = arguments;
+            list.focus();
+            list.selectedIndex = [...list.options].findIndex((each) => each.text.trim() === text);
+            for (const event of ["input", "change"]) list.dispatchEvent(new Event(event, { bubbles: true }));
+            return list.selectedIndex >= 0"""
+        wanted = self.run("return arguments[0].htmlFor", self.see("label", label))
+        assert self.run(script, self.see(f"#{wanted}"), option), f"{label} has no {option!r}"
 
     def shot(self, name: str) -> None:
         """Keep a picture of the whole page, for somebody who asked to see it."""

@@ -22,6 +22,7 @@ from dpairs.collector import Service, Settings, create_app, schema
 from dpairs.collector.connections import options
 from dpairs.study import Study
 
+from .. import hasty as hasty
 from ..processes import Child
 
 STUDIES = "/api/v1/studies"

@@ -33,6 +33,7 @@ def spark(cluster):
     settings = settings_of_jdbc() | {
         "spark.executor.memory": "512m",
         "spark.executor.cores": "1",
+        "spark.cores.max": "2",
         "spark.driver.extraJavaOptions": QUICK,
         "spark.executor.extraJavaOptions": QUICK,
         # 200, Spark's own choice, are more tasks than most of these files have rows. Not 4, which tests ask

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import re
 import sys
+from functools import cache
+from typing import Any
 
 import typer
 from rich.text import Text
@@ -143,10 +145,16 @@ def without_passwords(words: str) -> str:
     return re.sub(r"(password=)[^\s&]+", r"\1...", hidden)
 
 
+@cache
+def command() -> Any:
+    """All commands, which take longer to make than most take to run."""
+    return readable(typer.main.get_command(app))
+
+
 def run(arguments: list[str]) -> int:
     """Run one command and return its exit code; wrong usage is 2, like any other wrong input."""
     try:
-        readable(typer.main.get_command(app))(arguments, prog_name="dpairs")
+        command()(arguments, prog_name="dpairs")
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else 0
     except DpairsError as error:

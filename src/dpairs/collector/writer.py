@@ -206,7 +206,7 @@ class Writer:
         with self._database.statements() as connection:
             try:
                 outcomes = at_once(connection, self._lease.renewal, items)
-            except SQLAlchemyError as error:
+            except Exception as error:  # of whatever came after the statement, too
                 doubt = error
         if doubt is not None:
             log.warning("a commit is in doubt", reason=cause(doubt), changes=len(items))

@@ -94,6 +94,8 @@ def prepare(spark: Any, paths: Sequence[str] = ()) -> None:
     if context is None:
         raise BadParameter("tallies need a Spark session of its own driver: Spark Connect has no executors")
     archive = Path(context._temp_dir) / ARCHIVE
+    if archive.exists() and not paths:
+        return  # they were asked before
     if not archive.exists():
         _pack(archive)
         importable = list(sys.path)

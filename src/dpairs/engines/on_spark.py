@@ -7,18 +7,19 @@ driver adds up the tallies, so a partition counts once however often it ran.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import astuple
 from functools import partial
 from typing import Any
 
 import pyarrow as pa
 
-from ..errors import BadParameter, BadValue
+from ..errors import BadFile, BadParameter, BadValue
 from ..randomness import SystemRandomness
 from ..study import Study
 from ..tally import Tally
 from . import grouping, packing
 from .cluster import explain, prepare, session
-from .deduplication import Deduplication, coded, whole
+from .deduplication import Deduplication, coded, wanted, whole
 from .file_tally import FileTally
 from .files import Files, Opened, open_files, patterns
 from .inspecting import SAMPLE, Comparison, Inspected, Wanted, differing, inspect
@@ -68,12 +69,13 @@ def tally_with_spark(
     if spark is None:
         raise BadParameter("files are counted by a Spark session, which must be given")
     opened = reports if isinstance(reports, Opened) else open_files(patterns(reports), study, keep_going)
-    prepare(spark, [path for path in opened.paths if not remote(path)])
+    looked = {file.path for file in wanted(study, opened, recompute)}
+    prepare(spark, [path for path in opened.paths if not remote(path) and path not in looked])
     return whole(
         explain,
         study,
         opened,
-        lambda asked: _inspected(study, asked, spark),
+        lambda asked: _inspected(study, asked, spark, failures),
         lambda deduplication: _run(study, deduplication, spark, partitions, before),
         failures,
         keep_going=keep_going,
@@ -81,26 +83,27 @@ def tally_with_spark(
     )
 
 
-def _inspected(study: Study, asked: list[Wanted], spark: Any) -> list[Inspected]:
+def _inspected(
+    study: Study, asked: list[Wanted], spark: Any, failures: tuple[type[Exception], ...]
+) -> list[Inspected]:
     """Look at all files where the executors are."""
     if not asked:
         return []
-    text = study.to_json()
-    columns = "path string, cells boolean, recompute boolean"
-    rows = [(file.path, file.cells, file.recompute) for file in asked]
-    # Each file goes to a partition of its own, or a core would wait while another has two.
-    parts = min(len(rows), TASKS)
-    spread = spark.createDataFrame(rows, columns).repartition(parts)
-    looked = spread.mapInArrow(partial(inspected_part, text), "file string")
-    return [Inspected.from_json(row.file) for row in looked.collect()]
+    # Each file is a task of its own, or a core would wait while another has two.
+    files = spark.sparkContext.parallelize([astuple(file) for file in asked], min(len(asked), TASKS))
+    try:
+        return [
+            Inspected.from_json(text)
+            for text in files.mapPartitions(partial(inspected_part, study.to_json())).collect()
+        ]
+    except failures as error:
+        raise BadFile(explain(error)) from None
 
 
-def inspected_part(study: str, batches: Iterator[Any]) -> Iterator[Any]:
-    """What some of the files are like, as Arrow rows."""
+def inspected_part(study: str, files: Iterator[tuple[str, bool, bool]]) -> Iterator[str]:
+    """What some of the files are like."""
     known = Study.from_json(study)
-    for batch in batches:
-        files = [inspect(known, Wanted(**row)).to_json() for row in batch.to_pylist()]
-        yield pa.record_batch({"file": pa.array(files, pa.string())})
+    return (inspect(known, Wanted(*file)).to_json() for file in files)
 
 
 def _run(
@@ -157,7 +160,8 @@ def _counted(
     total = FileTally(Tally(study))
     parts = partitions or groups.sparkSession.sparkContext.defaultParallelism
     if cells:
-        groups = groups.repartition(parts, "place", "cell")
+        # There are few, and each stands in one place already: nothing need be moved to have fewer partitions.
+        groups = groups.repartition(partitions, "place", "cell") if partitions else groups.coalesce(parts)
     else:
         groups = groups.repartition(parts, expr("place"), expr(f"shiftright(block, {CHUNK})"))
         groups = groups.sortWithinPartitions("place", "block")

@@ -134,7 +134,7 @@ def head(
     if given.get("format") != kind or given.get("version") != version:
         raise BadFile(
             f"this is not {'an' if name[0] in 'aeiou' else 'a'} {name} of version {version}: "
-            f"its format is {given.get('format')!r}, not {kind!r}"
+            f"its format is {given.get('format')!r:.80}, not {kind!r}"
         )
     required(f"the {name}", given, names)
     fields(f"the {name}", given, names)
@@ -142,6 +142,12 @@ def head(
         raise WrongStudy(
             f"this {name} belongs to study {str(given['study'])[:16]}..., not to {study_id[:16]}..."
         )
+
+
+def unaltered(what: str, as_written: bool) -> None:
+    """Refuse a file that we would have written otherwise."""
+    if not as_written:
+        raise BadFile(f"{what} is damaged: a field is missing, or is not what it should be")
 
 
 def required(what: str, given: Mapping[str, Any], names: Iterable[str]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 from ..errors import BadFile
@@ -55,7 +56,13 @@ def mechanism(name: str, inputs: int, epsilon: float) -> Mechanism:
     >>> mechanism("projective", 64, 1.0).symbols
     121
     """
-    return MECHANISMS[choice("mechanism", name, (*MECHANISMS, OPTIMIZED))].for_epsilon(inputs, epsilon)
+    return _for_epsilon(choice("mechanism", name, (*MECHANISMS, OPTIMIZED)), inputs, epsilon)
+
+
+@lru_cache(maxsize=32)
+def _for_epsilon(name: str, inputs: int, epsilon: float) -> Mechanism:
+    # A plan asks for the same ones again and again, and each remembers its channel and its decoder.
+    return MECHANISMS[name].for_epsilon(inputs, epsilon)
 
 
 def mechanism_from_json(spec: Any) -> Mechanism:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from ..data.domains import Domain, Integers, Interval
 from ..errors import BadParameter, NotAsked
-from ..estimate import Explanation, Laws, Manipulation, Quantization
+from ..estimate import Estimate, Explanation, Laws, Manipulation, Quantization
 from ..garbled.function import PairFunction
 from ..privacy import PrivacyClaim
 from ..randomness import Randomness
@@ -28,6 +28,7 @@ from ..statistics import Statistic
 from .counts import Cells, Counts
 
 if TYPE_CHECKING:
+    from ..study import Study
     from .pairwise.matching import Pairs
     from .shape import Prediction, Shape
     from .sites.by_sites import BySites
@@ -45,7 +46,7 @@ class Trust(StrEnum):
 
 @dataclass(frozen=True)
 class Answer:
-    """What a protocol's estimator returns; the tally wraps it into an `Estimate`."""
+    """What a protocol's estimator returns."""
 
     value: float
     standard_error: float
@@ -71,6 +72,32 @@ class Answer:
         ends = statistic.bounds(domains, sizes)
         low, high = max(ends[0], self.bounds[0]), min(ends[1], self.bounds[1])
         return min(max(self.value, low), high), (low, high)
+
+    def estimate(self, study: Study, sizes: Mapping[str, int], estimator: str) -> Estimate:
+        """What a user gets of it, without what liars can do."""
+        value, bounds = self.within(study.statistic, study.domains, sizes)
+        return Estimate(
+            statistic=study.statistic.name,
+            value=value,
+            standard_error=self.standard_error,
+            sample_standard_error=self.sample_standard_error,
+            strata=sizes,
+            privacy=study.privacy,
+            protocol=study.protocol.name,
+            estimator=estimator,
+            study_id=study.id,
+            quantization=self.quantization,
+            details=self.details,
+            explanation=self.explanation,
+            bounds=bounds,
+            raw=self.value,
+            bias=self.bias,
+            logarithmic=study.statistic.logarithmic,
+            centre=self.centre,
+            laws=self.laws,
+            caveats=self.caveats,
+            study=study,
+        )
 
 
 class Protocol(ABC):

@@ -43,8 +43,7 @@ def candidates(setting: Setting) -> Iterator[dict[str, Any]]:
 
 def predict(protocol: Histogram, shape: Shape, sizes: Mapping[str, int]) -> Prediction:
     masses = onto(shape, protocol.grid)
-    forms = protocol.statistic.forms(protocol.grid, protocol.kernel)
-    matrices = [form.matrix for form in forms]
+    matrices = [form.matrix for form in protocol.forms]
     shares = list(masses.values())
     first, second = shares[0], shares[-1]
     values = np.array([first @ matrix @ second for matrix in matrices])
@@ -102,5 +101,7 @@ def _mean_square(decoder: Matrix, kernel: Matrix, p: Vector, q: Vector) -> float
     symbols, cells = decoder.shape
     if symbols <= 2 * cells:
         return float(p @ (decoder @ kernel @ decoder.T) ** 2 @ q)
-    first, second = ((decoder * each[:, None]).T @ decoder for each in (p, q))
+    first = second = (decoder * p[:, None]).T @ decoder
+    if not np.array_equal(p, q):
+        second = (decoder * q[:, None]).T @ decoder
     return float(np.sum((kernel @ second) * (kernel.T @ first).T))

@@ -239,11 +239,11 @@ class Histogram(Alone, FirstRound):
         self, gradient: NDArray[np.float64], vectors: list[NDArray[np.float64]]
     ) -> Variances:
         # The delta method: along its gradient a smooth function of forms is one form.
-        matrices = np.array([form.matrix for form in self._forms])
+        matrices = np.array([form.matrix for form in self.forms])
         return self._average(np.tensordot(gradient, matrices, axes=1)).variances(vectors)
 
     @cached_property
-    def _forms(self) -> tuple[Form, ...]:
+    def forms(self) -> tuple[Form, ...]:
         return self.statistic.forms(self.grid, self.kernel)
 
     def _average(self, matrix: NDArray[np.float64]) -> OneSample | TwoSamples:
@@ -255,17 +255,17 @@ class Histogram(Alone, FirstRound):
         """For each form the averages of its matrix, of its uncertainty and of its square."""
         return [
             tuple(map(self._average, (form.matrix, form.uncertainty, form.uncertainty**2)))
-            for form in self._forms
+            for form in self.forms
         ]
 
     def _quantization(
         self, vectors: list[NDArray[np.float64]], gradient: NDArray[np.float64]
     ) -> Quantization:
         slope = self.statistic.lipschitz(self.domains)
-        binned = any(form.uncertainty.any() for form in self._forms)
+        binned = any(form.uncertainty.any() for form in self.forms)
         width = max(axis.width for axis in self.grid.axes)
         # Both arguments move inside their bins: half a width each from the middle, or on average.
-        known = slope is not None and len(self._forms) == 1
+        known = slope is not None and len(self.forms) == 1
         bound = abs(slope or 0.0) * width if known else None
         if self.rounding == "random":
             return Quantization(bound, None, None)

@@ -43,7 +43,7 @@ def moved(
 def plain_forms(protocol: Histogram, masses: Sequence[Vector], sizes: Mapping[str, int]) -> Vector:
     """The forms of so many people with these shares of the cells."""
     found = []
-    for form in protocol.statistic.forms(protocol.grid, protocol.kernel):
+    for form in protocol.forms:
         whole = float(masses[0] @ form.matrix @ masses[-1])
         if len(masses) == 1:
             # Pairs of different people: without everybody's pair with himself.
