@@ -12,7 +12,7 @@ from dpairs import Integers, Interval, Study
 from dpairs.data.grids import CutAxis, Grid
 from dpairs.protocols.two_servers.law import ErrorLaw
 from dpairs.protocols.two_servers.standing_out import (
-    Rates,
+    PairRates,
     standing_out,
     ties,
     together,
@@ -145,7 +145,7 @@ def test_finer_cells_hide_fewer_pairs_of_a_hump():
     corner[0] = 1.0
     grid, even, finer = Grid((axis, axis)), np.full(16, 1 / 16), {0: 1 / 8, 1: 1 / 8}
     # Those who stand out of one cell may be in one bin; two cells that stand out are a hump.
-    crowd, hump, curve = Rates(1, 0, 0), Rates(0, 1, 0), Rates(0, 0, 1)
+    crowd, hump, curve = PairRates(1, 0, 0), PairRates(0, 1, 0), PairRates(0, 0, 1)
     assert unresolved(grid, corner, 0.0, finer, crowd) == pytest.approx(2)
     assert together(grid, corner) == pytest.approx(1)
     middle = np.repeat([0.0, 0.125, 0.125, 0.0], 4)

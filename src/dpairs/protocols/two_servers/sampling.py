@@ -26,7 +26,7 @@ from ...statistics.kendall import HIDDEN
 from ...statistics.linear import Linear, Linearizer
 from ...statistics.vertices import Vertices, cell_means
 from ..projection.pilot import on_simplex
-from .standing_out import Rates, cut_places, hiding_places, ties, together, unresolved, widths
+from .standing_out import PairRates, cut_places, hiding_places, ties, together, unresolved, widths
 
 Vector = NDArray[np.float64]
 IMAGINED = 32
@@ -269,7 +269,7 @@ class Rough:
         rates = self._rates(released, shared)
         return min(unresolved(self.grid, masses, deviation, self.finer_along, rates), most)
 
-    def _rates(self, released: float, shared: float) -> Rates:
+    def _rates(self, released: float, shared: float) -> PairRates:
         """At which pairs of one bin go together, by those that coarse cells hide.
 
         A crowd may do so at the rate r = B / S of all, and so may a hump if B is clear. If the mean sign of
@@ -284,7 +284,7 @@ class Rough:
         if self.merging:
             hump, smooth, least = lost, 1 / 2, clear
         curve = (min(least / shared, 1.0) - smooth) / (1 - smooth)
-        return Rates(min(lost / shared, 1.0), min(hump / shared, 1.0), max(curve, 0.0))
+        return PairRates(min(lost / shared, 1.0), min(hump / shared, 1.0), max(curve, 0.0))
 
     def tied(self, released: float) -> float:
         """The same of equal values, where pairs of one bin were not counted."""

@@ -21,7 +21,7 @@ from ...statistics.base import CLEAR
 Vector = NDArray[np.float64]
 
 
-class Rates(NamedTuple):
+class PairRates(NamedTuple):
     """How many of the pairs in one bin go the same way, of a crowd in one cell, of a hump and of a curve."""
 
     crowd: float
@@ -72,7 +72,7 @@ def standing_out(masses: Vector, width: Vector, deviation: float, most: int = 2)
 
 
 def unresolved(
-    grid: Grid, masses: Vector, deviation: float, finer: Mapping[int, float], rates: Rates
+    grid: Grid, masses: Vector, deviation: float, finer: Mapping[int, float], rates: PairRates
 ) -> float:
     """How far people who share a bin of either axis may move a tau, whose pairs in a bin count 0.
 
