@@ -39,7 +39,7 @@ def lease(database) -> Lease:
 
 def stored(database: Database) -> dict[tuple[int, int, int], int]:
     with database.reading() as connection:
-        return {tuple(row[:3]): row[3] for row in connection.execute(select(schema.reports))}  # type: ignore[misc]
+        return {tuple(row[:3]): row[3] for row in connection.execute(select(schema.reports))}
 
 
 def sent(index: int, symbol: int, state: str = OPEN) -> Any:
