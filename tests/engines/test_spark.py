@@ -166,6 +166,7 @@ def test_files_that_one_worker_does_not_see(cluster, spark, keep_going):
 @pytest.mark.long
 def test_the_documented_command(tmp_path, cluster):
     """Without a word on Python; and where no worker has the memory that is asked for."""
+    cluster.worker("spare")  # the tests' session keeps the cores of the others
     TREE.save(tmp_path / "study.json")
     tally, _ = messy(tmp_path / "r", 20_000)
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYSPARK")}
