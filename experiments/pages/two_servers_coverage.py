@@ -182,7 +182,7 @@ def measure(setting: Setting, seed: int, data: Path) -> list[Row]:
 
 
 EXPERIMENT = Experiment(
-    "two-servers-coverage", "Intervals of two servers for awkward people", settings, measure, runs=4
+    "two-servers-coverage", "Intervals of two servers for awkward people", settings, measure, runs=8
 )
 
 

@@ -49,7 +49,9 @@ def measure(setting: Setting, seed: int, data: Path) -> list[Row]:
     """New people, and an estimate of each kind."""
     shape = str(setting["shape"])
     table = {"value": shapes.numbers(shape, int(setting["people"]), seed)}
-    return answers(str(setting["statistic"]), shapes.DOMAINS[shape], table, float(setting["epsilon"]), seed)
+    statistic = str(setting["statistic"])
+    most = 1.0 if statistic == "gini_coefficient" else None  # it does not exist where the mean may be 0
+    return answers(statistic, shapes.DOMAINS[shape], table, float(setting["epsilon"]), seed, most)
 
 
 def pictures(results: Results) -> Iterator[Picture]:
@@ -72,6 +74,7 @@ def findings(results: Results) -> Findings:
         *(ours_at_most(results, relative, way) for way in ways[1:]),
         *(covered(results, way) for way in ways),
     ]
+    absent = {way: int((1 - results.where(way=way).column("exists")).sum()) for way in ways}
     return Findings(
         checks,
         tables(results, relative, "mean absolute error over the true value ± its standard error"),
@@ -79,6 +82,9 @@ def findings(results: Results) -> Findings:
             "Intervals are those for exactly these people. Those of the three one-round protocols are "
             "widened by the estimate's own figure for what binning may have shifted, which is an "
             f"upper limit and often large; those of {TWO_ROUNDS} need none.",
+            "Where the mean may be 0 there is no Gini coefficient. 1 stands for it, and no interval: "
+            + ", ".join(f"{count} runs of {way}" for way, count in absent.items())
+            + ".",
             where_lost(results, relative, TWO_ROUNDS),
         ],
     )

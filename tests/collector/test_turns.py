@@ -10,10 +10,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sqlalchemy.exc import TimeoutError as NoConnection
 
 from dpairs.client.gateway import batch
 from dpairs.collector import relay
 from dpairs.collector.batches import ARROW
+from dpairs.collector.lease import LeaseLost
+from dpairs.collector.routes import operations
+from dpairs.errors import Unavailable
 
 from .people import histogram, pairwise
 from .servers import (
@@ -191,3 +195,29 @@ def test_a_slow_download_is_not_cut_off_while_it_goes_on(sqlite, monkeypatch):
         body = quick.analyst().reports(study.id)
         assert time.monotonic() - began > 1.0
         assert body.endswith(b"PAR1")
+
+
+@pytest.mark.parametrize("error", [Unavailable("it is busy"), NoConnection("all are in use")])
+def test_a_database_that_is_busy_is_asked_once_for_all_who_wait(here, monkeypatch, error):
+    """Each of 4096 changes would wait by itself, for 30 seconds."""
+    asked: list[None] = []
+
+    def busy() -> None:
+        asked.append(None)
+        raise error
+
+    monkeypatch.setattr(here.service.database, "transaction", busy)
+    outcomes = here.service.writer._commit(operations._write, [operations._Write()] * 5)
+    assert len(asked) == 1
+    assert [type(each) for each in outcomes] == [Unavailable] * 5
+
+
+def test_a_commit_in_doubt_of_which_nobody_can_ask_is_read_again(here, monkeypatch):
+    """Without commits that follow, nothing would show that memory lacks it."""
+
+    def replaced() -> bool:
+        raise Unavailable("the file was replaced")
+
+    monkeypatch.setattr(here.service.lease, "settle", replaced)
+    with pytest.raises(LeaseLost, match="in doubt"):
+        here.service.writer._settled()

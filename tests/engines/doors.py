@@ -101,7 +101,7 @@ def stored(reports: Reports, bucket: str) -> Door:
 
 COLLECTED = """
 INSERT INTO reports (round, stratum, index, symbol)
-SELECT 2, CASE stratum WHEN 'positive' THEN 0 ELSE 1 END, index, min(symbol) FROM answers
+SELECT 2, CASE stratum WHEN 'positive' THEN 0 ELSE 1 END, index, min(symbol) FROM given_answers
 WHERE study = '{study}' AND stratum IN ('positive', 'negative')
   AND index BETWEEN 0 AND 9007199254740991 AND symbol IN (0, 1)
 GROUP BY stratum, index HAVING min(symbol) = max(symbol)
@@ -116,13 +116,13 @@ def in_postgresql(reports: Reports, url: str, spark: Any) -> Iterator[tuple[str,
     from dpairs.engines.on_spark import tally_with_spark
 
     with dbapi.connect(url) as link, link.cursor() as cursor:
-        cursor.adbc_ingest("answers", reports.table.to_reader(), mode="create")
+        cursor.adbc_ingest("given_answers", reports.table.to_reader(), mode="create")
         cursor.execute(COLLECTED.format(study=TREE.id))
         link.commit()
 
     def by_adbc() -> FileTally:
         with dbapi.connect(url) as link, link.cursor() as cursor:
-            cursor.execute("SELECT * FROM answers")
+            cursor.execute("SELECT * FROM given_answers")
             rows = cursor.fetch_record_batch()
             return tally_with_duckdb(TREE, rows, columns=NAMED, keep_going=True)
 
@@ -138,7 +138,7 @@ def in_postgresql(reports: Reports, url: str, spark: Any) -> Iterator[tuple[str,
             "a table of PostgreSQL, Spark's JDBC",
             lambda: tally_with_spark(
                 TREE,
-                spark.read.format("jdbc").options(**(options | {"dbtable": "answers"})).load(),
+                spark.read.format("jdbc").options(**(options | {"dbtable": "given_answers"})).load(),
                 columns=NAMED,
                 keep_going=True,
             ),

@@ -42,8 +42,8 @@ class Cluster:
         return self
 
     def worker(self, name: str, before: Sequence[str] = ()) -> None:
-        """Start a worker, behind other words. One core is for the session, one for a command."""
-        here = ("--host", "127.0.0.1", "--webui-port", "0", "--cores", "2", "--memory", "2g")
+        """Start a worker with one core, after the words of another command."""
+        here = ("--host", "127.0.0.1", "--webui-port", "0", "--cores", "1", "--memory", "1g")
         place = ("--work-dir", str(self.folder / f"work-{name}"), self.address)
         process, _ = self._start(name, before, "org.apache.spark.deploy.worker.Worker", *here, *place)
         self.workers[name] = process

@@ -4,16 +4,20 @@ import json
 import os
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+import dpairs
 from dpairs.cli.app import run
 from dpairs.engines import lakes, places, postgresql, tally_with_duckdb
+from dpairs.engines.files import FORMAT, STUDY
+from dpairs.engines.inspecting import inspect
 from dpairs.errors import BadFile, BadParameter, DpairsError, InvalidInput
 
 from . import laketables
-from .reportfiles import FEW, write
+from .reportfiles import FEW, SMALL, TREE, cells_of, write
 
 pytest.importorskip("duckdb", reason="DuckDB is not installed: the extra 'duckdb' has it.")
 
@@ -93,6 +97,129 @@ def test_a_small_file_that_unpacks_to_a_large_one(tmp_path):
     assert (tmp_path / "a.parquet").stat().st_size < 10_000
     with pytest.raises(BadFile, match="bytes of memory for 3 rows of 'stratum': at most 256 bytes a row"):
         tally_with_duckdb(FEW, tmp_path)
+
+
+BAD = [
+    ("positive", -5, 1),
+    ("positive", 2**53, 1),
+    ("positive", 60, 7),
+    ("stranger", 3, 1),
+    ("negative", 9, 1),
+]
+FINE = [("positive", number, 1) for number in range(5)]
+
+
+def plain(path: Path, study: dpairs.Study, rows: list[tuple[str, int, int]]) -> bytes:
+    """A file whose pages have the same places for all rows of the same length."""
+    metadata = {STUDY: study.id.encode(), FORMAT: b"1"}
+    columns = [pa.array([row[place] for row in rows]) for place in range(3)]
+    table = pa.table(columns, names=["stratum", "index", "symbol"]).replace_schema_metadata(metadata)
+    pq.write_table(table, path, compression="none", use_dictionary=False)
+    return path.read_bytes()
+
+
+@pytest.mark.parametrize("study", [FEW, SMALL], ids=["histogram", "tree"])
+def test_what_a_file_says_of_its_smallest_and_largest_values_is_not_believed(tmp_path, study):
+    path = tmp_path / "a.parquet"
+    fine, bad = plain(path, study, FINE), plain(path, study, BAD)
+    assert len(fine) == len(bad)
+    end = len(fine) - 8 - int.from_bytes(fine[-8:-4], "little")
+    path.write_bytes(bad[:end] + fine[end:])
+    right = {
+        "counted": 1,
+        "index out of range": 2,
+        "symbol out of range": 1,
+        "of an unknown stratum": 1,
+    }
+    assert tally_with_duckdb(study, path).reasons == right
+    with lakes.table(study, [str(path)], {}, cells=False) as rows:
+        assert tally_with_duckdb(study, rows, keep_going=True).reasons == right
+
+
+def test_a_file_that_says_it_has_fewer_rows_hides_no_wrong_cells(tmp_path):
+    """Only rows that a file says it has are drawn for comparison with the coins."""
+    path, index = tmp_path / "a.parquet", np.arange(3000)
+    cells = cells_of(TREE, np.zeros(3000), index, index % 2)
+    cells[100:] ^= 4
+    write(path, TREE, ["positive"] * 3000, index, cells, cells=True)
+    content = path.read_bytes()
+    # Thrift's field 3, a number of 64 bits: 3,000 and 100, each times two, in seven bits a byte.
+    assert content.count(b"\x16\xf0\x2e\x19") == 1
+    path.write_bytes(content.replace(b"\x16\xf0\x2e\x19", b"\x16\xc8\x01\x19"))
+    with pytest.raises(BadFile, match="are damaged: it has 3,000 rows, and says that it has 100"):
+        tally_with_duckdb(TREE, path)
+
+
+def test_pages_with_fewer_rows_than_the_files_end_says(tmp_path):
+    path = tmp_path / "a.parquet"
+    (tmp_path / "b").mkdir()
+    write(tmp_path / "b/b.parquet", SMALL, ["negative"] * 3, range(3), [0, 1, 1])
+    content = plain(path, SMALL, FINE)
+    end = len(content) - 8 - int.from_bytes(content[-8:-4], "little")
+    # Each number of rows or values is field 3 or 5: 5, times two.
+    path.write_bytes(content[:end] + content[end:].replace(b"\x16\x0a", b"\x16\x0e"))
+    with pytest.raises(BadFile, match="are damaged: it has 5 rows, and says that it has 7"):
+        tally_with_duckdb(SMALL, path)
+    found = tally_with_duckdb(SMALL, tmp_path, keep_going=True)
+    assert (found.reasons, len(found.refused)) == ({"counted": 3}, 1)
+
+
+def test_a_file_that_changes_while_it_is_counted(tmp_path, monkeypatch):
+    path = tmp_path / "a.parquet"
+    write(path, FEW, ["positive"] * 3, range(3), [0, 1, 2])
+
+    def looked(study, wanted):
+        file = inspect(study, wanted)
+        write(path, FEW, ["positive"] * 4, range(4), [0, 1, 2, 2])
+        return file
+
+    monkeypatch.setattr("dpairs.engines.on_duckdb.inspect", looked)
+    with pytest.raises(BadFile, match="3 rows were looked at and 4 were counted"):
+        tally_with_duckdb(FEW, path)
+
+
+@pytest.mark.parametrize("study", [FEW, SMALL], ids=["histogram", "tree"])
+@pytest.mark.parametrize("name", ["a.parquet", "a[1].parquet"])  # DuckDB reads the first, Arrow the second
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [(b"\xff\xfe", "UTF8"), (b"x" * 5000, "a text of 5,000 bytes in 'stratum': at most 4,096")],
+)
+def test_texts_that_no_stratum_has(tmp_path, study, name, text, words):
+    texts = pa.array([b"positive", text, b"negative"] * 9).view(pa.string())
+    table = pa.table({"stratum": texts, "index": range(27), "symbol": [0, 1, 1] * 9})
+    metadata = {STUDY: study.id.encode(), FORMAT: b"1"}
+    pq.write_table(table.replace_schema_metadata(metadata), tmp_path / name)
+    with pytest.raises(BadFile, match=words):
+        tally_with_duckdb(study, tmp_path)
+    with pytest.raises(BadFile, match=words), lakes.table(study, [str(tmp_path)], {}, cells=False):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("column", "values", "words"),
+    [
+        ("index", [4.4, 5.5], "'index' holds double in .*b.parquet, and whole numbers in"),
+        ("symbol", [True, False], "'symbol' holds bool in"),
+        ("stratum", [1, 2], "'stratum' holds whole numbers in .*, and text in"),
+    ],
+)
+def test_the_second_file_of_a_table_is_not_converted(tmp_path, column, values, words):
+    table = {"stratum": ["positive"] * 2, "index": [1, 2], "symbol": [0, 1]}
+    pq.write_table(pa.table(table), tmp_path / "a.parquet")
+    pq.write_table(pa.table(table | {column: values}), tmp_path / "b.parquet")
+    with pytest.raises(BadFile, match=words):
+        tabled(tmp_path)
+
+
+def test_a_lakes_table_is_not_read_file_by_file(tmp_path, iceberg):
+    delta = laketables.delta(tmp_path, TABLE)
+    for name, words in (
+        (f"{delta}/*.parquet", "delta is a table .* name its folder alone"),
+        (tmp_path / "delta/..", "is a table"),
+        (iceberg.parents[1], "name its newest metadata file"),
+    ):
+        with pytest.raises(BadParameter, match=words):
+            tabled(name)
 
 
 def test_a_column_s_name_is_no_sql():

@@ -8,7 +8,7 @@ import pytest
 import dpairs
 from dpairs.cli.app import run
 from dpairs.engines import tally_with_duckdb
-from dpairs.errors import BadFile, BadValue
+from dpairs.errors import BadFile, BadParameter, BadValue
 
 from .databases import Reachable, collector
 from .reportfiles import OTHER, PEOPLE, TREE
@@ -88,6 +88,14 @@ def test_any_table_of_postgresql_and_wrong_ones(collected, columns, words):
         with pytest.raises(BadValue, match=words) as refused:
             tally_with_duckdb(TREE, cursor.fetch_record_batch())
         assert "\n" not in str(refused.value)
+
+
+def test_jdbc_is_secured_as_the_address_says(monkeypatch):
+    monkeypatch.setenv("PGSSLROOTCERT", "/ca.pem")
+    said = postgresql._secured("sslmode=verify-full&connect_timeout=5")
+    assert said == {"sslmode": "verify-full", "sslrootcert": "/ca.pem"}
+    with pytest.raises(BadParameter, match="no option 'channel_binding'"):
+        postgresql._secured("channel_binding=require")
 
 
 @pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning", "ignore:PySpark")

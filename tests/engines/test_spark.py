@@ -166,6 +166,7 @@ def test_files_that_one_worker_does_not_see(cluster, spark, keep_going):
 @pytest.mark.long
 def test_the_documented_command(tmp_path, cluster):
     """Without a word on Python; and where no worker has the memory that is asked for."""
+    cluster.worker("spare")  # the tests' session keeps the cores of the others
     TREE.save(tmp_path / "study.json")
     tally, _ = messy(tmp_path / "r", 20_000)
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYSPARK")}
@@ -250,3 +251,9 @@ def test_without_java_there_is_one_sentence(tmp_path, capsys, monkeypatch, home)
     assert err.strip().count("\n") == 0
     with pytest.raises(BadParameter, match=home or "none is on the path"):
         on_spark.session()
+
+
+@pytest.mark.parametrize("name", ["_a.parquet", ".a.parquet", "a._COPYING_", "a:b.parquet"])
+def test_files_that_spark_would_not_read_are_refused(name):
+    with pytest.raises(BadFile, match="Spark does not read files"):
+        on_spark.uri(f"/reports/{name}")

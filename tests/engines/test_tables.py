@@ -74,6 +74,20 @@ def test_wrong_cells_of_a_table_are_found(kind, recompute):
         tally_with_duckdb(TREE, as_users_have_it(kind, table), cells=True, recompute=recompute)
 
 
+def test_nobody_can_write_wrong_cells_where_no_sample_is_drawn():
+    """2,000 wrong rows of 131,072 pass with probability 10^-7, also those that a known hash puts together."""
+    query = "SELECT i, hash(i, 0) < CAST(18446744073709551615 AS UBIGINT) // 64 FROM range(131072) t(i)"
+    index, wrong = (np.asarray(column) for column in duckdb.sql(query).fetchnumpy().values())
+    assert 1500 < np.count_nonzero(wrong) < 2600
+    cells = cells_of(TREE, np.zeros(index.size), index, index % 2)
+    high = cells >= 2**10
+    table = pa.table(
+        {"stratum": ["positive"] * index.size, "index": index, "symbol": cells ^ 4 * (wrong & high)}
+    )
+    with pytest.raises(BadValue, match="cells that are not those"):
+        tally_with_duckdb(TREE, table, cells=True)
+
+
 @pytest.mark.parametrize("study", [SMALL, FEW], ids=["tree", "histogram"])
 @pytest.mark.parametrize("seed", range(6))
 def test_random_tables_are_counted_as_one_would_by_hand(study, seed):
@@ -121,6 +135,8 @@ def test_symbols_of_64_bits_without_a_sign():
     tally.add_reports("positive", np.array([5, 6, 7]), symbols)
     table = {"stratum": np.array(["positive"] * 3), "index": np.array([5, 6, 7]), "symbol": symbols}
     assert tally_with_duckdb(study, table).tally == tally
+    wide = pa.table(table | {"symbol": pa.array([-1, 2**64, 2**64 - 1], pa.decimal128(21, 0))})
+    assert tally_with_duckdb(study, wide, keep_going=True).reasons == {"counted": 1, "symbol out of range": 2}
 
 
 def good(**changed: Any) -> dict[str, Any]:
@@ -232,6 +248,38 @@ def test_a_million_columns_are_not_looked_at(tmp_path):
 def test_what_is_neither_files_nor_a_table(given, words):
     with pytest.raises(InvalidInput, match=words):
         tally_with_duckdb(TREE, given)
+
+
+@pytest.mark.parametrize("kind", ["table", "reader"])
+@pytest.mark.parametrize("again", ["index", "INDEX"])
+def test_a_name_that_is_there_twice(kind, again):
+    columns = [*good().values(), pa.array([7, 8, 9])]
+    refused(as_users_have_it(kind, pa.table(columns, [*good(), again])), "2 columns called 'index'")
+
+
+def test_masked_numbers_are_missing():
+    masked = np.ma.array([1, 2, 3], mask=[False, True, False])
+    refused(good(index=masked), "1 index out of range")
+    with pytest.raises(BadValue, match="some are masked"):
+        dpairs.Tally(TREE).add_reports("positive", masked, [0, 1, 1])
+
+
+def test_whoever_exports_a_table_may_fail():
+    class Broken:
+        def __arrow_c_stream__(self, _schema: Any = None) -> Any:
+            raise RuntimeError("no stream")
+
+    refused(Broken(), "cannot be read as Arrow's: no stream")
+    refused(good(index=[1, 2**70, 3]), "cannot be read as Arrow's")
+
+
+@pytest.mark.parametrize("kind", ["table", "reader"])
+def test_numbers_beyond_64_bits_are_no_cells(kind):
+    cells = cells_of(TREE, np.zeros(3), np.arange(3), np.zeros(3, dtype=int)).tolist()
+    symbols = pa.array([*cells[:2], cells[2] + 2**64 + 4], pa.decimal128(38, 0))
+    table = pa.table({"stratum": ["positive"] * 3, "index": range(3), "symbol": symbols})
+    found = tally_with_duckdb(TREE, as_users_have_it(kind, table), cells=True, keep_going=True)
+    assert found.reasons == {"counted": 2, "symbol out of range": 1}
 
 
 def test_roles_are_checked():

@@ -103,7 +103,7 @@ def again(experiment, place, number):
 OLDER = {
     *("beyond", "bounds", "coverage", "entropy", "federated", "front", "gini", "mechanisms", "plan-grid"),
     *("plan-held-out", "projection", "projection-people", "projection-share", "projection-strong"),
-    *("tree", "two-servers", "two-servers-coverage", "two-servers-zoo"),
+    "tree",
 }
 """Experiments whose kept rows are older than bias-aware intervals and deep pilots: to be run again."""
 

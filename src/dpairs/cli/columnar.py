@@ -128,7 +128,7 @@ def _with_spark(
             raise BadParameter(
                 "Spark's own session reads Delta and Iceberg: give its DataFrame to tally_with_spark"
             )
-        paths = [uri(path) for path in files(study, names, form.cells)]
+        paths = [uri(path) for path in files(study, names, form.columns, form.cells)]
     spark = session(engine.master, settings)
     try:
         if source is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -32,7 +33,10 @@ PING = 3.0
 """Seconds that it has to show it."""
 LOG_PAGES = 2**14
 """Pages of SQLite's log, 64 MiB, at which a commit copies them into the file by itself, if `Checkpoints` have
-not done so."""
+not done so; a longer log is cut when it begins again."""
+PAGE = 4096
+BUSY = 30.0
+"""Seconds to wait for others who use a file of SQLite's."""
 MARKS = {"sqlite": "?", "postgresql": "%s"}
 """What stands for a parameter in a statement, by dialect."""
 POSTGRESQL = {
@@ -60,7 +64,7 @@ class Database:
             # One file has one lock, by whatever links it is reached.
             self._file = os.path.realpath(url.database or "")
             url = url.set(database=self._file)
-        arguments: dict[str, Any] = {"timeout": 30} if self.is_sqlite else POSTGRESQL
+        arguments: dict[str, Any] = {"timeout": BUSY} if self.is_sqlite else POSTGRESQL
         self.engine = create_engine(url, connect_args=arguments)
         self._watchdog = Watchdog()
         event.listen(self.engine, "connect", _durable if self.is_sqlite else _nothing)
@@ -68,6 +72,7 @@ class Database:
             event.listen(self.engine, "checkin", _note)
             event.listen(self.engine, "checkout", self._ping)
         self._checkpoints: Checkpoints | None = None
+        self._turn = threading.Lock()
         self._lock_file: IO[bytes] | None = None
         try:
             if self.is_sqlite:
@@ -76,7 +81,7 @@ class Database:
                 self._identity = _identity(self._file)
             (schema or migrate)(self.engine)
             if self.is_sqlite:
-                self._checkpoints = Checkpoints(self.engine)
+                self._checkpoints = Checkpoints(self.engine, self._alone)
         except DBAPIError as error:
             self.close()
             raise Unavailable(f"the database cannot be used: {cause(error)}") from None
@@ -139,13 +144,26 @@ class Database:
     @contextlib.contextmanager
     def transaction(self) -> Iterator[Connection]:
         """A transaction that ends with nothing done unless it is committed."""
-        with self.engine.connect() as connection, self._watched(connection, STUCK):
+        with self._alone(), self.engine.connect() as connection, self._watched(connection, STUCK):
             if self.is_sqlite and _identity(self._file) != self._identity:
                 raise Unavailable("the database's file was replaced or removed: restart the collector")
             connection.begin()
             if self.is_sqlite:
                 direct(connection, "begin immediate")
             yield connection
+
+    @contextlib.contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Threads that write to a file of SQLite's take turns; a log that is emptied takes one, too."""
+        if not self.is_sqlite:
+            yield
+            return
+        if not self._turn.acquire(timeout=BUSY):
+            raise Unavailable("the database is busy; try again")
+        try:
+            yield
+        finally:
+            self._turn.release()
 
     @contextlib.contextmanager
     def statements(self) -> Iterator[Connection]:
@@ -156,8 +174,10 @@ class Database:
             try:
                 yield connection
             finally:
-                if not connection.invalidated and not driver.closed:
+                try:
                     driver.autocommit = False
+                except Exception:  # nobody gets a connection that commits by itself
+                    connection.invalidate()
 
     @contextlib.contextmanager
     def _watched(self, connection: Connection, seconds: float) -> Iterator[None]:
@@ -259,9 +279,9 @@ def _identity(file: str) -> tuple[int, int]:
 def _durable(connection: Any, _: Any) -> None:
     """A commit has reached the disk when it returns, readers do not wait, what is deleted is overwritten."""
     cursor = connection.cursor()
-    settings = ["journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", "busy_timeout=30000"]
-    settings.append("secure_delete=ON")
-    for setting in (*settings, f"wal_autocheckpoint={LOG_PAGES}"):
+    settings = ["journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", "secure_delete=ON"]
+    settings += [f"wal_autocheckpoint={LOG_PAGES}", f"journal_size_limit={LOG_PAGES * PAGE}"]
+    for setting in settings:
         cursor.execute(f"PRAGMA {setting}")
     cursor.close()
 

@@ -45,8 +45,7 @@ KNOWN = MINE.where(schema.reports.c.index.in_(bindparam("indices", expanding=Tru
 INTO = 'insert into reports (round, stratum, "index", symbol) select '
 NEW = ' on conflict do nothing returning round, stratum, "index"'
 ROWS = "unnest({}::bigint[], {}::bigint[], {}::bigint[], {}::bigint[]) as sent"
-STORE_COLUMNS = f"{INTO} sent.* from {ROWS} {NEW}"
-# The same with the lease in one statement; a row of nothing says that it holds.
+# With the lease in one statement; a row of nothing says that it holds.
 STORE_FENCED = (
     f"with fence as ({RENEWAL} returning 1), new as ({INTO} sent.* from fence, {ROWS} {NEW}) "  # noqa: S608
     'select round, stratum, "index" from new union all select null, null, null from fence'
@@ -110,14 +109,13 @@ def is_open(live: LiveStudy, asked: Round) -> bool:
 
 
 def take(connection: Connection, reports: Sequence[Sent]) -> list[Any]:
-    """Store those of open rounds; what was stored before is looked up for those alone that are not new."""
+    """Store those of open rounds; what was stored before is looked up for those alone that are not new.
+
+    This is for SQLite: `take_at_once` does it for PostgreSQL.
+    """
     asked = _asked(reports)
     rows = [(*where, symbol) for where, symbol in asked.items()]
-    new = []
-    if rows and connection.dialect.name == "sqlite":
-        new = direct(connection, STORE_LIST, [json.dumps(rows)]).fetchall()
-    elif rows:
-        new = direct(connection, STORE_COLUMNS, _columns(rows)).fetchall()
+    new = direct(connection, STORE_LIST, [json.dumps(rows)]).fetchall() if rows else []
     return _taken(connection, reports, asked, new)
 
 

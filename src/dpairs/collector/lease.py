@@ -93,7 +93,9 @@ class Lease:
             seen = Seen(row.epoch, row.serial, row.holder is None, now)
             if self._seen is None or (self._seen.epoch, self._seen.serial) != (seen.epoch, seen.serial):
                 self._seen = seen
-            free = seen.released or self._database.is_sqlite or now - self._seen.at >= TERM
+            # Whoever gave up what it holds need not wait for itself: the new epoch ends what it began before.
+            mine = (row.epoch, row.holder) == (self._epoch, self._holder)
+            free = seen.released or mine or self._database.is_sqlite or now - self._seen.at >= TERM
             if not free:
                 return False
             connection.execute(
@@ -121,15 +123,22 @@ class Lease:
         self._until = began + TERM
 
     def settle(self) -> bool:
-        """Whether a transaction whose commit failed is in the database after all.
+        """Whether a transaction whose commit failed is in the database after all; if not, it never will be.
 
-        The row's lock makes this wait until the server has done with that transaction.
+        The row's lock makes this wait for a transaction that the server has begun. A statement that is still
+        on its way there has no lock yet: it finds another serial, two further, where no commit leads.
         """
+        serial = self._serial
         with self._database.writing() as connection:
             row = connection.execute(self._database.locked(schema.lease)).one()
-        if row.epoch != self._epoch:
-            raise LeaseLost(TAKEN)
-        return bool(row.serial == self._serial + 1)
+            if row.epoch != self._epoch or not serial <= row.serial <= serial + 2:
+                raise LeaseLost(TAKEN)
+            done = bool(row.serial == serial + 1)
+            if not done and not self._database.is_sqlite:
+                serial += 2
+                connection.execute(update(schema.lease).values(serial=serial))
+        self._serial = serial
+        return done
 
     def lose(self) -> None:
         self.held = False

@@ -20,7 +20,7 @@ from typing import Any
 
 import structlog
 from sqlalchemy import Connection
-from sqlalchemy.exc import DBAPIError, IntegrityError, SQLAlchemyError
+from sqlalchemy.exc import DBAPIError, IntegrityError, SQLAlchemyError, TimeoutError
 
 from ..errors import DpairsError, Unavailable
 from .changes import AtOnce, Handler, OnCommit
@@ -156,11 +156,14 @@ class Writer:
         except LeaseLost as error:
             self._lose(error)
             return [Unavailable(str(error))] * len(items)
+        except Unavailable as error:
+            return [error] * len(items)
         except DpairsError as error:
             return self._apart(handler, items) if len(items) > 1 else [error] * len(items)
         except Exception as error:
             # One bad change must not spoil the others; a database that is gone spoils all of them alike.
-            if len(items) > 1 and (not isinstance(error, DBAPIError) or isinstance(error, IntegrityError)):
+            gone = isinstance(error, DBAPIError | TimeoutError) and not isinstance(error, IntegrityError)
+            if len(items) > 1 and not gone:
                 return self._apart(handler, items)
             log.error("commit failed", reason=cause(error), change=handler.__name__, changes=len(items))
             return [Unavailable("this could not be stored now; try again")] * len(items)
@@ -206,7 +209,7 @@ class Writer:
         with self._database.statements() as connection:
             try:
                 outcomes = at_once(connection, self._lease.renewal, items)
-            except SQLAlchemyError as error:
+            except Exception as error:  # of whatever came after the statement, too
                 doubt = error
         if doubt is not None:
             log.warning("a commit is in doubt", reason=cause(doubt), changes=len(items))
@@ -222,6 +225,10 @@ class Writer:
         while True:
             try:
                 return self._lease.settle()
+            except LeaseLost:
+                raise
+            except Unavailable as error:
+                raise LeaseLost(f"a commit is in doubt: {error}") from None
             except SQLAlchemyError as error:
                 log.error("a commit is still in doubt", reason=cause(error))
                 if self._ending.wait(RETRY):

@@ -214,6 +214,8 @@ def whole_numbers(values: Any, name: str) -> NDArray[Any]:
         raise BadValue(f"{name} must be a column of whole numbers") from None
     if array.ndim != 1:
         raise BadValue(f"{name} must have one dimension, not {array.ndim}")
+    if np.ma.is_masked(values):
+        raise BadValue(f"{name} must be whole numbers without missing ones: some are masked")
     if array.size and array.dtype.kind not in "iu":
         # Missing values make floating-point numbers, or objects, of a column.
         raise BadValue(f"{name} must be whole numbers without missing ones, not {array.dtype}")

@@ -2,6 +2,7 @@
 
     places         where files are: folders, object stores, HDFS
     files          what a report file is; writing and looking into one
+    pages          reading what files hold, whatever they say of it
     tables         what a table of reports is that says nothing about itself
     lakes          plain Parquet, Delta and Iceberg tables
     postgresql     a collector's reports, where they lie

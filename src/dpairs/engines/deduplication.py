@@ -13,8 +13,9 @@ from ..errors import BadFile
 from ..study import Study
 from ..tally import Tally
 from .file_tally import ELSEWHERE, FileTally
-from .files import Opened, damaged, not_visible
+from .files import Opened, not_visible
 from .inspecting import Inspected, Wanted
+from .pages import damaged
 
 
 @dataclass(frozen=True)
@@ -46,18 +47,12 @@ def coded(study: Study) -> bool:
 
 
 def wanted(study: Study, opened: Opened, recompute: bool) -> list[Wanted]:
-    """The files to be inspected: all but symbols that wait for coins, unless some have cells already."""
-    if coded(study):
-        return [Wanted(path, cells=False) for path in opened.paths]
-    if not opened.cells:
-        return []
-    return [Wanted(path, path in opened.cells, recompute) for path in opened.paths]
+    """What is to be found out about each file: symbols that are cells cannot be wrong."""
+    return [Wanted(path, path in opened.cells and not coded(study), recompute) for path in opened.paths]
 
 
 def deduplication(study: Study, opened: Opened, inspected: Sequence[Inspected]) -> Deduplication:
     """Who goes where; an error if a person may be in files of both forms."""
-    if not inspected:
-        return Deduplication(symbols=opened.paths)
     always = coded(study)
     holds_cells = {file.path: always or file.path in opened.cells for file in inspected}
     meeting: set[str] = set()
@@ -124,9 +119,10 @@ def whole(
             raise BadFile(not_visible(file.path, file.unseen))
     leave([file.wrong for file in inspected if file.wrong])
     usable = [file for file in inspected if not file.wrong]
-    if inspected and not usable:
+    if not usable:
         return _ended(FileTally(Tally(study)), opened, refused)
     asked = deduplication(study, opened, usable)
+    rows = {file.path: file.rows for file in usable}
     try:
         total = run(asked)
     except failures as error:
@@ -134,11 +130,17 @@ def whole(
         if not bad:
             raise BadFile(explain(error)) from None
         leave(list(bad.values()))
+        rows = {path: number for path, number in rows.items() if path not in bad}
         straight, tangled, symbols = (
             tuple(path for path in paths if path not in bad)
             for paths in (asked.straight, asked.tangled, asked.symbols)
         )
         total = run(Deduplication(straight, tangled, symbols, asked.only))
+    if total.reasons.total() != sum(rows.values()):
+        raise BadFile(
+            f"{sum(rows.values()):,} rows were looked at and {total.reasons.total():,} were counted: "
+            "were the files changed meanwhile?"
+        )
     return _ended(total, opened, refused)
 
 

@@ -20,10 +20,11 @@ from .deduplication import coded
 from .duckdb_queries import connected, imported
 from .file_tally import FileTally
 from .files import CELLS, STUDY, SYMBOLS
-from .inspecting import BATCH, SAMPLE, Comparison
+from .inspecting import SAMPLE, Comparison
+from .pages import BATCH
 from .places import first_sentence
 from .row_sql import DUCKDB, Source
-from .tables import Columns, Field, check_rows, check_width, choose, named, source
+from .tables import Columns, Field, check_names, check_rows, check_width, choose, named, source
 
 TABLE = "dpairs_table"
 
@@ -52,6 +53,8 @@ def tally_table(
                 connection = stack.enter_context(connected())
                 rows = _arrow(data)
                 check_width(rows.schema.names)
+                # Here, because DuckDB gives another name to a column whose name is there twice.
+                check_names(study, rows.schema.names, columns)
                 check_metadata(study, rows.schema, cells)
                 if isinstance(rows, pa.RecordBatchReader):
                     # It can be read once: its cells are compared in passing.
@@ -103,8 +106,9 @@ def _compare(study: Study, relation: Any, rows: Source, recompute: bool) -> None
     wanted = f"SELECT stratum, index, symbol FROM {rows.text}"  # noqa: S608 - our own text
     wanted += " WHERE NOT elsewhere" if rows.foreign else ""
     if not recompute:
-        # Nobody can know the seed before, so nobody can write the wrong cells elsewhere.
-        wanted += f" ORDER BY hash(index, {seed}) LIMIT {SAMPLE}"
+        # Nobody can know the seed before, so nobody can write the wrong cells elsewhere. It stands inside:
+        # hash(index, seed) is a number for the index XOR one for the seed, and keeps neighbours together.
+        wanted += f" ORDER BY hash(xor(index, {seed >> 1})) LIMIT {SAMPLE}"
     compared = Comparison(study, recompute)
     for batch in _read(relation, wanted):
         compared.add(batch)
@@ -132,10 +136,14 @@ def _arrow(data: Any) -> Any:
         check_width(columns)
     try:
         if isinstance(data, Mapping):
-            return pa.table({name: pa.array(np.asarray(column)) for name, column in data.items()})
+            return pa.table({name: _column(column) for name, column in data.items()})
         return pa.RecordBatchReader.from_stream(data)
-    except (pa.ArrowException, TypeError, ValueError) as error:
+    except Exception as error:  # whoever exports Arrow's columns raises errors of any type
         raise BadValue(f"the table cannot be read as Arrow's: {first_sentence(error)}") from None
+
+
+def _column(values: Any) -> Any:
+    return pa.array(values if np.ma.isMaskedArray(values) else np.asarray(values))
 
 
 def check_metadata(study: Study, schema: Any, cells: bool) -> None:
@@ -153,7 +161,7 @@ def _passing(study: Study, rows: Any, columns: Columns | None, compared: Compari
     """A reader's wanted columns, batch by batch; cells are compared as they come."""
     roles = named(study, columns)
     wanted = [name for name in rows.schema.names if name in roles.values()]
-    if len(set(wanted)) < len(set(roles.values())) or len(wanted) > len(set(wanted)):
+    if len(wanted) < len(set(roles.values())):
         return rows  # `choose` says what is wrong
     schema = pa.schema([rows.schema.field(name) for name in wanted])
 
@@ -177,5 +185,12 @@ def _ours(study: Study, batch: Any, roles: Mapping[str, str]) -> Any:
         if "stratum" in roles
         else pa.array([study.strata[0]] * batch.num_rows, pa.string())
     )
-    numbers = (batch.column(roles[role]).cast(pa.int64(), safe=False) for role in ("index", "symbol"))
+    numbers = (_narrow(batch.column(roles[role])) for role in ("index", "symbol"))
     return pa.record_batch([strata, *numbers], names=["stratum", "index", "symbol"])
+
+
+def _narrow(column: Any) -> Any:
+    """Numbers in 64 bits; what needs more is missing, as for SQL's try_cast."""
+    if pa.types.is_decimal(column.type):
+        column = pc.if_else(pc.less(pc.abs(column), pa.scalar(2**63, pa.decimal128(19, 0))), column, None)
+    return column.cast(pa.int64(), safe=False)

@@ -201,12 +201,12 @@ def look(path: str) -> tuple[str, int, bytes]:
             check_ends(path, file)
         with places.parquet(path) as parquet:
             schema, rows = parquet.schema_arrow, parquet.metadata.num_rows
+            _check(path, schema)
             _check_sizes(path, parquet.metadata)
     except BadFile:
         raise
     except (pa.ArrowException, OSError) as error:
         raise BadFile(f"reports {path} cannot be read: {first_sentence(error)}") from None
-    _check(path, schema)
     return schema.metadata[STUDY].decode(errors="replace"), rows, schema.metadata.get(SYMBOLS, REPORTS)
 
 
@@ -228,16 +228,31 @@ def check_ends(path: str, file: Any) -> None:
 
 
 def _check_sizes(path: str, metadata: Any) -> None:
-    """Refuse a small file that says it becomes a large one: numbers and names of strata are short."""
+    """Refuse a small file that says it becomes a large one: numbers and names of strata are short.
+
+    And a file that says in one place that it has more rows than in another: readers believe either.
+    """
     names = [metadata.schema.column(place).path for place in range(metadata.num_columns)]
+    places_of = [names.index(name) for name in COLUMNS]
+    total = 0
     for group in map(metadata.row_group, range(metadata.num_row_groups)):
-        for column in (group.column(names.index(name)) for name in COLUMNS if name in names):
+        total += group.num_rows
+        for column in map(group.column, places_of):
             size, rows = column.total_uncompressed_size, group.num_rows
+            if not 0 <= rows == column.num_values:
+                raise BadFile(damage(path, f"{column.num_values:,} values cannot be of {rows:,} rows"))
             if size > SMALL + WIDEST * rows:
                 raise BadFile(
                     f"reports {path} take {size:,} bytes of memory for {rows:,} rows of "
                     f"{column.path_in_schema!r}: at most {WIDEST} bytes a row are read"
                 )
+    check_number(path, total, metadata)
+
+
+def check_number(path: str, rows: int, metadata: Any) -> None:
+    """Refuse a file that has not as many rows as it says."""
+    if rows != metadata.num_rows:
+        raise BadFile(damage(path, f"it has {rows:,} rows, and says that it has {metadata.num_rows:,}"))
 
 
 def _check(path: str, schema: Any) -> None:
@@ -262,22 +277,9 @@ def _check(path: str, schema: Any) -> None:
         )
 
 
-def damaged(paths: Iterable[str]) -> dict[str, str]:
-    """Those of the files whose pages cannot be read, each with a sentence; reads them all."""
-    sentences = {}
-    for path in paths:
-        try:
-            with places.parquet(path) as parquet:
-                for _ in parquet.iter_batches(columns=list(COLUMNS)):
-                    pass
-        except (pa.ArrowException, OSError) as error:
-            sentences[path] = damage(path, error)
-    return sentences
-
-
-def damage(path: str, error: Exception) -> str:
+def damage(path: str, why: str) -> str:
     """The sentence about a file whose pages cannot be read."""
-    return f"reports {path} are damaged: {first_sentence(error)}"
+    return f"reports {path} are damaged: {why}"
 
 
 def not_visible(path: str, host: str) -> str:

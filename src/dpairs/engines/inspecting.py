@@ -15,14 +15,15 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from ..errors import BadFile
 from ..randomness import SystemRandomness
 from ..report import MAX_INDEX
 from ..study import Study
-from .files import COLUMNS, damage
+from .files import damage
 from .grouping import cell_codes
-from .places import parquet
+from .pages import batches
+from .places import first_sentence, parquet
 
-BATCH = 2**18
 SAMPLE = 1024
 """Rows of a file whose cells are compared with the coins, unless all are."""
 NONE = -1
@@ -74,24 +75,27 @@ def inspect(study: Study, wanted: Wanted) -> Inspected:
     try:
         with parquet(wanted.path) as pages:
             picked = _sample(pages.metadata.num_rows)
-            sampled: list[tuple[NDArray[Any], ...]] = []
-            for batch in pages.iter_batches(batch_size=BATCH, columns=list(COLUMNS), use_threads=False):
-                columns = _arrays(study, batch)
-                _order(study, file, columns[0], columns[1])
-                _alone(study, file, columns[0])
-                if wanted.cells and wanted.recompute:
-                    looked, bad = compare(study, *columns)
-                    checked, wrong = checked + looked, wrong + bad
-                elif wanted.cells:
-                    start, end = np.searchsorted(picked, (file.rows, file.rows + batch.num_rows))
-                    here = picked[start:end] - file.rows
-                    sampled.append(tuple(column[here] for column in columns))
-                file.rows += batch.num_rows
+        sampled: list[tuple[NDArray[Any], ...]] = []
+        for batch in batches(wanted.path):
+            columns = _arrays(study, batch)
+            _order(study, file, columns[0], columns[1])
+            _alone(study, file, columns[0])
+            if wanted.cells and wanted.recompute:
+                looked, bad = compare(study, *columns)
+                checked, wrong = checked + looked, wrong + bad
+            elif wanted.cells:
+                start, end = np.searchsorted(picked, (file.rows, file.rows + batch.num_rows))
+                here = picked[start:end] - file.rows
+                sampled.append(tuple(column[here] for column in columns))
+            file.rows += batch.num_rows
     except (FileNotFoundError, PermissionError):
         file.unseen = platform.node()
         return file
+    except BadFile as error:
+        file.wrong = str(error)
+        return file
     except (pa.ArrowException, OSError) as error:
-        file.wrong = damage(wanted.path, error)
+        file.wrong = damage(wanted.path, first_sentence(error))
         return file
     if sampled:
         checked, wrong = compare(study, *(np.concatenate(column) for column in zip(*sampled, strict=True)))
@@ -137,8 +141,10 @@ def _arrays(study: Study, batch: Any) -> tuple[NDArray[Any], ...]:
     text = batch.column("stratum")
     if not isinstance(text.type, pa.DictionaryType):
         text = text.dictionary_encode()
-    known = {name: place for place, name in enumerate(study.strata)}
-    places = np.array([known.get(name, NONE) for name in text.dictionary.to_pylist()] + [NONE])
+    # As bytes: a table's texts may be no UTF-8, and so no stratum.
+    known = {name.encode(): place for place, name in enumerate(study.strata)}
+    spellings = text.dictionary.cast(pa.large_binary()).to_pylist()
+    places = np.array([known.get(name, NONE) for name in spellings] + [NONE])
     spelt = text.indices.fill_null(len(places) - 1) if text.null_count else text.indices
     numbers = (batch.column(name) for name in ("index", "symbol"))
     filled = (each.fill_null(NONE) if each.null_count else each for each in numbers)

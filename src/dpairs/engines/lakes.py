@@ -6,6 +6,7 @@ say: both are read through their own libraries, never file by file.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -18,8 +19,10 @@ from . import places
 from .duckdb_queries import connected
 from .duckdb_tables import check_metadata
 from .files import check_ends
+from .pages import batches
 from .places import first_sentence
-from .tables import Columns, check_width, named
+from .tables import STRATUM, TEXT, WHOLE, Columns, check_width, named
+from .tables import STUDY as OF
 
 DELTA, ICEBERG = "_delta_log", ".metadata.json"
 
@@ -35,7 +38,7 @@ def table(study: Study, names: Sequence[str], columns: Columns, cells: bool) -> 
     elif kinds[0] == "iceberg":
         yield _iceberg(names[0], tuple(named(study, columns).values()))
     else:
-        paths = files(study, names, cells)
+        paths = files(study, names, columns, cells)
         if all(map(places.literal, paths)):
             with connected() as connection:
                 yield connection.read_parquet(paths, hive_partitioning=False)
@@ -45,7 +48,9 @@ def table(study: Study, names: Sequence[str], columns: Columns, cells: bool) -> 
         import pyarrow.dataset as ds  # imports pandas: only where it is needed
 
         here = [places.place(path) for path in paths]
-        yield ds.dataset([file.path for file in here], filesystem=here[0].filesystem, format="parquet")
+        texts = [name for role, name in named(study, columns).items() if role in (STRATUM, OF)]
+        form = ds.ParquetFileFormat(dictionary_columns=texts)
+        yield ds.dataset([file.path for file in here], filesystem=here[0].filesystem, format=form)
 
 
 def kind(name: str) -> str | None:
@@ -56,22 +61,61 @@ def kind(name: str) -> str | None:
     return "delta" if places.exists(places.join(name, DELTA)) else None
 
 
-def files(study: Study, names: Sequence[str], cells: bool) -> list[str]:
-    """The Parquet files of these names; an error if one is none, or says that it is another study's."""
+def files(study: Study, names: Sequence[str], columns: Columns, cells: bool) -> list[str]:
+    """The Parquet files of these names; an error if one is none, differs, or says it is another study's."""
     paths = list(dict.fromkeys(path for name in names for path in places.find(name)))
+    for name in names:
+        _check_no_lake(name, paths)
+    meant = named(study, columns)
+    texts = [meant[role] for role in (STRATUM, OF) if role in meant]
+    first: dict[str, str] = {}
     for path in paths:
         try:
             with places.opened(path) as file:
                 check_ends(path, file)
             with places.parquet(path) as parquet:
                 schema = parquet.schema_arrow
+            check_width(schema.names)
+            check_metadata(study, schema, cells)
+            kinds = {name: _kind(schema, name) for name in meant.values()}
+            spelt = [name for name in texts if kinds[name] == TEXT]
+            for _ in batches(path, spelt, spelt) if spelt else ():
+                pass
         except InvalidInput:
             raise
         except (pa.ArrowException, OSError) as error:
             raise BadFile(f"reports {path} cannot be read: {first_sentence(error)}") from None
-        check_width(schema.names)
-        check_metadata(study, schema, cells)
+        for name, held in (first := first or kinds).items():
+            # An engine would convert what the first file does not have, and round fractions.
+            if kinds[name] != held:
+                raise BadFile(
+                    f"column {name!r} holds {kinds[name]} in reports {path}, and {held} in {paths[0]}"
+                )
     return paths
+
+
+def _kind(schema: Any, name: str) -> str:
+    """What a column holds: texts, whole numbers, or whatever Arrow calls it."""
+    if name not in schema.names or schema.names.count(name) > 1:
+        return "nothing" if name not in schema.names else "two columns"
+    kind = schema.field(name).type
+    if isinstance(kind, pa.DictionaryType):
+        kind = kind.value_type
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+        return TEXT
+    whole = pa.types.is_integer(kind) or (pa.types.is_decimal(kind) and kind.scale == 0)
+    return WHOLE if whole else str(kind)
+
+
+def _check_no_lake(name: str, paths: Sequence[str]) -> None:
+    """Refuse to read a Delta or Iceberg table file by file: deleted rows would count."""
+    for path in places.beside(name):
+        mark = re.search(rf"/{DELTA}/|/metadata/[^/]*{re.escape(ICEBERG)}$", path)
+        if mark and any(file.startswith(f"{path[: mark.start()]}/") for file in paths):
+            how = "folder alone" if DELTA in mark[0] else "newest metadata file"
+            raise BadParameter(
+                f"{path[: mark.start()]} is a table that may still have files of deleted rows: name its {how}"
+            )
 
 
 def _delta(name: str) -> Any:

@@ -24,7 +24,9 @@ from .places import first_sentence, literal, place
 from .row_sql import DUCKDB, Source
 from .tables import Columns
 
-ROWS = pa.schema([("stratum", pa.string()), ("index", pa.int64()), ("symbol", pa.int64())])
+ROWS = pa.schema(
+    [("stratum", pa.dictionary(pa.int32(), pa.string())), ("index", pa.int64()), ("symbol", pa.int64())]
+)
 INSPECTION, PACKING = 0.2, 0.3
 """Roughly the parts of a run that go into looking at files, and of symbols into packing them."""
 
@@ -121,7 +123,8 @@ def _source(connection: Any, name: str, paths: Sequence[str]) -> str:
         import pyarrow.dataset as ds  # imports pandas: only where it is needed
 
         names = [place(path).path for path in some]
-        files = ds.dataset(names, filesystem=place(some[0]).filesystem, schema=ROWS, format="parquet")
+        form = ds.ParquetFileFormat(dictionary_columns=["stratum"])
+        files = ds.dataset(names, filesystem=place(some[0]).filesystem, schema=ROWS, format=form)
         connection.register(f"{name}_{number}", files)
         parts.append(f"SELECT stratum, index, symbol FROM {name}_{number}")  # noqa: S608 - our own name
     local = [path for path in paths if literal(path)]

@@ -7,9 +7,11 @@ driver adds up the tallies, so a partition counts once however often it ran.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import astuple
 from functools import partial
 from typing import Any
+from uuid import uuid4
 
 import pyarrow as pa
 
@@ -19,7 +21,7 @@ from ..study import Study
 from ..tally import Tally
 from . import grouping, packing
 from .cluster import explain, prepare, session
-from .deduplication import Deduplication, coded, wanted, whole
+from .deduplication import Deduplication, coded, whole
 from .file_tally import FileTally
 from .files import Files, Opened, open_files, patterns
 from .inspecting import SAMPLE, Comparison, Inspected, Wanted, differing, inspect
@@ -27,7 +29,6 @@ from .places import place, remote
 from .row_sql import SPARK, Source
 from .tables import Columns, Field, check_rows, choose, source
 
-VIEW = "dpairs_reports"
 CHUNK = 12
 """2^12 blocks next to each other stay together: coins come cheapest for consecutive people."""
 TASKS = 10_000
@@ -69,8 +70,9 @@ def tally_with_spark(
     if spark is None:
         raise BadParameter("files are counted by a Spark session, which must be given")
     opened = reports if isinstance(reports, Opened) else open_files(patterns(reports), study, keep_going)
-    looked = {file.path for file in wanted(study, opened, recompute)}
-    prepare(spark, [path for path in opened.paths if not remote(path) and path not in looked])
+    # Coins take long: then every worker is asked for the files before, not only those that look at them.
+    long = not (coded(study) or opened.cells)
+    prepare(spark, [path for path in opened.paths if long and not remote(path)])
     return whole(
         explain,
         study,
@@ -113,15 +115,28 @@ def _run(
     for paths, name in deduplication.ways:
         if not paths:
             continue
-        reports = spark.read.schema("stratum string, index bigint, symbol bigint").parquet(*map(uri, paths))
-        reports.createOrReplaceTempView(VIEW)
-        text = (
-            grouping.sql(study, Source(VIEW), straight=name == "straight")
-            if name
-            else packing.sql(study, Source(VIEW), SPARK)
-        )
-        total.add(_counted(study, spark.sql(text), bool(name), partitions, before))
+        # Whatever the session's settings are, a file that cannot be read is no file to pass over.
+        strict = {"ignoreCorruptFiles": "false", "ignoreMissingFiles": "false"}
+        reader = spark.read.options(**strict).schema("stratum string, index bigint, symbol bigint")
+        with _view(reader.parquet(*map(uri, paths))) as view:
+            text = (
+                grouping.sql(study, Source(view), straight=name == "straight")
+                if name
+                else packing.sql(study, Source(view), SPARK)
+            )
+            total.add(_counted(study, spark.sql(text), bool(name), partitions, before))
     return total
+
+
+@contextmanager
+def _view(table: Any) -> Iterator[str]:
+    """A name for SQL that nobody else has: others may count in the same session at the same time."""
+    name = f"dpairs_{uuid4().hex}"
+    table.createOrReplaceTempView(name)
+    try:
+        yield name
+    finally:
+        table.sparkSession.catalog.dropTempView(name)
 
 
 def _table(
@@ -136,19 +151,17 @@ def _table(
     if cells and not coded(study):
         grouping.cell_codes(study)
     fields = [Field(field.name, field.dataType.simpleString()) for field in table.schema.fields]
-    rows = source(study, choose(study, fields, columns), VIEW, SPARK)
+    chosen = choose(study, fields, columns)
     spark = table.sparkSession
     prepare(spark)
-    table.createOrReplaceTempView(VIEW)
-    try:
+    with _view(table) as view:
+        rows = source(study, chosen, view, SPARK)
         if not cells or coded(study):
             text = packing.sql(study, rows, SPARK)
             return _counted(study, spark.sql(text), False, partitions, before)
         _compare(study, rows, spark, recompute)
         text = grouping.sql(study, rows, straight=False)
         return _counted(study, spark.sql(text), True, partitions, before)
-    finally:
-        spark.catalog.dropTempView(VIEW)
 
 
 def _counted(
@@ -217,6 +230,10 @@ def compared_part(study: str, batches: Iterator[Any]) -> Iterator[Any]:
 def uri(path: str) -> str:
     """A name that Spark does not take for a pattern, with the scheme that it was given with."""
     here = place(path)
+    last = here.path.rpartition("/")[2]
+    hidden = last[0] == "." or (last[0] == "_" and "=" not in last) or last.endswith("._COPYING_")
+    if hidden or ":" in last:
+        raise BadFile(f"Spark does not read files with names like that of {path}: rename it, or use DuckDB")
     name = f"file://{path}" if not here.base else here.address(here.path).removesuffix(here.options)
     return "".join(f"\\{letter}" if letter in "{}[]*?\\" else letter for letter in name)
 

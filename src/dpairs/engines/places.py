@@ -11,7 +11,7 @@ import glob
 import os
 import re
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
@@ -120,12 +120,29 @@ def find(pattern: str) -> list[str]:
     return [here.address(path) for path in sorted(matches)]
 
 
+def beside(pattern: str) -> list[str]:
+    """All files, also hidden ones, below the folder that is named, or in which the pattern begins."""
+    here = place(pattern)
+    (info,) = here.filesystem.get_file_info([here.path])
+    if info.type == fs.FileType.Directory:
+        folder = here.path
+    elif glob.has_magic(here.path) and info.type == fs.FileType.NotFound:
+        folder = _known(here.path)
+    else:
+        return []
+    return [here.address(path) for path in _below(here, folder)]
+
+
+def _known(pattern: str) -> str:
+    """The folder in which a pattern begins."""
+    return pattern[: re.search(r"[*?\[]", pattern).start()].rpartition("/")[0] or "/"  # type: ignore[union-attr]
+
+
 def _matches(here: Place) -> list[str]:
     (info,) = here.filesystem.get_file_info([here.path])
     if glob.has_magic(here.path) and info.type == fs.FileType.NotFound:
-        known = here.path[: re.search(r"[*?\[]", here.path).start()].rpartition("/")[0]  # type: ignore[union-attr]
         wanted = re.compile(_translated(here.path), re.DOTALL)
-        return [path for path in _below(here, known or "/") if wanted.fullmatch(path)]
+        return [path for path in _below(here, _known(here.path)) if wanted.fullmatch(path)]
     if info.type != fs.FileType.Directory:
         # A file that is absent is told from one that may not be read when it is opened.
         return [here.path] if info.type != fs.FileType.NotFound or not here.base else []
@@ -184,12 +201,19 @@ def opened(name: str) -> Iterator[Any]:
 
 
 @contextmanager
-def parquet(name: str) -> Iterator[Any]:
-    """A Parquet file to be read, whose pages' checksums are checked."""
+def parquet(name: str, spelt: Sequence[str] = ()) -> Iterator[Any]:
+    """A Parquet file to be read, whose pages' checksums are checked.
+
+    The texts of the columns ``spelt`` are held once, however often the file repeats a long one.
+    """
     here = place(name)
     # Over a network few large requests are better than many small ones.
     with pq.ParquetFile(
-        here.path, filesystem=here.filesystem, page_checksum_verification=True, pre_buffer=bool(here.base)
+        here.path,
+        filesystem=here.filesystem,
+        page_checksum_verification=True,
+        pre_buffer=bool(here.base),
+        read_dictionary=list(spelt),
     ) as file:
         yield file
 

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
-from urllib.parse import unquote, urlsplit
+from urllib.parse import parse_qsl, unquote, urlsplit
 
 from ..errors import BadFile, BadParameter, InvalidInput
 from ..study import Study
@@ -20,6 +20,10 @@ JAR = "/usr/share/java/postgresql.jar"
 """Where Debian's libpostgresql-jdbc-java puts the driver."""
 SPOKEN = ("host", "hostaddr", "port", "dbname", "user", "sslmode", "connect_timeout", "application_name")
 """Options of an address whose values may be in a message; all others may be secrets."""
+SECURED = ("sslmode", "sslrootcert", "sslcert", "sslkey")
+"""Options that JDBC understands as PostgreSQL's own library does, also from PGSSLMODE and so on."""
+HARMLESS = ("application_name", "connect_timeout")
+"""Options that change nothing about who reads what from whom: JDBC can do without."""
 FETCH = 100_000
 """Rows that JDBC fetches at once; it would hold all of them otherwise."""
 
@@ -44,6 +48,7 @@ def jdbc(url: str, study: Study, partitions: int = 8) -> dict[str, str]:
         last = f"SELECT coalesce(max(index), 0) FROM reports WHERE round = {serial}"  # noqa: S608 - a number
         (upper,) = cursor.execute(last).fetchone()
     parts = urlsplit(_plain(url))
+    secured = _secured(parts.query)
     if parts.hostname is None:
         raise BadParameter("Spark reaches PostgreSQL by a host's name: postgresql://user@host/database")
     port = f":{parts.port}" if parts.port else ""
@@ -56,13 +61,25 @@ def jdbc(url: str, study: Study, partitions: int = 8) -> dict[str, str]:
         "lowerBound": "0",
         "upperBound": str(upper + 1),
         "numPartitions": str(partitions),
-    }
+    } | secured
     if parts.username:
         options["user"] = unquote(parts.username)
     password = unquote(parts.password or "") or os.environ.get("PGPASSWORD")
     if password:
         options["password"] = password
     return options
+
+
+def _secured(query: str) -> dict[str, str]:
+    """How the connection is secured: as for ADBC, which reads the same options and variables."""
+    given = dict(parse_qsl(query, keep_blank_values=True))
+    for name in given:
+        if name not in SECURED + HARMLESS:
+            raise BadParameter(
+                f"Spark's JDBC has no option {name!r} of PostgreSQL: leave it out of the address"
+            )
+    told = {name: given.get(name) or os.environ.get(f"PG{name.upper()}") for name in SECURED}
+    return {name: value for name, value in told.items() if value}
 
 
 def settings_of_jdbc() -> dict[str, str]:

@@ -68,20 +68,26 @@ def named(study: Study, columns: Columns | None) -> dict[str, str]:
     return {role: name for role, name in wanted.items() if name is not None}
 
 
+def check_names(study: Study, names: Sequence[str], columns: Columns | None) -> None:
+    """Refuse a table with two columns of a name that is meant; SQL takes capital letters for small ones."""
+    times = Counter(name.lower() for name in names)
+    for name in named(study, columns).values():
+        if times[name.lower()] > 1 and name in names:
+            raise BadValue(f"the table has {times[name.lower()]} columns called {name!r}")
+
+
 def choose(study: Study, fields: Sequence[Field], columns: Columns | None) -> dict[str, Field]:
     """The fields that are meant, by role; an error unless all are there, once and of a kind that can be."""
-    check_width([field.name for field in fields])
+    names = [field.name for field in fields]
+    check_width(names)
+    check_names(study, names, columns)
     chosen = {}
     for role, name in named(study, columns).items():
-        # SQL takes capital letters for small ones.
-        alike = [field for field in fields if field.name.lower() == name.lower()]
-        exact = [field for field in alike if field.name == name]
+        exact = [field for field in fields if field.name == name]
         if not exact:
             listed = ", ".join(repr(field.name) for field in fields[:8]) or "none"
             more = ", ..." if len(fields) > 8 else ""
             raise BadValue(f"the table has no column {name!r} for the {role}; its columns are {listed}{more}")
-        if len(alike) > 1:
-            raise BadValue(f"the table has {len(alike)} columns called {name!r}")
         kinds = (TEXT,) if ALLOWED[role] == "text" else (WHOLE, WIDE)
         if exact[0].kind not in kinds:
             raise BadValue(
@@ -120,7 +126,7 @@ def _symbol(study: Study, name: str, field: Field) -> str:
     if study.protocol.symbols <= 2**63 or field.kind == WHOLE:
         return _whole(name, field)
     return (
-        f"CASE WHEN {name} < 0 THEN NULL "
+        f"CASE WHEN {name} < 0 OR {name} >= {2**64} THEN NULL "
         f"WHEN {name} >= {2**63} THEN try_cast({name} - {2**64} AS BIGINT) "
         f"ELSE try_cast({name} AS BIGINT) END"
     )

@@ -10,8 +10,9 @@ out of the same reports as the plain averages.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, TypeAlias
 
@@ -305,12 +306,10 @@ class Statistic(ABC):
     def divisor_slack(self, forms: NDArray[np.float64], error: ErrorOf) -> float:
         """By how much a ratio's error is larger than along its gradient, where what it divides by is noisy.
 
-        Fieller's interval of N/D ("Some problems in interval estimation", 1954) is longer than the delta
-        method's by 1 / (1 - g) with g = (z s / D)^2, for the divisor D with its standard error s. It is not
-        bounded where D cannot be told from 0: such a ratio is refused, and a ratio of nothing gets a number
-        in one of a thousand studies.
+        A ratio whose divisor cannot be told from 0 is refused, and a ratio of nothing gets a number in one
+        of a thousand studies.
         """
-        slack = 1.0
+        reaches = []
         for name, (divisor, place) in self.divisors(forms).items():
             spread = error(np.eye(len(forms))[place])
             if not divisor > CERTAIN * spread:
@@ -319,8 +318,8 @@ class Statistic(ABC):
                     f"may be 0: too few people for this epsilon, or {self.name} is not defined"
                 )
             if len(forms) > 1:
-                slack /= 1 - (TWO_SIDED * spread / divisor) ** 2
-        return slack
+                reaches.append(TWO_SIDED * spread / divisor)
+        return fieller(reaches)
 
     def details(
         self, forms: NDArray[np.float64], sizes: Mapping[str, int], error: ErrorOf
@@ -350,6 +349,18 @@ class Statistic(ABC):
     def lipschitz(self, domains: tuple[Domain, ...]) -> float | None:
         """The kernel's Lipschitz constant in each argument; None for a kernel with jumps."""
         return None
+
+
+def fieller(reaches: Iterable[float]) -> float:
+    """How much longer the interval of N/D is than the delta method's: 1 / (1 - g) for every divisor D.
+
+    g is the square of D's ``reach`` z s / D, for its standard error s (Fieller, "Some problems in interval
+    estimation", 1954). The interval has no end where D cannot be told from 0.
+    """
+    slack = 1.0
+    for reach in reaches:
+        slack = slack / (1 - reach**2) if reach < 1 else math.inf
+    return slack
 
 
 def need_two(count: int) -> None:

@@ -11,7 +11,14 @@ import dpairs
 from dpairs import Integers, Interval, Study
 from dpairs.data.grids import CutAxis, Grid
 from dpairs.protocols.two_servers.law import ErrorLaw
-from dpairs.protocols.two_servers.standing_out import standing_out, ties, together, undecided, unresolved
+from dpairs.protocols.two_servers.standing_out import (
+    PairRates,
+    standing_out,
+    ties,
+    together,
+    undecided,
+    unresolved,
+)
 
 RUNS = 25
 FAILURE = 1e-4
@@ -36,14 +43,28 @@ def cube(rng):
     return {"x": x, "y": x**3}
 
 
+def steep(rng):
+    x = rng.random(1000)
+    return {"x": x, "y": 1 - np.sqrt(x)}
+
+
 def halves(rng):
     x = rng.normal(size=5000)
     columns = {"x": x, "y": 0.5 * x + np.sqrt(0.75) * rng.normal(size=x.size)}
     return {name: (np.rint(2 * each) / 2).clip(-4, 4) for name, each in columns.items()}
 
 
+def one_wage(rng):
+    return {"value": np.where(rng.random(10_000) < 0.97, 7.0, rng.uniform(7, 20, 10_000))}
+
+
 CASES = {
+    "one wage": (
+        one_wage,
+        ("gini_mean_difference", {"domain": Interval(0, 20), "n": 10_000, "bins": 256}),
+    ),
     "cube": (cube, ("kendall_tau", {"domain": (Interval(0, 1),) * 2, "n": 2000})),
+    "steep": (steep, ("kendall_tau", {"domain": (Interval(0, 1),) * 2, "n": 1000})),
     "halves": (halves, ("kendall_tau", {"domain": PLANE, "n": 5000, "variant": "b"})),
     "one-sided": (one_sided, ("kendall_tau", {"domain": PLANE, "n": 10_000})),
     "narrow": (narrow, ("auc", {"domain": Interval(0, 1), "n": 2000, "rounds": 2})),
@@ -122,13 +143,20 @@ def test_finer_cells_hide_fewer_pairs_of_a_hump():
     axis = CutAxis.at(Interval(0, 1), [0.0, 0.25, 0.5, 0.75, 1.0])
     corner = np.zeros(16)
     corner[0] = 1.0
-    grid, even = Grid((axis, axis)), np.full(16, 1 / 16)
+    grid, even, finer = Grid((axis, axis)), np.full(16, 1 / 16), {0: 1 / 8, 1: 1 / 8}
     # Those who stand out of one cell may be in one bin; two cells that stand out are a hump.
-    assert unresolved(grid, corner, 0.0, 1 / 8) == pytest.approx((2, 2))
+    crowd, hump, curve = PairRates(1, 0, 0), PairRates(0, 1, 0), PairRates(0, 0, 1)
+    assert unresolved(grid, corner, 0.0, finer, crowd) == pytest.approx(2)
     assert together(grid, corner) == pytest.approx(1)
-    hump = np.repeat([0.0, 0.125, 0.125, 0.0], 4)
-    assert unresolved(grid, hump, 0.0, 1 / 8)[0] == pytest.approx(2 * 0.25 / 8)
-    assert unresolved(grid, even, 0.0, 1 / 8)[0] == 0.0
+    middle = np.repeat([0.0, 0.125, 0.125, 0.0], 4)
+    assert unresolved(grid, middle, 0.0, finer, hump) == pytest.approx(2 * 0.25 / 8)
+    assert unresolved(grid, even, 0.0, finer, hump) == unresolved(grid, even, 0.0, finer, crowd) == 0.0
+    # Of a curve every cell has pairs in one bin, and a crowd that noise may have made counts.
+    assert unresolved(grid, even, 0.0, finer, curve) == pytest.approx(2 * 0.25 / 8)
+    assert unresolved(grid, corner, 1.0, finer, crowd) == 0.0
+    assert unresolved(grid, corner, 1.0, finer, curve) == pytest.approx(2)
+    # Of a column that is counted value by value nothing is hidden.
+    assert unresolved(grid, corner, 0.0, {0: 1 / 8}, crowd) == pytest.approx(1)
     # All of them may have one value, or none.
     assert ties(grid, corner, 0.0) == pytest.approx([1, 1])
     assert ties(grid, even, 0.0) == [0, 0]

@@ -23,7 +23,7 @@ from ...errors import BadFile, NotEstimable
 from ...formats.canonical import agreed
 from ...formats.checks import real
 from ...statistics import Linear, Statistic
-from ...statistics.base import TWO_SIDED
+from ...statistics.base import TWO_SIDED, fieller
 from ...statistics.linear import Linearizer, nominal
 from ...statistics.vertices import cell_means
 from .pilot import Pilot
@@ -126,9 +126,8 @@ class Divided:
 
     @property
     def slack(self) -> float:
-        """How much longer Fieller's interval is: see `Statistic.divisor_slack`. Infinite if R may be 0."""
-        reach = TWO_SIDED * math.sqrt(self.doubt) + self.shift
-        return 1 / (1 - reach**2) if reach < 1 else math.inf
+        """How much longer Fieller's interval is, infinite if R may be 0."""
+        return fieller([TWO_SIDED * math.sqrt(self.doubt) + self.shift])
 
     @property
     def caveats(self) -> tuple[str, ...]:

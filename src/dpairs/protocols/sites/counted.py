@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import NotEstimable
-from ...statistics.base import TWO_SIDED
+from ...statistics.base import TWO_SIDED, fieller
 from ..two_servers.answer import no_less
 
 Vector = NDArray[np.float64]
@@ -108,16 +108,13 @@ def _centred(values: Vector, of: NoisyClass) -> Vector:
 def hidden_slack(classes: Sequence[NoisyClass]) -> float:
     """How much longer Fieller's interval of a form is than its first order says, where sizes are hidden.
 
-    1 / (1 - (z s / N)^2) for a size N with noise of standard deviation s, which of one class divides twice;
-    infinite where N cannot be told from 0.
+    A size of one class divides twice.
     """
-    slack = 1.0
-    for each in classes:
-        if each.size is None:
-            spread = (2 / len(classes)) ** 2 * each.counts.size * each.variance
-            left = 1 - TWO_SIDED**2 * spread / float(each.counts.sum()) ** 2
-            slack = slack / left if left > 0 else math.inf
-    return slack
+    hidden = (each for each in classes if each.size is None)
+    twice = TWO_SIDED * 2 / len(classes)
+    return fieller(
+        twice * math.sqrt(each.counts.size * each.variance) / abs(float(each.counts.sum())) for each in hidden
+    )
 
 
 def laplace_cumulant(scale: float) -> float:

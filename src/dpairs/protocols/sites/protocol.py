@@ -239,8 +239,8 @@ class Sites(Counting, FirstRound):
         variance = max(each.variance for each in classes.values())
         if self.statistic.from_table:
             place = np.arange(self.grid.cells)
-            return Rough(self.statistic, self.grid, counts, sizes, variance, 1.0, place)
-        return Rough(self.statistic, self.grid, counts, sizes, variance, 0.0 if self.grid.single else 1.0)
+            return Rough(self.statistic, self.grid, counts, sizes, variance, self.grid, place)
+        return Rough(self.statistic, self.grid, counts, sizes, variance, self.grid)
 
     @classmethod
     def candidates(cls, setting: Setting) -> Iterable[dict[str, Any]]:

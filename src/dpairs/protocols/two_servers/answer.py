@@ -18,8 +18,9 @@ from ...data.domains import Domain
 from ...errors import NotEstimable
 from ...estimate import Laws, Quantization
 from ...statistics import Statistic
-from ...statistics.base import TWO_SIDED, Bounded
+from ...statistics.base import TWO_SIDED, Bounded, fieller
 from ..base import Answer
+from .hidden import crowded_bins
 from .law import ErrorLaw
 from .sampling import Rough
 from .ties import Ties
@@ -84,12 +85,12 @@ class Measured:
         )
 
     def _slack(self, forms: Vector) -> float:
-        """How much longer Fieller's interval of a ratio is: see `Statistic.divisor_slack`."""
-        slack = 1.0
-        for divisor, place in self.statistic.divisors(forms).values() if forms.size > 1 else ():
-            left = 1 - TWO_SIDED**2 * float(self.noise[place, place]) / divisor**2
-            slack = slack / left if left > 0 else math.inf
-        return slack
+        """How much longer Fieller's interval of a ratio is."""
+        divisors = self.statistic.divisors(forms).values() if forms.size > 1 else ()
+        return fieller(
+            TWO_SIDED * math.sqrt(float(self.noise[place, place])) / abs(divisor)
+            for divisor, place in divisors
+        )
 
     def _within(self, forms: Vector) -> Vector:
         """A single form cannot leave the kernel's range."""
@@ -123,7 +124,9 @@ class Measured:
         try:
             share = scale**2 * self._calibrated(forms, rough)
             binning = scale**2 * rough.binning(released)
-            hidden = scale * rough.hidden(released) + (rough.tied(released) if self.ties is None else 0.0)
+            hidden = scale * rough.hidden(released)
+            # Sites have a bound of their own.
+            hidden += rough.tied(released) if self.ties is None else scale * crowded_bins(rough)
             return _Seen(share * rough.sampling, share * rough.doubt, binning, hidden)
         except NotEstimable:
             return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
@@ -11,7 +12,7 @@ from ...data.grids import Grid
 from ...formats.canonical import agreed
 from ...statistics import Statistic
 from ...statistics.linear import Masses, nominal
-from .sampling import cell_ends, coarsened
+from .sampling import Rough, cell_ends, coarsened
 from .standing_out import Vector, cut_places, hiding_places, standing_out, ties, together, undecided, widths
 
 
@@ -101,6 +102,33 @@ def uneven_within(statistic: Statistic, grid: Grid, masses: Mapping[str, Vector]
     least, most = statistic.uneven(grid, shares, np.ones_like(shares))
     divisor = statistic.uneven_divisor(grid, shares, alone)
     return Uneven(*map(agreed, (shift, max(most - shift, shift - least), divisor)))
+
+
+def crowded_bins(rough: Rough) -> float:
+    """A bound of what crowds, each in one bin of its coarse cell, do to a statistic of numbers in one round.
+
+    A crowd P at the place t of its bin, from -1 to 1, adds t P D / 2 to a derivative that rises by D over the
+    bin; and its pairs are nearer, or further, than those of an even spread: see `Statistic.uneven`.
+    """
+    statistic, grid, bins = rough.statistic, rough.grid, rough.bins
+    if (
+        statistic.needs != "numeric"
+        or not rough.finer_along
+        or len(grid.axes) != 1
+        or rough.place is not None
+    ):
+        return 0.0
+    ((name, masses),), (axis,), (fine,) = rough.masses.items(), grid.axes, bins.axes
+    crowd = masses * standing_out(masses, widths(axis), math.sqrt(rough.variance) / rough.sizes[name], 1)
+    (rise,) = slopes(grid, rough.linear.functions[name]).values()
+    first = float(crowd @ np.abs(rise * widths(fine).max() / widths(axis))) / 2
+    low, high, _ = axis.geometry
+    middle = np.searchsorted(fine.geometry[0], (low + high) / 2, side="right") - 1
+    in_bins = np.zeros(fine.bins)
+    in_bins[middle] = crowd
+    off = statistic.uneven(bins, in_bins, np.ones(fine.bins))
+    steepness = float(statistic.finish(rough.linear.forms, rough.sizes).gradient[0])
+    return first + (abs(steepness) if statistic.form_count > 1 else 1.0) * max(map(abs, off))
 
 
 def crowd_variance(

@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ...data.domains import Domain, Integers, Interval
+from ...data.domains import Domain
 from ...data.grids import Grid
 from ...errors import BadFile, BadParameter, NotEnoughData
 from ...estimate import Manipulation
@@ -36,7 +36,7 @@ from .goldilocks import MODULUS
 from .one_hot import OneHot, grid_of
 from .predict import candidates, gradient, predict_counts, predict_value
 from .released import Numbers, SharedNumbers
-from .sampling import MOST_LINE, Rough, coarse_cells, coarse_grid, narrower
+from .sampling import MOST_LINE, Rough, coarse_cells, coarse_grid
 from .shared import ANSWERED_BY, FEWEST, PEOPLE, SITES, Shared, read_answered_by, write_answered_by
 from .ties import counted_kernels, ties_of, ties_of_counts
 
@@ -254,14 +254,9 @@ class TwoServers(OneHot, FirstRound):
         """What the released counts say; a table's kernel is known on the study's own cells alone."""
         coarse, place = self.coarse(sizes)
         if self.statistic.from_table:
-            return Rough(self.statistic, self.grid, numbers.counts, sizes, variance, 1.0, place)
-        axes = zip(coarse.axes, self.grid.axes, strict=True)
-        finer = max(
-            (narrower(few, many) for few, many in axes if isinstance(many.domain, (Interval, Integers))),
-            default=0.0,
-        )
-        hidden, merging = 0.0 if self.grid.single else finer, self.release == COUNTS
-        return Rough(self.statistic, coarse, numbers.counts, sizes, variance, hidden, merging=merging)
+            return Rough(self.statistic, self.grid, numbers.counts, sizes, variance, self.grid, place)
+        merging = self.release == COUNTS
+        return Rough(self.statistic, coarse, numbers.counts, sizes, variance, self.grid, merging=merging)
 
     @classmethod
     def candidates(cls, setting: Setting) -> Iterable[dict[str, Any]]:

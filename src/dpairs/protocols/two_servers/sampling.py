@@ -26,7 +26,7 @@ from ...statistics.kendall import HIDDEN
 from ...statistics.linear import Linear, Linearizer
 from ...statistics.vertices import Vertices, cell_means
 from ..projection.pilot import on_simplex
-from .standing_out import cut_places, ties, together, unresolved, widths
+from .standing_out import PairRates, cut_places, hiding_places, ties, together, unresolved, widths
 
 Vector = NDArray[np.float64]
 IMAGINED = 32
@@ -123,12 +123,25 @@ class Rough:
     sizes: Mapping[str, int]
     variance: float
     """Of the noise of each count."""
-    finer: float
-    """One over the fine bins of a coarse one; 0 where values are counted one by one."""
+    bins: Grid
+    """What the released value was computed on."""
     place: NDArray[np.int64] | None = None
     """The count that each cell of ``grid`` belongs to, where a table is known on finer cells only."""
     merging: bool = False
     """Whether merged neighbours tell what cells of two columns hide, where these are the released ones."""
+
+    @cached_property
+    def finer_along(self) -> dict[int, float]:
+        """Of every axis whose bins hold several values, a bin's width over that of the narrowest cell."""
+        return {
+            place: narrower(self.grid.axes[place], self.bins.axes[place])
+            for place in hiding_places(self.bins)
+        }
+
+    @property
+    def finer(self) -> float:
+        """The largest of these; 0 where values are counted one by one."""
+        return max(self.finer_along.values(), default=0.0)
 
     @cached_property
     def masses(self) -> dict[str, Vector]:
@@ -233,26 +246,45 @@ class Rough:
         return self._beyond(whole) * float(self.finer**order)
 
     def hidden(self, released: float) -> float:
-        """A bound of what bins hide of how two columns go together where people stand out of coarse cells.
+        """A bound of what bins hide of how two columns go together: see `standing_out.unresolved`.
 
-        Coarse cells hide B, what lies between their value and the released one, and where they are the
-        bins, merging neighbours tells: see `_lost`. Those who stand out of a cell may all be in one bin of
-        it: the pairs among them are hidden still, and if they go together no more than others of that
-        cell, as much of B. Pairs within bins count 0, so there are at most 1 - |tau| of them. Where nobody
-        stands out, dependence is smooth across cells and `bias` tells.
+        Coarse cells hide B, what lies between their value and the released one, at a rate of B / S of the
+        pairs S that share one. Where they are the bins, merging neighbours tells: see `_lost`. Pairs within
+        bins count 0, so there are at most 1 - |tau| of them. Where nobody stands out and there is no curve,
+        dependence is smooth across cells and `bias` tells.
         """
         if self.finer == 0 or self.place is not None or self.statistic.needs != "ordered":
             return 0.0
         if len(cut_places(self.grid)) < 2:
             return 0.0
         ((name, masses),) = self.masses.items()
-        deviation = math.sqrt(self.variance) / self.sizes[name]
-        hidden, shared = unresolved(self.grid, masses, deviation, self.finer)
         most = max(1 - abs(released) / HEAVIEST, 0.0)
+        shared = together(self.grid, masses)
         if self.merging:
             grid, place = coarsened(self.grid)
-            shared = together(grid, _merged(place, masses, grid.cells)) - together(self.grid, masses)
-        return min(self._lost(released) * hidden / shared, most) if shared > 0 else most
+            shared = together(grid, _merged(place, masses, grid.cells)) - shared
+        if shared <= 0:
+            return most
+        deviation = math.sqrt(self.variance) / self.sizes[name]
+        rates = self._rates(released, shared)
+        return min(unresolved(self.grid, masses, deviation, self.finer_along, rates), most)
+
+    def _rates(self, released: float, shared: float) -> PairRates:
+        """At which pairs of one bin go together, by those that coarse cells hide.
+
+        A crowd may do so at the rate r = B / S of all, and so may a hump if B is clear. If the mean sign of
+        two people at a distance t is t / W, cells of width W hide a third of their pairs' order, and merging
+        cells of half that width hides half of it. A larger r needs a curve, on which pairs go together at any
+        distance: at least a share q of the pairs with r = q + (1 - q) / 3. Coarse cells have a value of at
+        most 1 - S, so r is no less than (|tau| - 1 + S) / S, however noisy they are.
+        """
+        lost, noise = self._lost(released), math.sqrt(self._noise)
+        clear = lost if lost > CLEAR * noise else 0.0
+        hump, smooth, least = clear, 1 / 3, max(clear, abs(released) - 1 + shared)
+        if self.merging:
+            hump, smooth, least = lost, 1 / 2, clear
+        curve = (min(least / shared, 1.0) - smooth) / (1 - smooth)
+        return PairRates(min(lost / shared, 1.0), min(hump / shared, 1.0), max(curve, 0.0))
 
     def tied(self, released: float) -> float:
         """The same of equal values, where pairs of one bin were not counted."""
@@ -265,8 +297,7 @@ class Rough:
     def _lost(self, released: float) -> float:
         """What cells hide of how two columns go together; if they are the released ones, merged ones more."""
         if not self.merging:
-            off = abs(released - self.linear.value)
-            return off if off > CLEAR * math.sqrt(self._noise) else 0.0
+            return abs(released - self.linear.value)
         grid, place = coarsened(self.grid)
         masses = {name: _merged(place, each, grid.cells) for name, each in self.masses.items()}
         return abs(self.linear.value - self.statistic.linearizer(grid).at(masses, self.sizes).value)

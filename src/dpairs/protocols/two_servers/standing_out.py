@@ -8,7 +8,8 @@ share a spike on the edge between them, and are looked at together, too.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +19,14 @@ from ...data.grids import Axis, Grid
 from ...statistics.base import CLEAR
 
 Vector = NDArray[np.float64]
+
+
+class PairRates(NamedTuple):
+    """How many of the pairs in one bin go the same way, of a crowd in one cell, of a hump and of a curve."""
+
+    crowd: float
+    hump: float
+    curve: float
 
 
 def cut_places(grid: Grid) -> list[int]:
@@ -62,42 +71,52 @@ def standing_out(masses: Vector, width: Vector, deviation: float, most: int = 2)
     return np.clip(shares, 0.0, 1.0)
 
 
-def unresolved(grid: Grid, masses: Vector, deviation: float, finer: float) -> tuple[float, float]:
-    """The pairs of people that share a cell of either axis and may share a bin; and all that share a cell.
+def unresolved(
+    grid: Grid, masses: Vector, deviation: float, finer: Mapping[int, float], rates: PairRates
+) -> float:
+    """How far people who share a bin of either axis may move a tau, whose pairs in a bin count 0.
 
     Those who clearly stand out of a single cell may all be in one bin. Two cells side by side are a hump,
-    whose people share a bin as its share of the cell: ``finer`` times the narrowest one. ``deviation`` is
-    that of the noise of one cell's mass.
+    whose people share a bin as its share of the cell. So do people of a curve, of whom also those may be in
+    one bin whom noise does not tell from others. ``finer`` has every axis whose bins hold several values, and
+    a bin's share of the narrowest cell. ``deviation`` is that of the noise of one cell's mass.
     """
-    hidden, shared = 0.0, 0.0
-    for width, along, alone in _axes(grid, masses, deviation):
-        near = np.minimum(finer * width.min() / width, 1.0)
+    total = 0.0
+    for place, width, along, alone in _axes(grid, masses, deviation):
+        near = np.minimum(finer.get(place, 0.0) * width.min() / width, 1.0)
+        if not near.any():
+            continue
         noise = deviation * float(np.sqrt(masses.size / along.size))
-        clear = standing_out(along, width, noise, 1) > 0
-        single = np.where(clear, standing_out(along, width, 0.0, 1), 0.0)
-        hidden += float((along**2 * np.maximum(alone * (2 - alone) * near, single**2)).sum())
-        shared += float((along**2).sum())
-    return hidden, shared
+        single = standing_out(along, width, 0.0, 1) ** 2
+        clear = np.where(standing_out(along, width, noise, 1) > 0, single, 0.0)
+        parts = (
+            rates.crowd * clear,
+            rates.hump * alone * (2 - alone) * near,
+            rates.curve * np.maximum(near, single),
+        )
+        total += float(along**2 @ np.max(parts, axis=0))
+    return total
 
 
 def together(grid: Grid, masses: Vector) -> float:
     """The pairs of people that share a cell of either axis, or of both."""
-    return unresolved(grid, masses, 0.0, 1.0)[1] - float((masses**2).sum())
+    single = sum(float((along**2).sum()) for _, _, along, _ in _axes(grid, masses, 0.0))
+    return single - float((masses**2).sum())
 
 
 def ties(grid: Grid, masses: Vector, deviation: float) -> list[float]:
     """Of every axis that is cut, the most pairs that may be equal in it: all who stand out of a cell."""
-    return [float(((along * alone) ** 2).sum()) for _, along, alone in _axes(grid, masses, deviation)]
+    return [float(((along * alone) ** 2).sum()) for _, _, along, alone in _axes(grid, masses, deviation)]
 
 
-def _axes(grid: Grid, masses: Vector, deviation: float) -> Iterator[tuple[Vector, Vector, Vector]]:
-    """Of every axis that is cut: widths, masses, and the shares of these that stand out."""
+def _axes(grid: Grid, masses: Vector, deviation: float) -> Iterator[tuple[int, Vector, Vector, Vector]]:
+    """Of every axis that is cut: its place, widths, masses, and the shares of these that stand out."""
     shape = [axis.bins for axis in grid.axes]
     for place in hiding_places(grid):
         width = widths(grid.axes[place])
         along = masses.reshape(shape).sum(axis=tuple(at for at in range(len(shape)) if at != place))
         others = masses.size / along.size
-        yield width, along, standing_out(along, width, deviation * float(np.sqrt(others)))
+        yield place, width, along, standing_out(along, width, deviation * float(np.sqrt(others)))
 
 
 def undecided(grid: Grid, pair: tuple[Vector, Vector], deviations: tuple[float, float]) -> float:
