@@ -100,11 +100,7 @@ def again(experiment, place, number):
                 assert theirs[name] == close, (setting, name)
 
 
-OLDER = {
-    *("beyond", "bounds", "coverage", "entropy", "federated", "front", "gini", "mechanisms", "plan-grid"),
-    *("plan-held-out", "projection", "projection-people", "projection-share", "projection-strong"),
-    "tree",
-}
+OLDER = {"gini", "plan-grid"}
 """Experiments whose kept rows are older than bias-aware intervals and deep pilots: to be run again."""
 
 
