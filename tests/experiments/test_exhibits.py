@@ -79,8 +79,6 @@ def test_the_kept_rows_are_a_full_run(experiment):
 
 def again(experiment, place, number):
     """The first run of some settings is what was kept, but for last digits of another machine."""
-    if experiment.name in OLDER:
-        pytest.skip("kept rows are older than the estimators: python -m experiments --keep, all names")
     found = runs.read(exhibits.RESULTS / f"{experiment.name}.csv")[1]
     settings = experiment.settings(False)
     digits = 1e-3 if experiment.name == "internet" else 1e-7  # peaks of memory hold some of the interpreter's
@@ -98,10 +96,6 @@ def again(experiment, place, number):
                     else pytest.approx(value, rel=digits, abs=1e-9, nan_ok=True)  # no client has an average
                 )
                 assert theirs[name] == close, (setting, name)
-
-
-OLDER = {"gini", "plan-grid"}
-"""Experiments whose kept rows are older than bias-aware intervals and deep pilots: to be run again."""
 
 
 @pytest.mark.parametrize(
