@@ -30,6 +30,9 @@ from .writer import Writer
 
 LOOK = 1.0
 """Seconds between looks at what has grown."""
+REST, LONGEST = 300, 60.0
+"""Work beside requests rests so many times as long as it took, so that few requests meet it; at most so many
+seconds."""
 CLEAN = 600.0
 """Seconds between looks at what has expired."""
 log = structlog.get_logger()
@@ -183,6 +186,7 @@ class Service:
 
     async def _repeat(self, work: Callable[[], Coroutine[Any, Any, None]], pause: float) -> None:
         while True:
+            began = time.monotonic()
             try:
                 await work()
             except DpairsError as error:
@@ -192,7 +196,7 @@ class Service:
                 log.error("put off", work=work.__name__.strip("_"), reason=cause(error))
             except Exception:
                 log.exception("failed", work=work.__name__.strip("_"))
-            await asyncio.sleep(pause)
+            await asyncio.sleep(max(pause, min(LONGEST, REST * (time.monotonic() - began))))
 
     async def _give_up(self) -> None:
         if not self.lease.valid:
