@@ -20,7 +20,7 @@ import structlog
 from sqlalchemy import Connection, Engine
 
 EVERY = 8.0
-"""Seconds between two looks. Flushes of a copy hold up commits: fewer than one in a hundred is to meet one."""
+"""Seconds between two looks. Flushes of a copy hold up commits: less than one in a hundred may meet one."""
 WAIT = 2.0
 """Seconds to wait for those who read in a log that is to be emptied; later the thread tries again."""
 log = structlog.get_logger()
