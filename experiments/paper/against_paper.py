@@ -192,6 +192,12 @@ def falls(results: Results, errors: Errors, reason: str = "") -> Check:
     )
 
 
+def absent(results: Results) -> str:
+    """In how many runs of each way there was no estimate."""
+    runs = {way: int((1 - results.where(way=way).column("exists")).sum()) for way in results.values("way")}
+    return ", ".join(f"{count} runs of {way}" for way, count in runs.items()) + "."
+
+
 def ours_at_most(results: Results, errors: Errors, way: str, epsilon: float = 1.0) -> Check:
     """One of our ways has at most the paper's error, everywhere, at this epsilon."""
     ratios, reported, lost = [], [], []

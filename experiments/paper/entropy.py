@@ -11,6 +11,7 @@ from ..experiment import Figure, Findings, Picture, Setting
 from ..runs import Results, Row
 from .against_paper import (
     TWO_ROUNDS,
+    absent,
     absolute,
     answers,
     covered,
@@ -67,15 +68,12 @@ def findings(results: Results) -> Findings:
         *(ours_at_most(results, absolute, way) for way in ways[1:]),
         *(covered(results, way) for way in ways),
     ]
-    absent = {way: int((1 - results.where(way=way).column("exists")).sum()) for way in ways}
     return Findings(
         checks,
         tables(results, absolute, "mean absolute error in nats ± its standard error"),
         [
             "An estimated collision probability below 0 has no logarithm. The largest possible entropy "
-            "stands for it, and no interval: "
-            + ", ".join(f"{count} runs of {way}" for way, count in absent.items())
-            + ".",
+            "stands for it, and no interval: " + absent(results),
             where_lost(results, absolute, TWO_ROUNDS)
             + " With even shares the chance to agree is the same whatever a person has, so there is no error "
             "of first order, and a histogram needs none of what a second round could add.",

@@ -10,6 +10,7 @@ from ..experiment import Figure, Findings, Picture, Setting
 from ..runs import Results, Row
 from .against_paper import (
     TWO_ROUNDS,
+    absent,
     answers,
     covered,
     falls,
@@ -74,7 +75,6 @@ def findings(results: Results) -> Findings:
         *(ours_at_most(results, relative, way) for way in ways[1:]),
         *(covered(results, way) for way in ways),
     ]
-    absent = {way: int((1 - results.where(way=way).column("exists")).sum()) for way in ways}
     return Findings(
         checks,
         tables(results, relative, "mean absolute error over the true value ± its standard error"),
@@ -83,8 +83,7 @@ def findings(results: Results) -> Findings:
             "widened by the estimate's own figure for what binning may have shifted, which is an "
             f"upper limit and often large; those of {TWO_ROUNDS} need none.",
             "Where the mean may be 0 there is no Gini coefficient. 1 stands for it, and no interval: "
-            + ", ".join(f"{count} runs of {way}" for way, count in absent.items())
-            + ".",
+            + absent(results),
             where_lost(results, relative, TWO_ROUNDS),
         ],
     )

@@ -197,9 +197,7 @@ class Writer:
                 with contextlib.suppress(Exception):
                     connection.invalidate()
         if doubt is not None:
-            log.warning("a commit is in doubt", reason=cause(doubt), changes=len(items))
-            if not self._settled():
-                raise doubt
+            self._ask_after(doubt, items)
             log.warning("the commit in doubt has happened", changes=len(items))
         return outcomes
 
@@ -212,13 +210,17 @@ class Writer:
             except Exception as error:  # of whatever came after the statement, too
                 doubt = error
         if doubt is not None:
-            log.warning("a commit is in doubt", reason=cause(doubt), changes=len(items))
-            if not self._settled():
-                raise doubt
+            self._ask_after(doubt, items)
             raise LeaseLost("a commit has happened whose answer was lost: everything is read again")
         if outcomes is None:
             raise LeaseLost(TAKEN)
         return outcomes
+
+    def _ask_after(self, doubt: Exception, items: list[Any]) -> None:
+        """Raise what put a commit in doubt if it has not happened."""
+        log.warning("a commit is in doubt", reason=cause(doubt), changes=len(items))
+        if not self._settled():
+            raise doubt
 
     def _settled(self) -> bool:
         """Ask until the database says whether the commit has happened."""

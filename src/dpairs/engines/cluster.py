@@ -94,14 +94,14 @@ def prepare(spark: Any, paths: Sequence[str] = ()) -> None:
     if context is None:
         raise BadParameter("tallies need a Spark session of its own driver: Spark Connect has no executors")
     archive = Path(context._temp_dir) / ARCHIVE
-    if archive.exists() and not paths:
-        return  # they were asked before
     if not archive.exists():
         _pack(archive)
         importable = list(sys.path)
         context.addPyFile(str(archive))
         # It is for executors: here, and in processes that begin here, the whole package is the one to import.
         sys.path[:] = importable
+    elif not paths:
+        return  # they were asked before
     for said in _asked(context, paths):
         _check(said)
 

@@ -48,8 +48,7 @@ def table(study: Study, names: Sequence[str], columns: Columns, cells: bool) -> 
         import pyarrow.dataset as ds  # imports pandas: only where it is needed
 
         here = [places.place(path) for path in paths]
-        texts = [name for role, name in named(study, columns).items() if role in (STRATUM, OF)]
-        form = ds.ParquetFileFormat(dictionary_columns=texts)
+        form = ds.ParquetFileFormat(dictionary_columns=_texts(named(study, columns)))
         yield ds.dataset([file.path for file in here], filesystem=here[0].filesystem, format=form)
 
 
@@ -67,7 +66,6 @@ def files(study: Study, names: Sequence[str], columns: Columns, cells: bool) -> 
     for name in names:
         _check_no_lake(name, paths)
     meant = named(study, columns)
-    texts = [meant[role] for role in (STRATUM, OF) if role in meant]
     first: dict[str, str] = {}
     for path in paths:
         try:
@@ -78,7 +76,7 @@ def files(study: Study, names: Sequence[str], columns: Columns, cells: bool) -> 
             check_width(schema.names)
             check_metadata(study, schema, cells)
             kinds = {name: _kind(schema, name) for name in meant.values()}
-            spelt = [name for name in texts if kinds[name] == TEXT]
+            spelt = [name for name in _texts(meant) if kinds[name] == TEXT]
             for _ in batches(path, spelt, spelt) if spelt else ():
                 pass
         except InvalidInput:
@@ -94,10 +92,15 @@ def files(study: Study, names: Sequence[str], columns: Columns, cells: bool) -> 
     return paths
 
 
+def _texts(meant: dict[str, str]) -> list[str]:
+    """The columns that hold texts, by the names of the roles."""
+    return [meant[role] for role in (STRATUM, OF) if role in meant]
+
+
 def _kind(schema: Any, name: str) -> str:
     """What a column holds: texts, whole numbers, or whatever Arrow calls it."""
-    if name not in schema.names or schema.names.count(name) > 1:
-        return "nothing" if name not in schema.names else "two columns"
+    if (times := schema.names.count(name)) != 1:
+        return "two columns" if times else "nothing"
     kind = schema.field(name).type
     if isinstance(kind, pa.DictionaryType):
         kind = kind.value_type
