@@ -287,6 +287,10 @@ class Statistic(ABC):
         """The forms with the "average" kernel as comparisons of whole numbers; None where they are none."""
         return None
 
+    def within(self, grid: Grid) -> Separable | None:
+        """How far the first form's kernel may lie off its average over two bins; None where nobody knows."""
+        return None
+
     def linearizer(self, grid: Grid) -> Linearizer:
         """What the `projection` protocol asks: derivatives at distributions on the cells of ``grid``."""
         return Linearizer(self, grid)

@@ -25,8 +25,9 @@ from ...data.grids import Grid
 from ...statistics import Statistic
 from ...statistics.linear import nominal
 from ..projection.pilot import on_simplex
+from ..two_servers.coarse import coarsened
 from ..two_servers.hidden import compared_classes
-from ..two_servers.sampling import LEAST_RATIO, coarsened
+from ..two_servers.sampling import LEAST_RATIO
 from ..two_servers.standing_out import cut_places, hiding_places, standing_out, widths
 
 Vector = NDArray[np.float64]

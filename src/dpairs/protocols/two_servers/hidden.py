@@ -12,7 +12,8 @@ from ...data.grids import Grid
 from ...formats.canonical import agreed
 from ...statistics import Statistic
 from ...statistics.linear import Masses, nominal
-from .sampling import Rough, cell_ends, coarsened
+from .coarse import coarsened
+from .sampling import Rough, cell_ends
 from .standing_out import Vector, cut_places, hiding_places, standing_out, ties, together, undecided, widths
 
 

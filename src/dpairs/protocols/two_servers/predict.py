@@ -43,7 +43,7 @@ def predict_value(protocol: TwoServers, shape: Shape, sizes: Mapping[str, int]) 
     spread = np.array(
         [
             form.unit**2 * protocol.budget.variance(query) / number**2
-            for form, query in zip(protocol.forms, queries, strict=True)
+            for form, query in zip(protocol.own_forms, queries, strict=False)
         ]
     )
     privacy = float(gradient(shape) ** 2 @ spread)
