@@ -350,6 +350,10 @@ class Statistic(ABC):
         """The least and the greatest value that the statistic can have, of so many people."""
         return self.range(domains)
 
+    def most(self, domains: tuple[Domain, ...]) -> float:
+        """The greatest value that a population can have, where it is below that of its people."""
+        return math.inf
+
     def lipschitz(self, domains: tuple[Domain, ...]) -> float | None:
         """The kernel's Lipschitz constant in each argument; None for a kernel with jumps."""
         return None

@@ -70,6 +70,16 @@ def unordered(grid: Grid, masses: Vector, shares: Mapping[int, Vector], finer: M
     return total
 
 
+def turning(masses: Vector, shares: Mapping[int, Vector]) -> float:
+    """The pairs within narrow cells, or two of them side by side: those of lines that turn within a few."""
+    if not shares:
+        return 0.0
+    share = np.max(np.array(list(shares.values())), axis=0)
+    people = masses.reshape(share.shape) * (share > 0)
+    beside = sum(float((people[1:] * people[:-1]).sum()) for people in (people, people.T))
+    return float((people**2).sum()) + 2 * beside
+
+
 def unseen(masses: Vector, shares: Mapping[int, Vector], moved: float) -> float:
     """The variance at most of how narrow people's pairs within a cell move their mean signs.
 

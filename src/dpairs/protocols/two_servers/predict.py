@@ -77,9 +77,10 @@ def predict_rounds(protocol: PilotRound, shape: Shape, sizes: Mapping[str, int])
         privacy += extent**2 * summed / (LARGEST * sizes[name]) ** 2
     masses = onto(shape, protocol.grid)
     second = _second_order(protocol, shape, pilot, list(sizes.values()))
-    off = hidden_by(protocol.statistic, protocol.grid, masses)
+    noise = {name: math.sqrt(pilot) / people for name, people in sizes.items()}
+    off = hidden_by(protocol.statistic, protocol.grid, masses, [masses], noise)
     bias = off + compared_within(protocol.statistic, protocol.grid, masses, dict.fromkeys(masses, 0.0))
-    bias += together_within(protocol.statistic, protocol.grid, masses, shape.linear.value)
+    bias += together_within(protocol.statistic, protocol.grid, masses, shape.linear.value, noise)
     bias += abs(float(gradient(shape)[0])) * uneven_within(protocol.statistic, protocol.grid, masses).most
     return parts(shape, privacy, shape.sampling(sizes), second, shape.scale * off, shape.scale * bias)
 
