@@ -47,7 +47,7 @@ def covered(made, narrower=1.0):
 def test_errors_and_coverage_of_the_planners_choice(n, largest):
     study = dpairs.plan("auc", epsilon=1.0, n=2 * n, domain=UNIT, trust="two_servers").options[0].study
     assert study.protocol.name == "two_servers"
-    count = 120
+    count = 120 if n == 1000 else 60
     made = runs(study, n, count)
     population, sample, error = covered(made)
     assert error < largest

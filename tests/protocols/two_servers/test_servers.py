@@ -33,7 +33,7 @@ RNG = np.random.default_rng(5)
 SCORES = np.round(RNG.random(24), 3)
 LABELS = np.arange(24) % 2
 NEAR = Kernel(lambda a, b: np.abs(a - b) < 0.1, range=(0, 1), domain=UNIT)
-CASES: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
+CASES: dict[str, tuple[Any, dict[str, Any], dict[str, Any]]] = {
     "auc": ("auc", {"domain": UNIT, "bins": 16}, {"score": SCORES, "label": LABELS}),
     "measured": ("auc", {"domain": UNIT, "bins": 8, "n": 2000}, {"score": SCORES, "label": LABELS}),
     "kernel": (NEAR, {"bins": 8, "n": 2000}, {"value": SCORES}),

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -43,7 +44,7 @@ def chessboard(rng):
     return {"x": (across + within) / 5, "y": (up + within) / 5}
 
 
-CASES = {
+CASES: dict[str, tuple[Any, Any, dict[str, Any]]] = {
     "a hair apart": (hair, "auc", {"domain": UNIT}),
     "a hair apart, counts": (hair, "auc", {"domain": UNIT, "release": "counts"}),
     "rare events": (rare, "auc", {"domain": UNIT}),
