@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from ...data.domains import Integers, Interval
 from ...data.grids import Axis, Grid
-from ...statistics.base import CLEAR
+from ...statistics.base import CLEAR, TWO_SIDED
 
 Vector = NDArray[np.float64]
 
@@ -128,7 +128,12 @@ def undecided(grid: Grid, pair: tuple[Vector, Vector], deviations: tuple[float, 
     """
     (place,) = cut_places(grid)
     width = widths(grid.axes[place])
-    first, second = (
-        each * standing_out(each, width, deviation) for each, deviation in zip(pair, deviations, strict=True)
-    )
-    return float(first @ second) / 2
+    first, second = (each * standing_out(each, width, 0.0) for each in pair)
+    return half_of_pairs((first, second), deviations)
+
+
+def half_of_pairs(pair: tuple[Vector, Vector], deviations: tuple[float, float]) -> float:
+    """Half of the pairs of two classes in one cell, as many as noise of these deviations leaves possible."""
+    (first, second), (one, two) = pair, deviations
+    noise = float(np.sqrt((one * second) @ (one * second) + (two * first) @ (two * first)))
+    return (float(first @ second) + TWO_SIDED * noise) / 2

@@ -109,7 +109,7 @@ class SumRound(Shared, TwoRounds):
         extents = [high - low for _, (low, high) in influences.values()]
         half_range = max(extents) / (4 if len(extents) == 1 else 2)
         hidden = hidden_by(statistic, pilot.grid, start, imagined.imagined, noise)
-        hidden += compared_within(statistic, pilot.grid, pilot.masses, dict.fromkeys(pilot.masses, 0.0))
+        hidden += compared_within(statistic, pilot.grid, pilot.masses, noise)
         hidden += together_within(statistic, pilot.grid, pilot.masses, linear.value, noise)
         remainder = remainder_of(statistic, linearizer, there, imagined, half_range)
         uneven = uneven_within(statistic, pilot.grid, pilot.masses)

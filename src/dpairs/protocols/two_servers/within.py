@@ -15,15 +15,17 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...data.grids import Grid
-from ...statistics.base import CLEAR
 from .forms import farthest_off
 from .hidden import compared_classes
 from .law import ErrorLaw
 from .sampling import Rough
-from .standing_out import cut_places, standing_out, widths
+from .standing_out import Vector, cut_places, half_of_pairs, standing_out, widths
 
+TINY = 1e-9
 SURE = 0.95
 """W is at most as large as the upper end of its interval of this level."""
+CLEARLY = 0.998
+"""And clearly larger than a number below its interval of that one."""
 
 
 @dataclass(frozen=True)
@@ -35,12 +37,15 @@ class Within:
     laplace: bool
 
     @property
+    def _noise(self) -> ErrorLaw:
+        return ErrorLaw(noise=(self.variance,)) if self.laplace else ErrorLaw(self.variance)
+
+    @property
     def most(self) -> float:
-        law = ErrorLaw(noise=(self.variance,)) if self.laplace else ErrorLaw(self.variance)
-        return max(self.value, 0.0) + law.reach(SURE)
+        return max(self.value, 0.0) + self._noise.reach(SURE)
 
     def clearly_above(self, value: float) -> bool:
-        return self.value - value > CLEAR * math.sqrt(self.variance)
+        return self.value - value > self._noise.reach(CLEARLY)
 
 
 def crowded_pairs(rough: Rough, counted: Grid, within: Within | None, scale: float) -> float:
@@ -76,10 +81,20 @@ def _of_classes(rough: Rough) -> tuple[float, float]:
     width = widths(rough.grid.axes[place])
     near = np.minimum(rough.finer_along[place] * width.min() / width, 1.0)
     both = tuple(zip((first, second), doubts, strict=True))
-    # A small class is too noisy to tell what the other one shows.
-    clear = np.any([standing_out(each, width, doubt) > 0 for each, doubt in both], axis=0)
+    # A small class is too noisy to tell what the other one shows, or both together do. Of these, two cells
+    # side by side are a hump.
+    together, doubt = _together(both)
+    alone = [standing_out(together, width, doubt, 1), *(standing_out(each, width, far) for each, far in both)]
+    clear = np.any(np.array(alone) > 0, axis=0)
     crowds = [each * np.where(clear, standing_out(each, width, 0.0), 0.0) for each, _ in both]
-    return float(crowds[0] @ crowds[1]) / 2, float(first @ (near * second)) / 2
+    return half_of_pairs((crowds[0], crowds[1]), doubts), float(first @ (near * second)) / 2
+
+
+def _together(both: tuple[tuple[Vector, float], ...]) -> tuple[Vector, float]:
+    """The mean of two noisy distributions that is least noisy, and its noise."""
+    weights = np.array([1 / max(doubt, TINY) ** 2 for _, doubt in both])
+    mean = weights / weights.sum() @ np.array([each for each, _ in both])
+    return np.asarray(mean), 1 / math.sqrt(float(weights.sum()))
 
 
 def _of_table(rough: Rough, counted: Grid) -> tuple[float, float]:
