@@ -129,11 +129,10 @@ def undecided(grid: Grid, pair: tuple[Vector, Vector], deviations: tuple[float, 
     (place,) = cut_places(grid)
     width = widths(grid.axes[place])
     first, second = (each * standing_out(each, width, 0.0) for each in pair)
-    return half_of_pairs((first, second), deviations)
+    return (float(first @ second) + pairs_by_noise((first, second), deviations)) / 2
 
 
-def half_of_pairs(pair: tuple[Vector, Vector], deviations: tuple[float, float]) -> float:
-    """Half of the pairs of two classes in one cell, as many as noise of these deviations leaves possible."""
+def pairs_by_noise(pair: tuple[Vector, Vector], deviations: tuple[float, float]) -> float:
+    """How many more pairs of two classes may share a cell than are seen through noise of these deviations."""
     (first, second), (one, two) = pair, deviations
-    noise = float(np.sqrt((one * second) @ (one * second) + (two * first) @ (two * first)))
-    return (float(first @ second) + TWO_SIDED * noise) / 2
+    return TWO_SIDED * float(np.sqrt(one**2 * (second @ second) + two**2 * (first @ first)))

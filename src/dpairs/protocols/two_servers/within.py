@@ -19,7 +19,7 @@ from .forms import farthest_off
 from .hidden import compared_classes
 from .law import ErrorLaw
 from .sampling import Rough
-from .standing_out import Vector, cut_places, half_of_pairs, standing_out, widths
+from .standing_out import Vector, cut_places, pairs_by_noise, standing_out, widths
 
 TINY = 1e-9
 SURE = 0.95
@@ -81,13 +81,16 @@ def _of_classes(rough: Rough) -> tuple[float, float]:
     width = widths(rough.grid.axes[place])
     near = np.minimum(rough.finer_along[place] * width.min() / width, 1.0)
     both = tuple(zip((first, second), doubts, strict=True))
-    # A small class is too noisy to tell what the other one shows, or both together do. Of these, two cells
-    # side by side are a hump.
-    together, doubt = _together(both)
-    alone = [standing_out(together, width, doubt, 1), *(standing_out(each, width, far) for each, far in both)]
-    clear = np.any(np.array(alone) > 0, axis=0)
-    crowds = [each * np.where(clear, standing_out(each, width, 0.0), 0.0) for each, _ in both]
-    return half_of_pairs((crowds[0], crowds[1]), doubts), float(first @ (near * second)) / 2
+    # A small class is too noisy to tell what the other one shows, or both together do.
+    spike = np.any(
+        [standing_out(each, width, doubt, 1) > 0 for each, doubt in (*both, _together(both))], axis=0
+    )
+    # Two cells side by side may be a hump.
+    clear = spike | np.any([standing_out(each, width, doubt) > 0 for each, doubt in both], axis=0)
+    crowds = [np.where(clear, each * standing_out(each, width, 0.0), 0.0) for each, _ in both]
+    off = float(crowds[0] @ crowds[1]) / 2
+    off += pairs_by_noise((np.where(spike, crowds[0], 0.0), np.where(spike, crowds[1], 0.0)), doubts) / 2
+    return off, float(first @ (near * second)) / 2
 
 
 def _together(both: tuple[tuple[Vector, float], ...]) -> tuple[Vector, float]:
