@@ -7,7 +7,7 @@ import pytest
 from .failing import has_dpairs
 from .spark_cluster import Cluster, hiding, python_without_dpairs
 
-QUICK = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+QUICK = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote -XX:-UsePerfData"
 """Java compiles for seconds of work, not for hours."""
 
 
