@@ -6,7 +6,8 @@ from dpairs.protocols.projection import pilot_histogram, pilot_tree
 
 
 @pytest.fixture
-def few_replicates(monkeypatch: pytest.MonkeyPatch) -> None:
+def few_replicates(monkeypatch: pytest.MonkeyPatch) -> int:
     """Six imagined rounds instead of 32, which are most of what a second round costs."""
     for module in (pilot_histogram, pilot_tree):
         monkeypatch.setattr(module, "REPLICATES", 6)
+    return 6
