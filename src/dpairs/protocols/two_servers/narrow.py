@@ -75,7 +75,7 @@ def turning(masses: Vector, shares: Mapping[int, Vector]) -> float:
     if not shares:
         return 0.0
     share = np.max(np.array(list(shares.values())), axis=0)
-    people = masses.reshape(share.shape) * (share > 0)
+    people = masses.reshape(share.shape) * share
     beside = sum(float((people[1:] * people[:-1]).sum()) for people in (people, people.T))
     return float((people**2).sum()) + 2 * beside
 
