@@ -139,3 +139,16 @@ def test_who_is_narrow():
     assert unseen(cross, shares, 0.0) == pytest.approx(4 / 8**3)
     assert unseen(cross, shares, 1.0) == 0.0
     assert unseen(even, {}, 0.0) == 0.0
+
+
+def test_counts_whose_noise_puts_tau_at_the_end_of_its_range_have_an_interval():
+    rng = np.random.default_rng(103)
+    height = rng.normal(170, 10, 100)
+    weight = (0.9 * (height - 100) + rng.normal(0, 12, 100)).clip(30, 180)
+    domain = (Interval(120, 220), Interval(30, 180))
+    study = Study.create(
+        "kendall_tau", protocol="two_servers", release="counts", epsilon=0.5, domain=domain, n=100
+    )
+    estimate = dpairs.simulate(study, {"x": height.clip(120, 220), "y": weight}, seed=103)
+    low, high = estimate.confidence_interval()
+    assert estimate.value == high == 1.0 > low

@@ -144,7 +144,8 @@ class Measured:
             if unseen > 0:
                 # Two parts of a derivative vary together by at most the square of their deviations' sum.
                 both = (math.sqrt(rough.sampling) * scale + math.sqrt(unseen)) ** 2
-                sampling, doubt = both, doubt * both / sampling
+                # At an end of the range a comparison does not vary, and its doubt has no share of that.
+                sampling, doubt = both, rough.doubt * both / rough.sampling
             return _Seen(sampling, doubt, binning, hidden)
         except NotEstimable:
             return None
