@@ -37,7 +37,9 @@ def measure(setting: Setting, seed: int, data: Path) -> list[Row]:
     people = {"score": unit_scores(size, seed), "label": classes(size)}
     truth = dpairs.exact("auc", people)
     asked: dict[str, Any] = {"epsilon": EPSILON, "domain": (0, 1), "n": {"positive": size, "negative": size}}
-    tree = dpairs.Study.create("auc", protocol="tree", epsilon=EPSILON, domain=(0, 1), rows="all", n=2 * size)
+    tree = dpairs.Study.create(
+        "auc", protocol="tree", epsilon=EPSILON, domain=(0, 1), rows="all", n=2 * size, seed=seed
+    )
     values = {
         "the paper's tree": dpairs.simulate(tree, people, seed=seed, estimator="paper").value,
         "dpairs, nobody is trusted": _planned(people, seed, asked),
