@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -49,7 +50,8 @@ def measure(setting: Setting, seed: int, data: Path) -> list[Row]:
 
 
 def _planned(people: Any, seed: int, asked: dict[str, Any]) -> float:
-    return dpairs.simulate(dpairs.plan("auc", **asked).best, people, seed=seed).value
+    study = replace(dpairs.plan("auc", **asked).options[0].study, seed=seed)
+    return dpairs.simulate(study, people, seed=seed).value
 
 
 EXPERIMENT = Experiment("front", "The front page", settings, measure, runs=10)
