@@ -144,6 +144,15 @@ class KendallTau(Statistic):
             forms.append(Separable(((flat(sizes[0], 1), tied[1]),), 0, 1, 1.0))
         return tuple(forms)
 
+    def within(self, grid: Grid) -> Separable | None:
+        """A whole sign where both are in one bin of several values, of either column; tau-b counts these."""
+        if self.variant == "b":
+            return None
+        x, y = (on_diagonal(several(axis).astype(np.int64)) for axis in grid.axes)
+        every = [flat(axis.bins, 1) for axis in grid.axes]
+        terms = ((x, every[1]), (every[0], y), (on_diagonal(-x.diagonal), y))
+        return Separable(terms, 0, 1, 1.0)
+
     def against(self, grid: Grid) -> dict[str, tuple[NDArray[np.float64], ...]]:
         """Concordance; for tau-b also the two shares of tied pairs."""
         x, y = map(Vertices, grid.axes)

@@ -44,12 +44,19 @@ def chessboard(rng):
     return {"x": (across + within) / 5, "y": (up + within) / 5}
 
 
+def narrow_columns(rng):
+    """A normal cloud in the middle of a domain that is 20 times as wide, of 64 by 64 bins."""
+    x = rng.normal(size=600)
+    return {"x": x, "y": 0.5 * x + math.sqrt(0.75) * rng.normal(size=600)}
+
+
 CASES: dict[str, tuple[Any, Any, dict[str, Any]]] = {
     "a hair apart": (hair, "auc", {"domain": UNIT}),
     "a hair apart, counts": (hair, "auc", {"domain": UNIT, "release": "counts"}),
     "rare events": (rare, "auc", {"domain": UNIT}),
     "clumps, counts": (clumps, NEAR, {"domain": UNIT, "release": "counts"}),
     "chessboard": (chessboard, "kendall_tau", {"domain": (UNIT, UNIT)}),
+    "narrow columns": (narrow_columns, "kendall_tau", {"domain": (Interval(-60, 60), Interval(-60, 60))}),
 }
 
 
@@ -99,6 +106,14 @@ def test_the_measured_form_is_half_of_the_pairs_in_one_bin():
     protocol = protocol_of(bins=4, n=100_000)
     numbers = protocol.totals({"positive": np.array([3, 0, 2, 1]), "negative": np.array([1, 5, 4, 0])})
     assert protocol.forms[-1].unit * numbers.totals[-1] == (3 * 1 + 2 * 4) / 2
+    tau = protocol_of("kendall_tau", domain=(UNIT, Levels(range(3))), bins=[2, 3], n=100_000)
+    people = {"everybody": np.array([2, 1, 0, 0, 3, 1])}
+    # Of 21 pairs, 3 by 4 are apart in x.
+    assert tau.forms[-1].unit * tau.totals(people).totals[-1] == 2 * (21 - 3 * 4)
+    tau = protocol_of("kendall_tau", domain=(UNIT, UNIT), bins=[2, 3], n=100_000)
+    # And of those 12 all but 2 by 4 and 1 by 1 share a bin of y.
+    assert tau.forms[-1].unit * tau.totals(people).totals[-1] == 2 * (21 - 2 * 4 - 1)
+    assert len(protocol_of("kendall_tau", domain=(UNIT, UNIT), n=1000).weights) == 1
     table = protocol_of(NEAR, bins=32, n=100_000)
     (first, *_), people = table.forms, np.zeros(32, dtype=np.int64)
     people[[4, 20]] = 10

@@ -25,7 +25,7 @@ from .hidden import crowded_bins
 from .law import ErrorLaw
 from .sampling import Rough
 from .ties import Ties
-from .within import Within, crowded_pairs
+from .within import Within, crowded_pairs, near_in_two, two_columns
 
 LEVEL = 0.95
 """Of the intervals by which two ways to know a sampling variance are compared."""
@@ -129,7 +129,10 @@ class Measured:
             scale = 1.0 if self.ties is None else self.ties.stretch(self.statistic, self.sizes)
         try:
             share = scale**2 * self._calibrated(forms, rough)
-            hidden = scale * rough.hidden(released)
+            if self.counted is not None and two_columns(rough):
+                hidden = near_in_two(rough, self.within, released)
+            else:
+                hidden = scale * rough.hidden(released)
             # Sites have a bound of their own.
             hidden += rough.tied(released) if self.ties is None else scale * crowded_bins(rough)
             pairs = 0.0

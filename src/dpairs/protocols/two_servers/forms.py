@@ -126,7 +126,7 @@ def within_form(statistic: Statistic, grid: Grid) -> IntegerForm | None:
     """
     separable = statistic.within(grid)
     if separable is not None:
-        hiding = any(steps.diagonal.any() for steps in separable.terms[0][:1])
+        hiding = separable.apply(np.ones(grid.cells, dtype=np.int64)).any()
         return IntegerForm(separable, separable.unit, 0.0) if hiding else None
     if not statistic.from_table:
         return None

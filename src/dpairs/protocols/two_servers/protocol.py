@@ -39,6 +39,7 @@ from .predict import candidates, gradient, predict_counts, predict_value
 from .released import Numbers, SharedNumbers
 from .sampling import Rough
 from .shared import ANSWERED_BY, FEWEST, PEOPLE, SITES, Shared, read_answered_by, write_answered_by
+from .standing_out import cut_places
 from .ties import counted_kernels, ties_of, ties_of_counts
 from .within import Within
 
@@ -108,9 +109,9 @@ class TwoServers(OneHot, FirstRound):
         if not counted:
             grid = grid_of(statistic, domains, chosen)
             weights = form_weights(statistic, grid, noise)
-            weights = with_within(
-                weights, within_form(statistic, grid), len(statistic.strata), budget, 1 - Fraction(share), n
-            )
+            form, rest = within_form(statistic, grid), 1 - Fraction(share)
+            columns = max(len(cut_places(grid)), 1)
+            weights = with_within(weights, form, len(statistic.strata), budget, rest, n, columns)
         return cls(statistic, domains, release, chosen, share, weights, budget, answered_by)
 
     def __post_init__(self) -> None:
