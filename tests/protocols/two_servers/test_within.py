@@ -11,6 +11,7 @@ from scipy import stats
 import dpairs
 from dpairs import BadParameter, Interval, Kernel, Levels, Study
 from dpairs.data.grids import Axis, Grid
+from dpairs.protocols.two_servers.hidden import table_within
 from dpairs.protocols.two_servers.law import ErrorLaw
 from dpairs.protocols.two_servers.narrow import FALSELY, narrow, surely, unordered, unseen
 from dpairs.protocols.two_servers.protocol import TwoServers
@@ -154,3 +155,19 @@ def test_who_is_narrow():
     assert unseen(cross, shares, 0.0) == pytest.approx(4 / 8**3)
     assert unseen(cross, shares, 1.0) == 0.0
     assert unseen(even, {}, 0.0) == 0.0
+
+
+def test_a_table_in_two_rounds_may_be_off_where_people_are_at_one_value():
+    """70% at 0 and the others even: all is off but what an interval of every table allows for."""
+    spend = Interval(0, 300)
+    steps = Kernel(lambda a, b: np.minimum(np.abs(a - b) / 2, 1.0), range=(0, 1), domain=spend, lipschitz=0.5)
+    jumps = Kernel(lambda a, b: np.abs(a - b) < 2, range=(0, 1), domain=spend)
+    grid, even, crowd = Grid((Axis(spend, 30),)), np.full(30, 1 / 30), np.full(30, 0.3 / 29)
+    crowd[0] = 0.7
+    for kernel, zero in ((steps, 0.0), (jumps, 1.0)):
+        table = kernel.tabulate(grid, "average")
+        bound = table_within(table, grid, {"everybody": crowd}, {"everybody": 0.0})
+        missed = 0.7**2 * abs(zero - table.matrix[0, 0])
+        assert bound + table.kernel_uncertainty(crowd) >= missed > table.kernel_uncertainty(crowd)
+    table = steps.tabulate(grid, "average")
+    assert table_within(table, grid, {"everybody": even}, {"everybody": 0.0}) == 0.0
