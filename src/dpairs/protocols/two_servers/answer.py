@@ -25,7 +25,7 @@ from .hidden import crowded_bins
 from .law import ErrorLaw
 from .sampling import Rough
 from .ties import Ties
-from .within import Within, crowded_pairs, near_in_two, two_columns
+from .within import Within, crowded_pairs, near_in_two, two_columns, unseen_in_table
 
 LEVEL = 0.95
 """Of the intervals by which two ways to know a sampling variance are compared."""
@@ -143,7 +143,10 @@ class Measured:
             binning = scale**2 * rough.places + (off**2 if off > pairs else 0.0)
             hidden += pairs
             sampling, doubt = share * rough.sampling, share * rough.doubt
-            unseen = scale**2 * rough.unseen(released)
+            unseen = rough.unseen(released)
+            if self.counted is not None:
+                unseen = max(unseen, unseen_in_table(rough, self.counted))
+            unseen *= scale**2
             if unseen > 0:
                 # Two parts of a derivative vary together by at most the square of their deviations' sum.
                 both = (math.sqrt(rough.sampling) * scale + math.sqrt(unseen)) ** 2

@@ -154,8 +154,36 @@ def _of_table(rough: Rough, counted: Grid) -> tuple[float, float]:
         return float(farthest.max()), even
     coarse = np.bincount(place, weights=masses, minlength=counted.cells).astype(np.float64)
     width, doubt = widths(counted.axes[0]), math.sqrt(rough.variance) / rough.sizes[name]
-    clear = standing_out(coarse, width, doubt, 1) > 0
-    crowd = coarse * np.where(clear, standing_out(coarse, width, 0.0, 1), 0.0)
+    # A hump of two cells is seen in the bins, where these are finer.
+    most = 1 if counted.cells < rough.grid.cells else 2
+    clear = standing_out(coarse, width, doubt, most) > 0
+    crowd = coarse * np.where(clear, standing_out(coarse, width, 0.0, most), 0.0)
     starts = np.searchsorted(place, np.arange(counted.cells))
     worst = np.maximum.reduceat(np.maximum.reduceat(farthest, starts, axis=0), starts, axis=1)
     return float(crowd @ worst @ crowd), even
+
+
+def unseen_in_table(rough: Rough, counted: Grid) -> float:
+    """The sampling variance at most that coarse cells hide of a kernel's table.
+
+    Those who stand out of a cell, or of two side by side, may be anywhere in it. Their mean kernel is then
+    spread over an interval of up to the kernel's range over pairs of cells, averaged over those who stand out
+    beside them; a number from an interval of length l has a variance of at most l^2 / 4.
+    """
+    place = rough.place
+    if not rough.statistic.from_table or rough.statistic.arity > 2 or place is None or len(counted.axes) != 1:
+        return 0.0
+    if not rough.finer_along:
+        return 0.0
+    ((name, masses),), (form,) = rough.masses.items(), rough.statistic.forms(rough.grid, "average")
+    coarse = np.bincount(place, weights=masses, minlength=counted.cells).astype(np.float64)
+    doubt = math.sqrt(rough.variance) / rough.sizes[name]
+    crowd = coarse * standing_out(coarse, widths(counted.axes[0]), doubt)
+    starts = np.searchsorted(place, np.arange(counted.cells))
+    low, high = form.matrix - form.uncertainty, form.matrix + form.uncertainty
+    for axis in (0, 1):
+        low, high = np.minimum.reduceat(low, starts, axis), np.maximum.reduceat(high, starts, axis)
+    least, most = rough.statistic.range(())
+    length = (np.minimum(high, most) - np.maximum(low, least)) @ crowd
+    # A derivative has twice the mean kernel.
+    return float(crowd @ length**2) / rough.sizes[name]
