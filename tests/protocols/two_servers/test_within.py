@@ -51,6 +51,12 @@ def narrow_columns(rng):
     return {"x": x, "y": 0.5 * x + math.sqrt(0.75) * rng.normal(size=600)}
 
 
+def whole_days(rng):
+    return {"value": np.ceil(rng.lognormal(1.2, 0.8, 3000)).clip(0, 60)}
+
+
+DAYS = Interval(0, 60)
+APART = Kernel(lambda a, b: np.minimum(np.abs(a - b) / 10, 1.0), range=(0, 1), domain=DAYS, lipschitz=0.1)
 CASES: dict[str, tuple[Any, Any, dict[str, Any]]] = {
     "a hair apart": (hair, "auc", {"domain": UNIT}),
     "a hair apart, counts": (hair, "auc", {"domain": UNIT, "release": "counts"}),
@@ -108,12 +114,12 @@ def test_the_measured_form_is_half_of_the_pairs_in_one_bin():
     numbers = protocol.totals({"positive": np.array([3, 0, 2, 1]), "negative": np.array([1, 5, 4, 0])})
     assert protocol.forms[-1].unit * numbers.totals[-1] == (3 * 1 + 2 * 4) / 2
     tau = protocol_of("kendall_tau", domain=(UNIT, Levels(range(3))), bins=[2, 3], n=100_000)
-    people = {"everybody": np.array([2, 1, 0, 0, 3, 1])}
+    seven = {"everybody": np.array([2, 1, 0, 0, 3, 1])}
     # Of 21 pairs, 3 by 4 are apart in x.
-    assert tau.forms[-1].unit * tau.totals(people).totals[-1] == 2 * (21 - 3 * 4)
+    assert tau.forms[-1].unit * tau.totals(seven).totals[-1] == 2 * (21 - 3 * 4)
     tau = protocol_of("kendall_tau", domain=(UNIT, UNIT), bins=[2, 3], n=100_000)
     # And of those 12 all but 2 by 4 and 1 by 1 share a bin of y.
-    assert tau.forms[-1].unit * tau.totals(people).totals[-1] == 2 * (21 - 2 * 4 - 1)
+    assert tau.forms[-1].unit * tau.totals(seven).totals[-1] == 2 * (21 - 2 * 4 - 1)
     assert len(protocol_of("kendall_tau", domain=(UNIT, UNIT), n=1000).weights) == 1
     table = protocol_of(NEAR, bins=32, n=100_000)
     (first, *_), people = table.forms, np.zeros(32, dtype=np.int64)
@@ -188,3 +194,19 @@ def test_coarse_cells_hide_how_much_narrow_people_differ():
         off = abs(estimate.value - truth)
         hits += [off <= law.reach(0.95) for law in (estimate.laws.population, estimate.laws.sample)]
     assert hits[1] < LEAST <= hits[0]
+
+
+def test_people_at_whole_numbers_are_allowed_for():
+    """At an epsilon at which noise hides little, and coarse counts do not yet show whole days as crowds."""
+    study = Study.create(APART, domain=DAYS, protocol="two_servers", epsilon=6.0, n=3000)
+    hits, without = 0, 0
+    for seed in range(RUNS):
+        people = whole_days(np.random.default_rng([8, seed]))
+        estimate = dpairs.simulate(study, people, seed=seed)
+        assert estimate.laws is not None
+        law, off = estimate.laws.sample, abs(estimate.value - dpairs.exact(APART, people))
+        assert isinstance(law, ErrorLaw)
+        assert estimate.quantization.delta is not None
+        hits += off <= law.reach(0.95)
+        without += off <= replace(law, known=law.known - estimate.quantization.delta).reach(0.95)
+    assert without < LEAST <= hits

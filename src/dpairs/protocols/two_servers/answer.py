@@ -25,7 +25,7 @@ from .hidden import crowded_bins
 from .law import ErrorLaw
 from .sampling import Rough
 from .ties import Ties
-from .within import Within, crowded_pairs, near_in_two, two_columns, unseen_in_table
+from .within import Within, at_few_values, crowded_pairs, near_in_two, two_columns, unseen_in_table
 
 LEVEL = 0.95
 """Of the intervals by which two ways to know a sampling variance are compared."""
@@ -141,6 +141,8 @@ class Measured:
             off = scale * rough.bias(released)
             # What is extrapolated is the same bias, where it is no larger than what is possible.
             binning = scale**2 * rough.places + (off**2 if off > pairs else 0.0)
+            if self.counted is not None:
+                binning += scale**2 * at_few_values(rough, self.counted)
             hidden += pairs
             sampling, doubt = share * rough.sampling, share * rough.doubt
             unseen = rough.unseen(released)
