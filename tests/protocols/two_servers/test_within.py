@@ -210,3 +210,30 @@ def test_people_at_whole_numbers_are_allowed_for():
         hits += off <= law.reach(0.95)
         without += off <= replace(law, known=law.known - estimate.quantization.delta).reach(0.95)
     assert without < LEAST <= hits
+
+
+def test_counts_whose_noise_puts_tau_at_the_end_of_its_range_have_an_interval():
+    rng = np.random.default_rng(103)
+    height = rng.normal(170, 10, 100)
+    weight = (0.9 * (height - 100) + rng.normal(0, 12, 100)).clip(30, 180)
+    domain = (Interval(120, 220), Interval(30, 180))
+    study = Study.create(
+        "kendall_tau", protocol="two_servers", release="counts", epsilon=0.5, domain=domain, n=100
+    )
+    estimate = dpairs.simulate(study, {"x": height.clip(120, 220), "y": weight}, seed=103)
+    low, high = estimate.confidence_interval()
+    assert estimate.value == high == 1.0 > low
+
+
+def test_a_kernel_whose_table_is_flat_has_an_interval():
+    """Waves of one length of a bin: nobody is seen to differ, and those at one value may."""
+
+    def waves(a, b):
+        return (1 + np.sin(128 * np.pi * a) * np.sin(128 * np.pi * b)) / 2
+
+    kernel = Kernel(waves, range=(0, 1), domain=UNIT)
+    study = Study.create(kernel, domain=UNIT, protocol="two_servers", epsilon=4.0, n=400, bins=64)
+    rng = np.random.default_rng(1)
+    people = {"value": np.where(rng.random(400) < 0.7, 0.31, rng.random(400))}
+    low, high = dpairs.simulate(study, people, seed=1).confidence_interval(target="sample")
+    assert low <= dpairs.exact(kernel, people) <= high

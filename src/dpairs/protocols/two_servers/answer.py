@@ -151,8 +151,14 @@ class Measured:
             unseen *= scale**2
             if unseen > 0:
                 # Two parts of a derivative vary together by at most the square of their deviations' sum.
-                both = (math.sqrt(rough.sampling) * scale + math.sqrt(unseen)) ** 2
-                sampling, doubt = both, doubt * both / sampling
+                seen, hiding = math.sqrt(rough.sampling) * scale, math.sqrt(unseen)
+                # At an end of the range a comparison does not vary, and its doubt has no share of that.
+                sampling, doubt = (
+                    (seen + hiding) ** 2,
+                    (math.sqrt(rough.doubt) * scale + hiding) ** 2 - unseen,
+                )
+                if seen > 0:
+                    doubt = rough.doubt * sampling / rough.sampling
             return _Seen(sampling, doubt, binning, hidden)
         except NotEstimable:
             return None

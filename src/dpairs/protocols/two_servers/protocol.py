@@ -32,7 +32,7 @@ from .bins import MOST_COUNTED, WHOLE, chosen_bins, form_weights, with_within
 from .budget import BUDGET_FIELDS, LAPLACE, NoiseBudget, Query
 from .claim import two_servers_claim
 from .coarse import MOST_LINE, coarse_cells, coarse_grid
-from .forms import IntegerForm, farthest_off, integer_forms, multiplicands, pairs, total_shares, within_form
+from .forms import IntegerForm, integer_forms, multiplicands, pairs, total_shares, within_form
 from .goldilocks import MODULUS
 from .one_hot import OneHot, grid_of
 from .predict import candidates, gradient, predict_counts, predict_value
@@ -63,7 +63,7 @@ class TwoServers(OneHot, FirstRound):
     weights: tuple[int, ...]
     """Each form's share of what coarse counts leave of the loss, in 1024ths.
 
-    One more than the statistic has forms: the last one is of what bins hide of pairs (see `within`).
+    If there is one more than the statistic has forms, it is of what bins hide of pairs (see `within`).
     """
     budget: NoiseBudget
     answered_by: str = PEOPLE
@@ -122,7 +122,7 @@ class TwoServers(OneHot, FirstRound):
             raise BadParameter(f"a release of counts has at most {MOST_COUNTED} cells, not {self.grid.cells}")
         count = 1 if self.release == COUNTS else self.statistic.form_count
         measured = self.release == VALUE and len(self.weights) == count + 1
-        if measured and within_form(self.statistic, self.grid) is None:
+        if measured and self._within is None:
             raise BadParameter("bins hide nothing of pairs in this study: leave out the last weight")
         if len(self.weights) - measured != count or sum(self.weights) > WHOLE or min(self.weights) < 1:
             raise BadParameter(f"the weights of {count} form(s) are whole numbers that add up to {WHOLE}")
@@ -166,8 +166,12 @@ class TwoServers(OneHot, FirstRound):
         """What the servers compute between them: nothing for a release of counts."""
         if self.release == COUNTS:
             return ()
-        within = within_form(self.statistic, self.grid) if self.measures_within else None
+        within = self._within if self.measures_within else None
         return *integer_forms(self.statistic, self.grid), *(() if within is None else (within,))
+
+    @cached_property
+    def _within(self) -> IntegerForm | None:
+        return within_form(self.statistic, self.grid)
 
     @property
     def measures_within(self) -> bool:
@@ -287,13 +291,9 @@ class TwoServers(OneHot, FirstRound):
 
     def _counted_within(self, people: Sequence[NDArray[np.float64]], variance: float) -> Within | None:
         """What bins hide of pairs, by their noisy counts."""
-        if self.statistic.from_table:
-            kernel = farthest_off(self.statistic, self.grid)
-        elif self.statistic.within(self.grid) is not None:
-            kernel = self.statistic.forms(self.grid, "average")[0].uncertainty
-        else:
+        if self._within is None:
             return None
-        (total,), ((spread,),) = from_counts(people, [kernel], variance)
+        (total,), ((spread,),) = from_counts(people, [self._within.matrix], variance)
         number = pairs([int(each.sum()) for each in people])
         return Within(float(total) / number, float(spread) / number**2, False)
 

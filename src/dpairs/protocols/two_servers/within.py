@@ -15,8 +15,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...data.grids import Grid
+from ...statistics.separable import Separable
 from ...statistics.vertices import cell_means
-from .forms import farthest_off
+from .forms import within_kernel
 from .hidden import compared_classes
 from .law import ErrorLaw
 from .sampling import Rough
@@ -54,17 +55,18 @@ def crowded_pairs(rough: Rough, counted: Grid, within: Within | None, scale: flo
 
     ``counted`` are the cells of the coarse counts. Of a ratio, these tell the statistic itself.
     """
-    if rough.finer == 0 or rough.statistic.arity > 2:
+    if rough.finer == 0 or rough.statistic.arity > 2 or two_columns(rough):
         return 0.0
-    if rough.statistic.from_table:
-        seen, even = _of_table(rough, counted)
-        jumps = rough.statistic.lipschitz(()) is None
-        seen, even = (scale * (seen + even if jumps else seen), scale * even)
-    elif len(cut_places(rough.grid)) == 1 and rough.statistic.within(rough.bins) is not None:
+    kernel = within_kernel(rough.statistic, rough.bins)
+    if kernel is None:
+        return 0.0
+    if isinstance(kernel, Separable):
         own = scale if rough.statistic.form_count == 1 else 1.0
         seen, even = (own * each for each in _of_classes(rough))
     else:
-        return 0.0
+        seen, even = _of_table(rough, counted, kernel)
+        jumps = rough.statistic.lipschitz(()) is None
+        seen, even = (scale * (seen + even if jumps else seen), scale * even)
     if within is None:
         return seen
     scaled = Within(scale * within.value, scale**2 * within.variance, within.laplace)
@@ -81,10 +83,11 @@ def near_in_two(rough: Rough, within: Within | None, released: float) -> float:
 
     Let m be the mean sign of the pairs that bins tell apart, a share 1 - W. If columns go together about a
     line, with a spread of sqrt(1 - m^2) about it, the mean sign of two people bends over distances such as
-    that, and a bin is about W / 2 wide: so a share W / (2 sqrt(1 - m^2)) of W m may be made up for wrongly.
-    On normal, exponential, uniform and Student's columns, up to 20 times as narrow as their domain, it is
-    less. Where W is clearly larger than people who lie evenly in coarse cells have it, they may lie anyhow
-    there: then all of W counts at the rate at which the bins see pairs of one coarse cell go together.
+    that, and a bin is about W / 2 wide: so about a share W / (2 sqrt(1 - m^2)) of W m may be made up for
+    wrongly. This is a rule of thumb, which nothing proves for every smooth density; for normal, exponential,
+    uniform and Student's columns, up to 20 times as narrow as their domain, bins hid less. Where W is clearly
+    larger than people who lie evenly in coarse cells have it, they may lie anyhow there: then all of W counts
+    at the rate at which the bins see pairs of one coarse cell go together.
     """
     seen = rough.hidden(released)
     if not rough.finer_along or rough.place is not None:
@@ -146,9 +149,8 @@ def _together(both: tuple[tuple[Vector, float], ...]) -> tuple[Vector, float]:
     return np.asarray(mean), 1 / math.sqrt(float(weights.sum()))
 
 
-def _of_table(rough: Rough, counted: Grid) -> tuple[float, float]:
+def _of_table(rough: Rough, counted: Grid, farthest: Vector) -> tuple[float, float]:
     """The same of a kernel's table: every two who stand out may be where it is least known."""
-    farthest = farthest_off(rough.statistic, rough.grid)
     ((name, masses),), place = rough.masses.items(), rough.place
     even = float(masses @ farthest @ masses)
     if place is None or len(cut_places(counted)) != 1 or len(counted.axes) != 1:
