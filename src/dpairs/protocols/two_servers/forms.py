@@ -79,9 +79,9 @@ class IntegerForm:
     def matrix(self) -> NDArray[np.float64]:
         """Between every two cells."""
         if isinstance(self.kernel, KernelTable):
-            return self.unit * self.kernel.entries
+            return np.asarray(self.unit * self.kernel.entries)
         cells = np.eye(self.kernel.diagonal.size, dtype=np.int64)
-        return self.unit * np.stack([self.kernel.apply(cell) for cell in cells], axis=1)
+        return np.asarray(self.unit * np.stack([self.kernel.apply(cell) for cell in cells], axis=1))
 
     def total(self, histograms: Sequence[Vector]) -> int:
         """The sum over all pairs, in units."""
