@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..data.domains import Domain
+from ..data.domains import Domain, Levels
 from ..data.grids import Grid
 from ..data.tables import Table
 from ..errors import NotEnoughData, NotEstimable
@@ -145,8 +145,11 @@ class KendallTau(Statistic):
         return tuple(forms)
 
     def within(self, grid: Grid) -> Separable | None:
-        """A whole sign where both are in one bin of several values, of either column; tau-b counts these."""
-        if self.variant == "b":
+        """A whole sign where both are in one bin of several values, of either column; tau-b counts these.
+
+        None beside a column of levels, which tell no density across their cells.
+        """
+        if self.variant == "b" or any(isinstance(axis.domain, Levels) for axis in grid.axes):
             return None
         x, y = (on_diagonal(several(axis).astype(np.int64)) for axis in grid.axes)
         every = [flat(axis.bins, 1) for axis in grid.axes]
