@@ -81,27 +81,24 @@ def steal(database: str) -> None:
     engine.dispose()
 
 
-def test_a_study_that_another_collector_closed_takes_no_report_of_the_old_one(cluster):
+def test_a_study_that_another_collector_closed_takes_no_report_of_the_old_one(cluster, monkeypatch):
     database, study = cluster.new_database(), histogram()
     with collector(database) as old:
         begin(old.analyst(), study)
         given = enrol(Caller(old.base), study.id, 1)
         # The old one is stopped for longer than its term, between two requests.
-        old.service.lease.renew = _refuse_to_renew(old.service.lease)  # type: ignore[method-assign]
-        with collector(database, old.token, standby=True) as new:
+        with monkeypatch.context() as frozen, collector(database, old.token, standby=True) as new:
+            frozen.setattr(old.service.database, "statements", _frozen)
             until(lambda: new.service.lease.valid, "the taking over", 20)
             new.analyst().close(study.id)
-            del old.service.lease.renew
+            frozen.undo()
             assert send(old, study, given).status == 503
             assert send(new, study, given).error == (409, "Closed")
         assert stored_symbols(database) == {}
 
 
-def _refuse_to_renew(mine: lease.Lease):
-    def renew(connection) -> None:
-        raise Unavailable("frozen")
-
-    return renew
+def _frozen() -> None:
+    raise Unavailable("frozen")
 
 
 def test_a_standby_waits_for_a_commit_that_is_under_way(cluster):
