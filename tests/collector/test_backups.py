@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from dpairs.collector import backup
-from dpairs.collector.settings import Settings, configured
+from dpairs.collector.settings import Settings, configured, is_local
 from dpairs.errors import BadFile, BadParameter, Conflict
 
 from ..processes import Child, dpairs
@@ -110,6 +110,8 @@ def test_a_backup_from_nowhere_is_one_sentence(tmp_path, address):
         "https://host#",
         "https://host/path",
         "https://h\u202e.example",
+        "https://-",
+        "http://..:80",
         "javascript:alert(1)",
     ],
 )
@@ -137,9 +139,31 @@ def test_settings_come_from_options_the_environment_and_a_file(tmp_path):
         file.write_text(wrong)
         with pytest.raises(BadParameter):
             configured({}, {}, str(file))
-    for name, value in (("DPAIRS_PORT", "x"), ("DPAIRS_STANDBY", "perhaps"), ("DPAIRS_PORT", "70000")):
+    for name, value in (
+        ("DPAIRS_PORT", "x"),
+        ("DPAIRS_STANDBY", "perhaps"),
+        ("DPAIRS_PORT", "70000"),
+        ("DPAIRS_HOST", ""),
+    ):
         with pytest.raises(BadParameter):
             configured({}, {name: value})
+
+
+@pytest.mark.parametrize(
+    ("host", "local"),
+    [
+        ("localhost.", True),
+        ("a.localhost", True),
+        ("127.0.0.9", True),
+        ("0.0.0.0", True),
+        ("[::ffff:127.0.0.1]", True),
+        ("[0:0:0:0:0:0:0:1]", True),
+        ("192.168.1.2", False),
+        ("localhost.example", False),
+    ],
+)
+def test_an_address_that_works_here_only_is_known(host, local):
+    assert is_local(f"http://{host}:8000") == local
 
 
 def test_a_link_that_works_here_only_is_warned_of(sqlite, tmp_path):

@@ -28,6 +28,8 @@ from .servers import HASTE, IN_HASTE, STUDIES, VALIDATE, Answer, Process, begin,
 
 SECONDS = 30 * 60.0 if VALIDATE else 7.0
 CLIENTS = 6
+CROWD = 300
+"""People of a gateway's batch."""
 SEED = int(os.environ.get("DPAIRS_SEED", "18"))
 STUDY = histogram()
 
@@ -80,8 +82,10 @@ class World:
 
 def once(base: str, method: str, path: str, content: Any = None, token: str | None = None) -> Answer | None:
     pool = _pools.__dict__.setdefault("pool", urllib3.PoolManager(retries=False, maxsize=2))
-    headers = {"Content-Type": "application/json"} | ({"Authorization": f"Bearer {token}"} if token else {})
-    body = None if content is None else json.dumps(content).encode()
+    lines = isinstance(content, bytes)
+    headers = {"Content-Type": "application/x-ndjson" if lines else "application/json"}
+    headers |= {"Authorization": f"Bearer {token}"} if token else {}
+    body = content if lines or content is None else json.dumps(content).encode()
     try:
         answer = pool.request(method, base + path, body=body, headers=headers, timeout=8.0)
     except urllib3.exceptions.HTTPError:
@@ -124,6 +128,33 @@ def client(world: World, ledger: Ledger, rng: random.Random) -> None:
             with ledger.lock:
                 ledger.acknowledged[index] = symbol
         time.sleep(0.005)  # the clients are to leave the machine to others
+
+
+def gateway(world: World, ledger: Ledger, rng: random.Random) -> None:
+    """The same for many at once."""
+    path, stratum = f"{STUDIES}/{STUDY.id}", STUDY.strata[0]
+    while not world.ended.is_set():
+        request = f"{rng.getrandbits(128):032x}"
+        given = world.ask(
+            "POST", f"{path}/gateways", {"request": request, "people": {stratum: CROWD}}, world.token
+        )
+        assert given.status == 201, given
+        mine = given.json["people"][stratum]
+        symbols = {mine["first"] + place: rng.randrange(4) for place in range(CROWD)}
+        rows = [
+            report_json(STUDY, {"stratum": stratum, "index": index}, symbol)
+            for index, symbol in symbols.items()
+        ]
+        body = "\n".join(json.dumps(row) for row in rows).encode()
+        with ledger.lock:
+            assert not symbols.keys() & ledger.tried.keys(), "one index for two people"
+            ledger.tried |= symbols
+        sent = world.ask("POST", f"{path}/batches?stratum={stratum}", body, mine["secret"])
+        assert sent.status == 200, sent
+        assert sent.json["counted"] + sent.json["again"] == CROWD, sent
+        with ledger.lock:
+            ledger.acknowledged |= symbols
+        world.ended.wait(0.2)
 
 
 def watch(world: World, ledger: Ledger, rng: random.Random) -> None:
@@ -235,7 +266,8 @@ def test_nothing_is_lost_or_counted_twice_whatever_fails(server, tmp_path):
                 world.ended.set()
 
         threads = [threading.Thread(target=guarded, args=(client, SEED + n)) for n in range(CLIENTS)]
-        threads.append(threading.Thread(target=guarded, args=(watch, SEED - 1)))
+        for number, work in enumerate((watch, gateway), 1):
+            threads.append(threading.Thread(target=guarded, args=(work, SEED - number)))
         for thread in threads:
             thread.start()
         deadline = time.monotonic() + SECONDS
@@ -248,7 +280,7 @@ def test_nothing_is_lost_or_counted_twice_whatever_fails(server, tmp_path):
             world.faults[name] += 1
             # Some work between faults, so that there is something to lose.
             before = len(ledger.acknowledged)
-            until(lambda: failed or len(ledger.acknowledged) > before + 5, f"work after {name}", 90)  # noqa: B023
+            until(lambda: failed or len(ledger.acknowledged) > before + CROWD + 5, f"work after {name}", 90)  # noqa: B023
         world.ended.set()
         for thread in threads:
             thread.join(120)

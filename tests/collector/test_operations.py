@@ -18,7 +18,7 @@ import urllib3
 from sqlalchemy import create_engine, text
 
 from dpairs.client import Transport
-from dpairs.collector import estimate_history, service
+from dpairs.collector import estimate_history
 from dpairs.collector.rates import Rates, network
 from dpairs.errors import TooMany, Unavailable
 
@@ -186,6 +186,7 @@ def test_a_link_to_the_database_is_the_same_database(sqlite, tmp_path, monkeypat
 
 def test_the_password_is_not_printed(cluster, tmp_path):
     database = cluster.new_database().replace("postgres@", "postgres:hidden-words@")
+    database += "&password=hidden-words"
     process = Process(database, tmp_path)
     process.start()
     try:
@@ -244,6 +245,13 @@ def test_the_head_of_an_answer_can_be_asked_for(here):
         assert int(answer.headers["content-length"]) > 0
 
 
+@pytest.mark.parametrize("asked", ["bytes=a-b", "bytes=99999999-", "bytes=0-1"])
+def test_a_part_of_an_answer_is_the_whole_of_it(here, asked):
+    answer = Caller(here.base)("GET", "/static/style.css", Range=asked)
+    assert answer.status == 200
+    assert len(answer.body) > 1000
+
+
 def test_no_redirect_believes_the_name_that_a_request_gives(here):
     answer = Caller(here.base)("GET", "/healthz/", Host="evil.example")
     assert answer.status == 404
@@ -251,14 +259,14 @@ def test_no_redirect_believes_the_name_that_a_request_gives(here):
 
 
 def test_a_study_that_is_begun_again_has_a_history(here, monkeypatch):
-    monkeypatch.setattr(service, "REST", 1)  # or a first point keeps the second waiting for up to LONGEST
+    monkeypatch.setattr("dpairs.collector.service.REST", 1)
     study = histogram()
     for _ in range(2):
         begin(here.analyst(), study)
         crowd = Population(study, 12, seed=1)
         crowd.enrol(here.transport())
         crowd.answer(here.transport(), study)
-        until(lambda: here.analyst().progress(study.id)["stages"][0]["growth"], "a point of the history")
+        until(lambda: here.analyst().progress(study.id)["stages"][0]["growth"], "a point of the history", 60)
         here.analyst().delete(study.id)
     assert estimate_history.STEP > 1
 

@@ -16,7 +16,7 @@ from dpairs.client.gateway import batch
 from dpairs.collector import relay
 from dpairs.collector.batches import ARROW
 from dpairs.collector.lease import LeaseLost
-from dpairs.collector.routes import operations
+from dpairs.collector.writer import Renewal, renew
 from dpairs.errors import Unavailable
 
 from .people import histogram, pairwise
@@ -207,7 +207,7 @@ def test_a_database_that_is_busy_is_asked_once_for_all_who_wait(here, monkeypatc
         raise error
 
     monkeypatch.setattr(here.service.database, "transaction", busy)
-    outcomes = here.service.writer._commit(operations._write, [operations._Write()] * 5)
+    outcomes = here.service.writer._commit(renew, [Renewal()] * 5)
     assert len(asked) == 1
     assert [type(each) for each in outcomes] == [Unavailable] * 5
 

@@ -108,7 +108,7 @@ def serve(
         )
     )
     if as_json:
-        stored = make_url(settings.database).render_as_string(hide_password=True)
+        stored = make_url(settings.database).set(query={}).render_as_string(hide_password=True)
         print(json.dumps({"address": address, "token": service.token, "database": stored}), flush=True)
     else:
         output.print(f"collector: {address}", highlight=False)

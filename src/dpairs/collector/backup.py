@@ -88,7 +88,7 @@ def restore(file: str | os.PathLike[str], database: str) -> dict[str, int]:
             lease = Lease(into, "restore")
             if not lease.take():
                 raise Conflict("a collector uses this database: stop it before you restore")
-            with source.connect() as reading, into.transaction() as writing:
+            with source.connect() as reading, into.transaction(long=True) as writing:
                 lease.renew(writing)
                 if writing.scalar(select(func.count()).select_from(schema.studies)):
                     raise Conflict("this database has studies: a backup is restored into an empty one")

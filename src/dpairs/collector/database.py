@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import threading
 import time
@@ -13,10 +14,18 @@ from typing import IO, Any, cast
 import alembic.command
 import alembic.config
 from sqlalchemy import URL, Connection, Engine, Select, Table, create_engine, event, make_url, select, text
-from sqlalchemy.exc import ArgumentError, DBAPIError, DisconnectionError, NoSuchModuleError
+from sqlalchemy.exc import (
+    ArgumentError,
+    DBAPIError,
+    DisconnectionError,
+    IntegrityError,
+    NoSuchModuleError,
+    SQLAlchemyError,
+)
 
 from ..errors import BadParameter, Unavailable
 from .checkpoints import Checkpoints
+from .line import Line
 from .watchdog import Watchdog
 
 MIGRATING = 0x6470616972730002
@@ -46,9 +55,21 @@ POSTGRESQL = {
     "keepalives_interval": 2,
     "keepalives_count": 3,
     "tcp_user_timeout": 8000,
-    # A collector that is frozen within a transaction must not keep a standby from taking over.
-    "options": "-c idle_in_transaction_session_timeout=5000 -c lock_timeout=5000 -c timezone=UTC",
+    # While a standby is promoted, an address may still lead to a server that only reads.
+    "target_session_attrs": "read-write",
 }
+OPTIONS = {
+    # A collector that is frozen within a transaction, or whose machine is gone, must not keep a standby from
+    # taking over.
+    "idle_in_transaction_session_timeout": 5000,
+    "tcp_keepalives_idle": 5,
+    "tcp_keepalives_interval": 2,
+    "tcp_keepalives_count": 3,
+    "lock_timeout": 5000,
+    "synchronous_commit": "on",  # what is acknowledged is on the disk
+    "timezone": "UTC",
+}
+"""Settings of a session, before those that the address may name."""
 
 
 class Database:
@@ -64,13 +85,16 @@ class Database:
             # One file has one lock, by whatever links it is reached.
             self._file = os.path.realpath(url.database or "")
             url = url.set(database=self._file)
-        arguments: dict[str, Any] = {"timeout": BUSY} if self.is_sqlite else POSTGRESQL
+        arguments = {"timeout": BUSY} if self.is_sqlite else {**POSTGRESQL, "options": _session(url)}
         self.engine = create_engine(url, connect_args=arguments)
         self._watchdog = Watchdog()
-        event.listen(self.engine, "connect", _durable if self.is_sqlite else _nothing)
-        if not self.is_sqlite:
+        self._line: Line | None = None
+        if self.is_sqlite:
+            event.listen(self.engine, "connect", _durable)
+        else:
             event.listen(self.engine, "checkin", _note)
             event.listen(self.engine, "checkout", self._ping)
+            self._line = Line(url, arguments, self._ping, IDLE)
         self._checkpoints: Checkpoints | None = None
         self._turn = threading.Lock()
         self._lock_file: IO[bytes] | None = None
@@ -130,8 +154,9 @@ class Database:
     @contextlib.contextmanager
     def reading(self, long: bool = False) -> Iterator[Connection]:
         """A connection for looking things up; a long look is not cut off while the database answers."""
-        seconds = LONG if long else STUCK
-        with self.engine.connect() as connection, self._watched(connection, seconds):
+        with self._connected(LONG if long else STUCK) as connection:
+            if long and not self.is_sqlite:  # it keeps nobody from anything
+                direct(connection, "set local idle_in_transaction_session_timeout = 0")
             yield connection
 
     @contextlib.contextmanager
@@ -142,14 +167,28 @@ class Database:
             connection.commit()
 
     @contextlib.contextmanager
-    def transaction(self) -> Iterator[Connection]:
-        """A transaction that ends with nothing done unless it is committed."""
-        with self._alone(), self.engine.connect() as connection, self._watched(connection, STUCK):
+    def transaction(self, long: bool = False) -> Iterator[Connection]:
+        """A transaction that ends with nothing done unless it is committed; a long one may take any time."""
+        with self._alone(), self._connected(math.inf if long else STUCK) as connection:
             if self.is_sqlite and _identity(self._file) != self._identity:
                 raise Unavailable("the database's file was replaced or removed: restart the collector")
             connection.begin()
             if self.is_sqlite:
                 direct(connection, "begin immediate")
+            try:
+                yield connection
+            except DBAPIError as error:
+                # A server may refuse to write and yet show life: others are to be found in its place.
+                if not self.is_sqlite and not isinstance(error, IntegrityError):
+                    connection.invalidate()
+                    self.engine.dispose()
+                raise
+
+    @contextlib.contextmanager
+    def _connected(self, seconds: float) -> Iterator[Connection]:
+        """A connection of the pool, cut off if it takes longer, and given back within that time, too."""
+        connection = self.engine.connect()
+        with self._watched(connection, seconds), connection:
             yield connection
 
     @contextlib.contextmanager
@@ -167,17 +206,14 @@ class Database:
 
     @contextlib.contextmanager
     def statements(self) -> Iterator[Connection]:
-        """A connection to PostgreSQL on which each statement is a transaction, for one that is `direct`."""
-        with self.engine.connect() as connection, self._watched(connection, STUCK):
-            driver = cast(Any, connection.connection.driver_connection)
-            driver.autocommit = True
-            try:
-                yield connection
-            finally:
-                try:
-                    driver.autocommit = False
-                except Exception:  # nobody gets a connection that commits by itself
-                    connection.invalidate()
+        """The writer's own connection to PostgreSQL, on which each statement is a transaction."""
+        try:
+            connection = cast(Line, self._line).connection()
+        except SQLAlchemyError:
+            self.engine.dispose()  # whose idle connections may be all that a server allows
+            raise
+        with self._watched(connection, STUCK):
+            yield connection
 
     @contextlib.contextmanager
     def _watched(self, connection: Connection, seconds: float) -> Iterator[None]:
@@ -196,9 +232,18 @@ class Database:
         self._watchdog.close()
         if self._checkpoints is not None:
             self._checkpoints.close()
+        if self._line is not None:
+            self._line.close()
         self.engine.dispose()
         if self._lock_file is not None:
             self._lock_file.close()
+
+
+def _session(url: URL) -> str:
+    """Ours first, so that those of the address hold."""
+    theirs = url.query.get("options", "")
+    ours = [f"-c {name}={value}" for name, value in OPTIONS.items()]
+    return " ".join([*ours, *([theirs] if isinstance(theirs, str) else theirs)])
 
 
 def address(where: str | URL) -> URL:
@@ -288,10 +333,6 @@ def _durable(connection: Any, _: Any) -> None:
 
 def _note(_: Any, record: Any) -> None:
     record.info["used"] = time.monotonic()
-
-
-def _nothing(*_: Any) -> None:
-    pass
 
 
 def cause(error: BaseException) -> str:

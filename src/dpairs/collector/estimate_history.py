@@ -40,7 +40,7 @@ def measure(asked: Round) -> Point:
     reports = sum(asked.reports)
     try:
         estimate = asked.estimate()
-        value, error, reports = estimate.value, estimate.standard_error, sum(asked.reports)
+        value, error = estimate.value, estimate.standard_error
     except DpairsError:
         pass
     return Point(asked.serial, reports, int(time.time()), value, error)

@@ -21,7 +21,7 @@ import time
 from dataclasses import dataclass
 
 import structlog
-from sqlalchemy import Connection, update
+from sqlalchemy import Connection, select, update
 
 from ..errors import Unavailable
 from . import schema
@@ -31,6 +31,12 @@ TERM = 4.0
 """Seconds without a commit after which a standby takes over."""
 RENEW = 1.0
 """Seconds without a commit after which the holder makes an empty one."""
+FROZEN = """select pg_terminate_backend(pid)
+    from pg_locks join pg_stat_activity using (pid)
+    where database = (select oid from pg_database where datname = current_database())
+    and relation = 'lease'::regclass and mode = 'RowExclusiveLock' and wait_event = 'ClientRead'
+    and clock_timestamp() - state_change > {} * interval '1 second'"""
+"""Ends sessions that have changed the row and whose clients have said nothing since."""
 RENEWAL = "update lease set serial = {}, clock = {} where epoch = {} and serial = {}"
 TAKEN = "another collector has taken over this database: this one has stopped writing"
 STANDBY = "this collector is a standby: another one serves this database"
@@ -56,7 +62,7 @@ class Lease:
 
     def __init__(self, database: Database, holder: str) -> None:
         self._database, self._holder = database, holder
-        self._epoch, self._serial = 0, 0
+        self._epoch, self._serial, self._highest = 0, 0, 0
         self._until = 0.0
         self._seen: Seen | None = None
         self._service, self._then = 0.0, time.monotonic()
@@ -64,7 +70,7 @@ class Lease:
         self.held = False
         """Set by the writer when all is loaded."""
         self.set_back = False
-        """Whether commits of this collector are gone: somebody put an older copy in their place."""
+        """Whether commits that were seen here are gone: somebody put an older copy in their place."""
 
     @property
     def epoch(self) -> int:
@@ -85,23 +91,26 @@ class Lease:
         """Take over if the holder has let go or shows no life; else look again later."""
         now = time.monotonic()
         with self._database.writing() as connection:
-            # A row that is locked is somebody's who lives, or whose last commit is under way.
             row = connection.execute(self._database.locked(schema.lease, skip=True)).one_or_none()
-            if row is None:
-                self._seen = None
-                return False
+            locked = row is None
+            row = connection.execute(select(schema.lease)).one() if row is None else row
             seen = Seen(row.epoch, row.serial, row.holder is None, now)
+            self.set_back = self.set_back or row.serial < self._highest  # serials only grow
+            self._highest = max(self._highest, row.serial)
             if self._seen is None or (self._seen.epoch, self._seen.serial) != (seen.epoch, seen.serial):
                 self._seen = seen
             # Whoever gave up what it holds need not wait for itself: the new epoch ends what it began before.
             mine = (row.epoch, row.holder) == (self._epoch, self._holder)
             free = seen.released or mine or self._database.is_sqlite or now - self._seen.at >= TERM
-            if not free:
+            if locked:
+                # By somebody who lives, whose last commit is under way, or who was frozen or cut off within
+                # a transaction: of these PostgreSQL would wait for some without an end.
+                direct(connection, FROZEN, [TERM])
+            if locked or not free:
                 return False
             connection.execute(
                 update(schema.lease).values(epoch=row.epoch + 1, serial=row.serial + 1, holder=self._holder)
             )
-        # Serials only grow: one that is behind what was committed here is an older copy's.
         self.set_back = self.set_back or row.serial < self._serial
         self._epoch, self._serial, self._until = row.epoch + 1, row.serial + 1, now + TERM
         self._service, self._then, self._seen = float(row.clock), now, None

@@ -64,6 +64,9 @@ class Limits:
         moved = loop.time()
         # Whoever asks for the head of an answer gets it: the server leaves its body out.
         scope = {**scope, "method": "GET"} if scope["method"] == "HEAD" else scope
+        # Answers are whole: what goes on from a place, such as an export, is asked for in the address.
+        if scope["method"] == "GET":
+            scope["headers"] = [header for header in scope["headers"] if header[0] != b"range"]
 
         async def respond(message: Message) -> None:
             nonlocal status, moved

@@ -104,11 +104,11 @@ class Round:
 
     def estimate(self) -> Estimate:
         """The estimate from all reports so far; computed once for the same reports."""
-        total = sum(self.reports)
-        if self._estimated is None or self._estimated[0] != total:
+        known = self._estimated  # which another thread may replace
+        if known is None or known[0] != sum(self.reports):
             tally = self.tally
-            self._estimated = tally.n, tally.estimate()
-        return self._estimated[1]
+            known = self._estimated = tally.n, tally.estimate()
+        return known[1]
 
 
 class AboutStudy:

@@ -15,7 +15,7 @@ from anyio import to_thread
 from sqlalchemy import Connection, delete, insert, select
 from sqlalchemy.exc import SQLAlchemyError
 
-from ..errors import DpairsError, NotAllowed, NotFound, Unavailable
+from ..errors import BadParameter, DpairsError, NotAllowed, NotFound, Unavailable
 from ..randomness import secret_bytes
 from . import database, estimate_history, intake, lifecycle, relay, schema
 from .bodies import Budget
@@ -46,6 +46,8 @@ class Service:
 
         ``token`` is the analyst's new token: at the first start, or when a new one is asked for.
         """
+        if new_analyst and settings.standby:
+            raise BadParameter("a standby makes no new token, for nobody would see it")
         self.settings = settings
         self.database = Database(settings.database)
         self.token: str | None = None
@@ -67,6 +69,9 @@ class Service:
         self.planning = asyncio.Semaphore(1)
         self.exporting = asyncio.Semaphore(2)
         try:
+            if not self.database.is_sqlite:
+                with self.database.statements():
+                    pass  # the writer's connection is there before the pool has taken all that are allowed
             self._wait_for_lease()
         except SQLAlchemyError as error:
             self.database.close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 import re
 import tomllib
 from collections.abc import Mapping
@@ -17,7 +18,8 @@ SIZES = ("body_limit", "batch_limit", "body_memory", "burst")
 SECONDS = ("body_seconds", "answer_seconds", "message_hours")
 SQLITE = "sqlite:///dpairs.sqlite"
 LEVELS = ("debug", "info", "warning", "error")
-HOST = re.compile(r"https?://([A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?")
+LABEL = "[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?"
+HOST = re.compile(rf"https?://({LABEL}(\.{LABEL})*\.?|\[[0-9A-Fa-f:.]+\])(:[0-9]{{1,5}})?")
 """An address without user, password, path or query; names beyond ASCII are written as `xn--...`."""
 MOST = 2**40
 """Of every size and every time."""
@@ -71,6 +73,8 @@ class Settings:
                 raise BadParameter(f"{name} must be above 0 and at most {MOST}, not {getattr(self, name)}")
         if real("rate", self.rate) < 0:
             raise BadParameter(f"rate must be at least 0, not {self.rate}")
+        if not self.host:
+            raise BadParameter("host must be an address to listen on, such as 127.0.0.1, ::1 or 0.0.0.0")
         if not 0 <= self.port <= 65535:
             raise BadParameter(f"port must be from 0 to 65535, not {self.port}")
         choice("log_level", self.log_level, LEVELS)
@@ -132,5 +136,10 @@ def _check_url(address: str) -> None:
 
 def is_local(address: str) -> bool:
     """Whether an address works on this machine only."""
-    name = urlsplit(address).hostname or ""
-    return name in ("localhost", "::1", "0.0.0.0", "::") or name.startswith("127.")  # noqa: S104
+    name = (urlsplit(address).hostname or "").rstrip(".")
+    try:
+        number = ipaddress.ip_address(name)
+    except ValueError:
+        return name == "localhost" or name.endswith(".localhost")
+    number = getattr(number, "ipv4_mapped", None) or number
+    return number.is_loopback or number.is_unspecified

@@ -16,16 +16,17 @@ import queue
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import structlog
 from sqlalchemy import Connection
-from sqlalchemy.exc import DBAPIError, IntegrityError, SQLAlchemyError, TimeoutError
+from sqlalchemy.exc import IntegrityError, SQLAlchemyError
 
 from ..errors import DpairsError, Unavailable
 from .changes import AtOnce, Handler, OnCommit
-from .database import Database, cause
-from .lease import RENEW, STANDBY, TAKEN, Lease, LeaseLost
+from .database import Database, cause, direct
+from .lease import RENEW, RENEWAL, STANDBY, TAKEN, Lease, LeaseLost
 
 MOST = 4096
 """Changes in one transaction."""
@@ -53,7 +54,7 @@ class Writer:
         ``at_once`` has what PostgreSQL does for a handler on one journey, in place of four.
         """
         self._database, self._lease, self._load, self._drop = database, lease, load, drop
-        self._at_once = {} if database.is_sqlite else at_once
+        self._at_once = {} if database.is_sqlite else {**at_once, renew: _renew_at_once}
         self._queue: queue.SimpleQueue[Work | None] = queue.SimpleQueue()
         self._put_off: Work | None = None
         self._pending: set[asyncio.Future[Any]] = set()
@@ -139,7 +140,7 @@ class Writer:
             kinds.setdefault(handler, []).append((item, future))
         # A transaction for each kind of change, so that what one kind decides by is what was committed.
         if not kinds and not self._database.is_sqlite:
-            kinds[_nothing] = []
+            kinds[renew] = []
         for handler, changes in kinds.items():
             outcomes = self._commit(handler, [item for item, _ in changes])
             _tell(zip([future for _, future in changes], outcomes, strict=True))
@@ -162,7 +163,7 @@ class Writer:
             return self._apart(handler, items) if len(items) > 1 else [error] * len(items)
         except Exception as error:
             # One bad change must not spoil the others; a database that is gone spoils all of them alike.
-            gone = isinstance(error, DBAPIError | TimeoutError) and not isinstance(error, IntegrityError)
+            gone = isinstance(error, SQLAlchemyError) and not isinstance(error, IntegrityError)
             if len(items) > 1 and not gone:
                 return self._apart(handler, items)
             log.error("commit failed", reason=cause(error), change=handler.__name__, changes=len(items))
@@ -209,8 +210,12 @@ class Writer:
                 outcomes = at_once(connection, self._lease.renewal, items)
             except Exception as error:  # of whatever came after the statement, too
                 doubt = error
+                with contextlib.suppress(Exception):
+                    connection.invalidate()
         if doubt is not None:
             self._ask_after(doubt, items)
+            if at_once is _renew_at_once:
+                return [None] * len(items)
             raise LeaseLost("a commit has happened whose answer was lost: everything is read again")
         if outcomes is None:
             raise LeaseLost(TAKEN)
@@ -270,7 +275,7 @@ class Writer:
                 try:
                     began = time.monotonic()
                     with self._lease.alone:
-                        self._transact(_nothing, [])
+                        self._transact(renew, [])
                         self._lease.committed(began)
                 except LeaseLost as error:
                     lost.append(error)
@@ -305,9 +310,21 @@ class Writer:
         return going
 
 
-def _nothing(_: Connection, __: Sequence[Any]) -> list[Any]:
-    """Only renews the lease."""
-    return []
+@dataclass(frozen=True)
+class Renewal:
+    """A change of nothing but the lease, which shows that the database stores what it is given."""
+
+    rows: ClassVar[int] = 1
+    retired: ClassVar[bool] = False
+
+
+def renew(_: Connection, items: Sequence[Renewal]) -> list[Any]:
+    """Nothing more than every transaction does."""
+    return [None] * len(items)
+
+
+def _renew_at_once(connection: Connection, renewal: Sequence[int], items: Sequence[Any]) -> list[Any] | None:
+    return [None] * len(items) if direct(connection, RENEWAL, renewal).rowcount == 1 else None
 
 
 def _tell(settled: Any) -> None:

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
 
 from fastapi import APIRouter
 from fastapi.responses import Response
-from sqlalchemy import Connection
 
 from ... import __version__
 from ...errors import Unavailable
 from .. import models
 from ..problems import declared
+from ..writer import Renewal, renew
 from . import Serving
 
 router = APIRouter(tags=["operations"])
@@ -34,21 +31,10 @@ async def ready(service: Serving) -> models.Health:
     service.check()
     try:
         async with asyncio.timeout(PATIENCE):
-            await service.writer.do(_write, _Write())
+            await service.writer.do(renew, Renewal())
     except TimeoutError:
         raise Unavailable(f"the database does not store anything within {PATIENCE:g} seconds") from None
     return models.Health(status="ok", version=__version__)
-
-
-@dataclass(frozen=True)
-class _Write:
-    rows = 1
-    retired = False
-
-
-def _write(_: Connection, items: Sequence[Any]) -> list[Any]:
-    """Nothing more than every transaction writes: the renewal of the lease."""
-    return [None] * len(items)
 
 
 @router.get(
