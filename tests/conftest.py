@@ -8,11 +8,13 @@ import shutil
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
-from .collector.browser import Browser
-from .collector.postgres import Cluster
+if TYPE_CHECKING:  # the process that only hands out tests reads this file, too
+    from .collector.browser import Browser
+    from .collector.postgres import Cluster
 
 REQUIRED_IN_CI = ("node",)
 """Programs without which a run that decides over a change must not pass."""
@@ -74,6 +76,8 @@ def few_bins(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(scope="session")
 def cluster() -> Iterator[Cluster]:
     """A PostgreSQL cluster, started by the first test that asks for it."""
+    from .collector.postgres import Cluster
+
     made = Cluster()
     yield made
     made.stop()
@@ -82,6 +86,8 @@ def cluster() -> Iterator[Cluster]:
 @pytest.fixture(scope="session")
 def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
     """A browser for all pages."""
+    from .collector.browser import Browser
+
     made = Browser("", tmp_path_factory.mktemp("browser"))
     yield made
     made.driver.quit()

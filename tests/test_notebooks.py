@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import nbformat
 import pytest
-from jupyter_client.manager import KernelManager, start_new_kernel
-from nbclient import NotebookClient
+
+if TYPE_CHECKING:
+    from jupyter_client.manager import KernelManager
 
 NOTEBOOKS = sorted((Path(__file__).parents[1] / "examples").glob("*.ipynb"))
 
@@ -20,6 +21,8 @@ def test_there_are_notebooks():
 @pytest.fixture(scope="module")
 def kernel(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[KernelManager, Path]]:
     """One for all notebooks, in an empty folder: to start it takes longer than to run most of them."""
+    from jupyter_client.manager import start_new_kernel
+
     folder = tmp_path_factory.mktemp("notebooks")
     manager, client = start_new_kernel(cwd=str(folder))
     client.stop_channels()
@@ -30,6 +33,9 @@ def kernel(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[KernelMan
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_a_notebook_runs_and_shows_a_picture(path, kernel):
+    import nbformat
+    from nbclient import NotebookClient
+
     manager, folder = kernel
     notebook = nbformat.read(path, as_version=4)
     nbformat.validate(notebook)

@@ -328,19 +328,19 @@ class Estimate(Shown, Numeric):
             said.append(self._liars(liars))
         return said
 
-    def _liars(self, found: Manipulation) -> str:
+    def _liars(self, lie: Manipulation) -> str:
         everybody = self.attack is None or self.attack.participants == self.n
         whose = "participants" if everybody else "this round's participants"
-        several = f"If {LIARS:.0%} of {whose} ({found.people:,}) lie"
-        who = "If one participant lies" if found.people == 1 else several
+        several = f"If {LIARS:.0%} of {whose} ({lie.people:,}) lie"
+        who = "If one participant lies" if lie.people == 1 else several
         times = ""
-        if math.isfinite(found.multiplier):
+        if math.isfinite(lie.multiplier):
             times = (
-                f"; at epsilon {self.privacy.epsilon:.3g} privacy multiplies a lie by {found.multiplier:.3g}"
+                f"; at epsilon {self.privacy.epsilon:.3g} privacy multiplies a lie by {lie.multiplier:.3g}"
             )
-        if not math.isfinite(found.change):
+        if not math.isfinite(lie.change):
             return f"{who}, no limit is known on how far this answer moves{times}."
-        return f"{who}, this answer moves by at most {found.change:.2g}{times}."
+        return f"{who}, this answer moves by at most {lie.change:.2g}{times}."
 
     def to_dict(self) -> dict[str, Any]:
         """`to_json` under the name that data frames use."""

@@ -203,12 +203,12 @@ def share_report(
 def share_site(study: Study, site: str, data: Any, bits: Randomness) -> list[SharedReport]:
     """A site's reports, one for each class of which it has records."""
     protocol, index = shared(study), site_index(site)
-    found = []
+    reports = []
     for stratum, columns in by_class(study, data).items():
         if size := len(columns[0]):
             numbers = protocol.of_site(stratum, columns)
-            found.append(share_report(study, stratum, index, numbers, bits, size))
-    return found
+            reports.append(share_report(study, stratum, index, numbers, bits, size))
+    return reports
 
 
 def site_index(site: str) -> int:
@@ -273,7 +273,7 @@ class SiteShares:
         read = [tuple(Share.from_json(one, study) for one in each) for each in given]
         if [{one.server for one in each} - {place} for place, each in enumerate(read)] != [set(), set()]:
             raise BadFile("a site's shares are two lists, one for each server")
-        found = cls(study, site_name(spec.get("site")), (read[0], read[1]))
-        if canonical(spec) != bytes(found).decode():
+        shares = cls(study, site_name(spec.get("site")), (read[0], read[1]))
+        if canonical(spec) != bytes(shares).decode():
             raise BadFile("the site's shares do not have the form of shares")
-        return found
+        return shares

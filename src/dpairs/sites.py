@@ -35,10 +35,10 @@ _FIELDS = ("format", "version", "study", "site", "sizes", "numbers")
 
 def by_sites(study: Study) -> BySites:
     """The study's protocol, if sites answer it."""
-    found = study.protocol.by_sites
-    if found is None:
+    protocol = study.protocol.by_sites
+    if protocol is None:
         raise BadParameter(f"a {study.protocol.name} study asks people, not sites")
-    return found
+    return protocol
 
 
 @dataclass(frozen=True, eq=False)

@@ -53,11 +53,11 @@ class _Attack:
     def __call__(self, people: int) -> Manipulation:
         if sum(each.people for each in self.counts.values()) != self.reports:
             raise BadParameter("the tally has changed since it was estimated: estimate it again")
-        found = self.protocol.manipulation(self.counts, self.estimator, people)
+        attack = self.protocol.manipulation(self.counts, self.estimator, people)
         value = self._inside(self.raw)
-        down = value - self._inside(self.raw - found.down) if math.isfinite(found.down) else found.down
-        up = self._inside(self.raw + found.up) - value if math.isfinite(found.up) else found.up
-        return replace(found, down=down, up=up)
+        down = value - self._inside(self.raw - attack.down) if math.isfinite(attack.down) else attack.down
+        up = self._inside(self.raw + attack.up) - value if math.isfinite(attack.up) else attack.up
+        return replace(attack, down=down, up=up)
 
     def _inside(self, value: float) -> float:
         return min(max(value, self.bounds[0]), self.bounds[1])

@@ -355,6 +355,7 @@ def test_histograms_have_nothing_to_explain(study, folder, capsys):
     refused(capsys, ["estimate", "study.json", "tally.json", "--plot", "x.png"], "nothing to explain")
 
 
+@pytest.mark.usefixtures("few_bins")
 def test_demo(folder, capsys, monkeypatch):
     """Two servers; a collector, people in two processes, both rounds, and pairs through the relay."""
     monkeypatch.setattr("dpairs.cli.demo_servers.PEOPLE", 120)

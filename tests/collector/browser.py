@@ -178,11 +178,13 @@ class Browser:
         return int(self.run("const e = document.documentElement; return e.scrollWidth - e.clientWidth"))
 
     def complaints(self) -> list[str]:
-        """What the console says, but for what a test provokes and expects."""
+        """What the console says, but for what a test provokes and expects.
+
+        Pages name their icon; where a browser shows JSON it asks for /favicon.ico, sooner or later.
+        """
         told = [each for each in self.driver.get_log("browser") if each["level"] in ("SEVERE", "WARNING")]
-        return [
-            each["message"] for each in told if not any(part in each["message"] for part in self.expected)
-        ]
+        expected = (*self.expected, "/favicon.ico")
+        return [each["message"] for each in told if not any(part in each["message"] for part in expected)]
 
     def strangers(self) -> set[str]:
         """Hosts other than the collector's that were asked for anything."""

@@ -9,15 +9,7 @@ from typing import Any
 
 import hypothesis
 import pytest
-import schemathesis
 from hypothesis import HealthCheck, Phase, settings, strategies
-from schemathesis.checks import not_a_server_error
-from schemathesis.specs.openapi.checks import (
-    content_type_conformance,
-    response_headers_conformance,
-    response_schema_conformance,
-    status_code_conformance,
-)
 
 from dpairs import Interval, Study
 from dpairs.collector.limits import Limits
@@ -36,13 +28,6 @@ PLAN = {
     "epsilon": 1.0,
     "people": 999,
 }
-CHECKS = [
-    not_a_server_error,
-    status_code_conformance,
-    content_type_conformance,
-    response_schema_conformance,
-    response_headers_conformance,
-]
 
 
 def test_no_request_waits_for_a_thread_before_it_is_handled(here):
@@ -85,9 +70,31 @@ def test_a_report_takes_the_short_way_and_is_counted_as_its_route(here, call):
     assert f'dpairs_requests_total{{method="POST",{route},status="401"}} 1.0' in said
 
 
-@schemathesis.serializer("application/x-ndjson", "application/vnd.apache.arrow.stream")
 def as_bytes(_: Any, value: Any) -> bytes:
     return value if isinstance(value, bytes) else str(value).encode(errors="replace")
+
+
+@pytest.fixture(scope="module")
+def checks() -> list[Any]:
+    """Imported here alone: every worker collects every file, and one runs these tests."""
+    import schemathesis
+    from schemathesis.checks import not_a_server_error
+    from schemathesis.specs.openapi import checks
+
+    schemathesis.serializer("application/x-ndjson", "application/vnd.apache.arrow.stream")(as_bytes)
+    return [
+        not_a_server_error,
+        checks.status_code_conformance,
+        checks.content_type_conformance,
+        checks.response_schema_conformance,
+        checks.response_headers_conformance,
+    ]
+
+
+def described(spec: Any) -> Any:
+    from schemathesis import openapi
+
+    return openapi.from_dict(spec)
 
 
 @pytest.fixture(scope="module")
@@ -123,8 +130,8 @@ def crowded(tmp_path_factory):
 class Trial:
     """Sends cases of one operation: most to studies that are there, with tokens that are known."""
 
-    def __init__(self, crowded: Any, operation: Any, studies: list[str]) -> None:
-        self._crowded, self._operation, self._studies = crowded, operation, studies
+    def __init__(self, crowded: Any, checks: list[Any], operation: Any, studies: list[str]) -> None:
+        self._crowded, self._checks, self._operation, self._studies = crowded, checks, operation, studies
         self.statuses: Counter[int] = Counter()
 
     def run(self) -> None:
@@ -154,7 +161,7 @@ class Trial:
             self._sense(draw, case.body, study)
         answer = case.call(base_url=self._crowded.base, timeout=60)
         self.statuses[answer.status_code] += 1
-        case.validate_response(answer, checks=CHECKS)
+        case.validate_response(answer, checks=self._checks)
 
     def _sense(self, draw: Any, body: dict[str, Any], study: str) -> None:
         """Make something of a body that reaches deeper."""
@@ -171,17 +178,17 @@ class Trial:
             body["seen"] = draw(sampled(["round 1", "enrolment", "pairing"]))
 
 
-def test_every_answer_is_as_declared(crowded):
-    schema = schemathesis.openapi.from_dict(Caller(crowded.base)("GET", "/openapi.json").json)
+def test_every_answer_is_as_declared(crowded, checks):
+    schema = described(Caller(crowded.base)("GET", "/openapi.json").json)
     known = list(crowded.secrets)
     done: dict[str, Counter[int]] = {}
     for result in schema.get_all_operations():
-        operation, studies = result.ok(), known  # type: ignore[union-attr]
+        operation, studies = result.ok(), known
         if operation.method == "delete":
             studies = ["0" * 64]  # the others are still needed
         elif operation.path.endswith("/close"):
             studies = known[-1:]
-        trial = Trial(crowded, operation, studies)
+        trial = Trial(crowded, checks, operation, studies)
         trial.run()
         done[operation.label] = trial.statuses
     statuses = sum(done.values(), Counter())
@@ -192,12 +199,12 @@ def test_every_answer_is_as_declared(crowded):
     assert {401, 403, 404, 409, 422} <= set(statuses)
 
 
-def test_the_checks_would_notice_an_answer_that_is_not_declared(crowded):
+def test_the_checks_would_notice_an_answer_that_is_not_declared(crowded, checks):
     spec = Caller(crowded.base)("GET", "/openapi.json").json
-    good = schemathesis.openapi.from_dict(spec)["/healthz"]["GET"].Case()
+    good = described(spec)["/healthz"]["GET"].Case()
     answer = good.call(base_url=crowded.base)
-    good.validate_response(answer, checks=CHECKS)
+    good.validate_response(answer, checks=checks)
     spec["components"]["schemas"]["Health"]["properties"]["status"]["const"] = "ill"
-    bad = schemathesis.openapi.from_dict(spec)["/healthz"]["GET"].Case()
+    bad = described(spec)["/healthz"]["GET"].Case()
     with pytest.raises(BaseExceptionGroup):
-        bad.validate_response(bad.call(base_url=crowded.base), checks=CHECKS)
+        bad.validate_response(bad.call(base_url=crowded.base), checks=checks)

@@ -99,11 +99,11 @@ class Helper:
         name: bytes,
         ids: list[bytes],
         errors: dict[bytes, ReportError],
-        found: Verified,
+        verified: Verified,
         outbound: dict[bytes, bytes],
     ) -> Answered | None:
         """Keep what was found; None if another job was faster with one of these reports."""
-        store, processed = self.store, [*found.valid, *found.refused]
+        store, processed = self.store, [*verified.valid, *verified.refused]
         with store.change() as (connection, row):
             mine = (jobs.c.task == store.task.id, jobs.c.id == name)
             if connection.execute(select(jobs.c.id).where(*mine)).one_or_none() is not None:
@@ -113,19 +113,19 @@ class Helper:
             answers = [
                 VerifyResp(each, outbound[each])
                 if each in outbound
-                else VerifyResp(each, error=errors.get(each) or found.refused[each])
+                else VerifyResp(each, error=errors.get(each) or verified.refused[each])
                 for each in ids
             ]
             body = write_answer(answers)
             rows = [
                 {"task": store.task.id, "id": each, "state": state}
-                for some, state in ((found.valid, VERIFIED), (found.refused, REFUSED))
+                for some, state in ((verified.valid, VERIFIED), (verified.refused, REFUSED))
                 for each in some
             ]
             if rows:
                 connection.execute(insert(reports), rows)
-            store.add(connection, found.buckets)
-            store.count_refused(connection, [*errors.values(), *found.refused.values()])
+            store.add(connection, verified.buckets)
+            store.count_refused(connection, [*errors.values(), *verified.refused.values()])
             store.set(connection, received=row.received + len(ids))
             job = {"task": store.task.id, "id": name, "done": True, "answer": body}
             connection.execute(insert(jobs), job)

@@ -121,7 +121,7 @@ class Leader:
             wanted = select(reports.c.content).where(*mine).order_by(reports.c.id)
             return Job(name, [bytes(each) for each in connection.execute(wanted).scalars()])
 
-    def commit(self, name: bytes, found: Verified) -> None:
+    def commit(self, name: bytes, verified: Verified) -> None:
         """Count what both servers found valid."""
         store = self.store
         with store.change() as (connection, _):
@@ -130,9 +130,9 @@ class Leader:
                 return
             ours = (reports.c.task == store.task.id, reports.c.job == name)
             connection.execute(update(reports).where(*ours).values(state=VERIFIED, content=None))
-            store.mark(connection, list(found.refused), REFUSED)
-            store.add(connection, found.buckets)
-            store.count_refused(connection, found.refused.values())
+            store.mark(connection, list(verified.refused), REFUSED)
+            store.add(connection, verified.buckets)
+            store.count_refused(connection, verified.refused.values())
 
     def waiting(self, connection: Connection | None = None) -> int:
         """Reports that are not verified yet."""

@@ -100,13 +100,13 @@ class Store:
         if connection is None:
             with self.look() as opened:
                 return self.known(report_ids, opened)
-        found = dict[bytes, Any]()
+        seen = dict[bytes, Any]()
         columns = (reports.c.id, reports.c.state, reports.c.digest, reports.c.job)
         for start in range(0, len(report_ids), AT_ONCE):
             some = report_ids[start : start + AT_ONCE]
             wanted = select(*columns).where(reports.c.task == self.task.id, reports.c.id.in_(some))
-            found |= {bytes(row.id): row for row in connection.execute(wanted)}
-        return found
+            seen |= {bytes(row.id): row for row in connection.execute(wanted)}
+        return seen
 
     def sums(self, connection: Connection | None = None) -> dict[str, Bucket]:
         """This server's sums, in the order of the classes."""

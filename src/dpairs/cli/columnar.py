@@ -54,13 +54,13 @@ def is_columnar(name: str) -> bool:
 
 def pairs(texts: list[str]) -> dict[str, str]:
     """What was given as ROLE=COLUMN."""
-    found = {}
+    columns = {}
     for text in texts:
         role, sign, name = text.partition("=")
         if not sign or not role or not name:
             raise BadParameter(f"a column is named as ROLE=COLUMN, not {text!r}")
-        found[role] = name
-    return found
+        columns[role] = name
+    return columns
 
 
 def tally_columns(study: Study, names: list[str], form: TableForm | None, engine: Engine) -> FileTally:

@@ -76,13 +76,13 @@ def examine() -> dict[str, Any]:
 
 def _extras() -> dict[str, list[str]]:
     """The packages of each extra, from the metadata that dpairs was installed with."""
-    found: dict[str, list[str]] = {}
+    extras: dict[str, list[str]] = {}
     for line in requires("dpairs") or []:
         named = re.search(r"extra == ['\"]([\w-]+)['\"]", line)
         package = re.match(r"[\w.-]+", line)
         if named and package and named[1] not in INTERNAL and package[0] != "dpairs":
-            found.setdefault(named[1], []).append(package[0])
-    return found
+            extras.setdefault(named[1], []).append(package[0])
+    return extras
 
 
 def _extra(name: str, needed: list[str]) -> dict[str, Any]:

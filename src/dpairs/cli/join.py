@@ -179,36 +179,36 @@ def _digits(words: str) -> str:
     return "".join(words.split())
 
 
-def _described(found: Joined, study: Study) -> dict[str, object]:
+def _described(joined: Joined, study: Study) -> dict[str, object]:
     return {
-        "state": found.state,
-        "message": found.message,
-        "index": found.index,
-        "stratum": found.stratum,
+        "state": joined.state,
+        "message": joined.message,
+        "index": joined.index,
+        "stratum": joined.stratum,
         "privacy": study.privacy.to_json(),
-        "report": None if found.report is None else found.report.to_json(),
-        "pairs": found.pairs,
+        "report": None if joined.report is None else joined.report.to_json(),
+        "pairs": joined.pairs,
         "fingerprints": None
-        if found.fingerprints is None
+        if joined.fingerprints is None
         else {
             number: {"mine": mine, "partner": partner}
-            for number, (mine, partner) in found.fingerprints.items()
+            for number, (mine, partner) in joined.fingerprints.items()
         },
     }
 
 
-def _print(found: Joined, offered: Offer) -> None:
-    rows = [("called", offered.title[:300]), ("participant", f"{found.index} of {found.stratum}")]
+def _print(joined: Joined, offered: Offer) -> None:
+    rows = [("called", offered.title[:300]), ("participant", f"{joined.index} of {joined.stratum}")]
     rows += claim_rows(offered.study)[:2]
-    if found.report is not None:
-        rows.append(("what left this device", f"symbol {found.report.symbol}"))
-    for number, state in (found.pairs or {}).items():
+    if joined.report is not None:
+        rows.append(("what left this device", f"symbol {joined.report.symbol}"))
+    for number, state in (joined.pairs or {}).items():
         rows.append((f"pair {number}", state[:300]))
-        mine, partner = (found.fingerprints or {}).get(number, ("", ""))
+        mine, partner = (joined.fingerprints or {}).get(number, ("", ""))
         rows += [("your fingerprint", mine), ("your partner's", partner)]
-    rows.append(("state", f"{found.state}: {found.message}"[:300]))
+    rows.append(("state", f"{joined.state}: {joined.message}"[:300]))
     print_table(("your part", "in this study"), rows)
-    if found.pairs:
+    if joined.pairs:
         output.print(
             "Your partner's device shows the same two the other way round, unless somebody is between you.",
             style="dim",

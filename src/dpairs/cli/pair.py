@@ -158,13 +158,13 @@ def decode(
         for number, kind, message in _messages(path, study):
             messages.setdefault(number, {}).setdefault(kind, message)
     lines, outcome = [], {"decoded": 0, "refused": 0, "dropped out": 0}
-    for number, found in sorted(messages.items()):
-        if len(found) < 2:
+    for number, sent in sorted(messages.items()):
+        if len(sent) < 2:
             outcome["dropped out"] += 1
             continue
         try:
             both = matching.pair(study.id, number, len(study.statistic.strata))
-            symbol = Collector(protocol.function, both).decode(found["table"], found["labels"])
+            symbol = Collector(protocol.function, both).decode(sent["table"], sent["labels"])
         except DpairsError:
             outcome["refused"] += 1
             continue

@@ -162,16 +162,16 @@ class _Asks:
     domains: tuple[Domain, ...]
 
 
-def _print(found: Plan, central: dict[str, float], delta: float | None, checked: dict[str, float]) -> None:
-    head, *rows = found.rows()
+def _print(plan: Plan, central: dict[str, float], delta: float | None, checked: dict[str, float]) -> None:
+    head, *rows = plan.rows()
     if checked:
         place = [row[0] for row in rows].index("standard error") + 1
-        rows.insert(place, ("  simulated", *[f"{checked[each.protocol]:.3g}" for each in found.options]))
+        rows.insert(place, ("  simulated", *[f"{checked[each.protocol]:.3g}" for each in plan.options]))
     if central:
-        gains = [f"{central[each.protocol]:.3g}" if each.crowd > 1 else "no gain" for each in found.options]
+        gains = [f"{central[each.protocol]:.3g}" if each.crowd > 1 else "no gain" for each in plan.options]
         rows.append(("shuffled", *gains))
-    print_table(head, rows, title=found.title)
-    why, *others = found.notes()
+    print_table(head, rows, title=plan.title)
+    why, *others = plan.notes()
     output.print(why, highlight=False)
     for note in others:
         output.print(note, highlight=False, style="dim")
@@ -185,29 +185,29 @@ def _print(found: Plan, central: dict[str, float], delta: float | None, checked:
         )
 
 
-def _print_trust(found: Plan) -> None:
+def _print_trust(plan: Plan) -> None:
     """What each kind of trust needs: one line."""
     what: Callable[[Option], str] = {
         "error": lambda option: f"a standard error of {option.error:.3g}",
         "n": lambda option: f"{sum(option.sizes.values()):,} people",
         "epsilon": lambda option: f"epsilon {option.study.epsilon:.3g}",
-    }[found.solved]
-    kinds = [f"{trust}: {what(option)} ({option.protocol})" for trust, option in found.by_trust.items()]
+    }[plan.solved]
+    kinds = [f"{trust}: {what(option)} ({option.protocol})" for trust, option in plan.by_trust.items()]
     output.print("If people trust " + "; ".join(kinds) + ".", highlight=False)
 
 
-def _checked(found: Plan, runs: int) -> dict[str, float]:
+def _checked(plan: Plan, runs: int) -> dict[str, float]:
     """The root mean square error over simulated populations, by protocol."""
     integer("check", runs, 2, 10_000)
     result: dict[str, float] = {}
     truths: dict[str, float] = {}
-    with progress("simulating", runs * len(found.options)) as advance:
-        for option in found.options:
+    with progress("simulating", runs * len(plan.options)) as advance:
+        for option in plan.options:
             # The shape that the prediction is for: of several, the worst.
             shape = option.shape
             if shape.name not in truths:
                 sizes = {name: CHECK_PEOPLE // len(shape.masses) for name in shape.masses}
-                truths[shape.name] = exact(found.statistic, draw(shape, sizes, 2**40), domain=found.domains)
+                truths[shape.name] = exact(plan.statistic, draw(shape, sizes, 2**40), domain=plan.domains)
             errors = []
             for run in range(runs):
                 estimate = simulate(option.study, draw(shape, option.sizes, run), seed=run)

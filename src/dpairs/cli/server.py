@@ -125,12 +125,12 @@ def multiply(
     secret.unlink()
     if number == 1:
         task.offer()
-        found, corrections = task.correct(received)
+        shares, corrections = task.correct(received)
         files.write(places[1], corrections, what)
     else:
         task.reply(given)
-        found = task.finish(received)
-    write_products(places[0], study, number, batch, found)
+        shares = task.finish(received)
+    write_products(places[0], study, number, batch, shares)
 
 
 @app.command()

@@ -77,17 +77,17 @@ class Analyst:
 
     def tally(self, study: str, number: int | None = None) -> Tally:
         """The tally of a round, by default the current one."""
-        found = self._counted(study, number)
-        if not isinstance(found, Tally):
+        counted = self._counted(study, number)
+        if not isinstance(counted, Tally):
             raise BadParameter("sites answer this study: see Analyst.answers")
-        return found
+        return counted
 
     def answers(self, study: str, number: int | None = None) -> SiteTally:
         """The answers of sites to a round, by default the current one."""
-        found = self._counted(study, number)
-        if not isinstance(found, SiteTally):
+        counted = self._counted(study, number)
+        if not isinstance(counted, SiteTally):
             raise BadParameter("people answer this study, not sites: see Analyst.tally")
-        return found
+        return counted
 
     def _counted(self, study: str, number: int | None) -> Tally | SiteTally:
         query = "" if number is None else f"?round={number}"

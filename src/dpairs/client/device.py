@@ -110,12 +110,12 @@ class Membership:
         self._path = path
         self.data: dict[str, Any] = {"format": FORMAT, "study": study}
         if path is not None and path.exists():
-            found = parse(files.read(path, "the device's file"), "the device's file")
-            kept = all(type(found[name]) is kind for name, kind in KINDS.items() if name in found)
-            whole = "secret" not in found or "site" in found or {"index", "stratum"} <= found.keys()
-            if found.get("format") != FORMAT or found.get("study") != study or not (kept and whole):
+            saved = parse(files.read(path, "the device's file"), "the device's file")
+            kept = all(type(saved[name]) is kind for name, kind in KINDS.items() if name in saved)
+            whole = "secret" not in saved or "site" in saved or {"index", "stratum"} <= saved.keys()
+            if saved.get("format") != FORMAT or saved.get("study") != study or not (kept and whole):
                 raise BadFile(f"{path} is not what this device wrote about this study")
-            self.data = found
+            self.data = saved
 
     def __repr__(self) -> str:
         return f"Membership({self.data['study'][:16]!r})"

@@ -137,10 +137,10 @@ class OwnPair:
     pair: Pair
 
 
-def _given(each: Any) -> dict[str, Any]:
+def _given(pair: Any) -> dict[str, Any]:
     """A pair as the collector names it, its parts of the right kinds."""
     kinds = {"number": int, "role": str, "partner": int, "key": str, "state": str, "people": dict}
-    given: dict[str, Any] = {name: part(each, name, kind) for name, kind in kinds.items()}
+    given: dict[str, Any] = {name: part(pair, name, kind) for name, kind in kinds.items()}
     if not _KEY.fullmatch(given["key"]):
         raise WrongPartner(f"the key of pair {given['number']}'s partner is not a key")
     return given

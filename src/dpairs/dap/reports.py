@@ -53,13 +53,13 @@ def write_extensions(extensions: Iterable[Extension]) -> bytes:
 
 def read_extensions(reader: Reader, what: str) -> tuple[Extension, ...]:
     """Extensions in strictly increasing order."""
-    inner, found = Reader(reader.opaque(2), what), list[Extension]()
+    inner, extensions = Reader(reader.opaque(2), what), list[Extension]()
     while inner.left:
         extension = Extension(inner.number(2), inner.opaque(2))
-        if found and extension.kind <= found[-1].kind:
+        if extensions and extension.kind <= extensions[-1].kind:
             raise BadMessage(f"the extensions of {what} are not in strictly increasing order")
-        found.append(extension)
-    return tuple(found)
+        extensions.append(extension)
+    return tuple(extensions)
 
 
 @dataclass(frozen=True)

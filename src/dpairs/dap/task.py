@@ -56,12 +56,12 @@ class Operator:
     def __post_init__(self) -> None:
         """Refuse an address that is no server's, or not protected on its way."""
         _line("the name of an operator", self.name)
-        found = _ADDRESS.fullmatch(_line("the address of a server", self.url))
-        if found is None or self.url.endswith("/"):
+        address = _ADDRESS.fullmatch(_line("the address of a server", self.url))
+        if address is None or self.url.endswith("/"):
             raise BadParameter(
                 f"a server's address looks like https://HOST or https://HOST/PATH, not {self.url!r}"
             )
-        if found[1] == "http" and found[2] not in _HERE:
+        if address[1] == "http" and address[2] not in _HERE:
             raise BadParameter(f"a server on another machine is reached by https, not by {self.url!r}")
 
     def to_json(self) -> dict[str, str]:

@@ -104,11 +104,11 @@ class Verifier:
                 shares.append(share)
         metadata = [each.metadata for each in opened]
         ids, publics = [each.report_id for each in metadata], [each.public_share for each in opened]
-        found = helper_init(self._batch, ids, publics, shares, [each.payload for each in opened])
+        verified = helper_init(self._batch, ids, publics, shares, [each.payload for each in opened])
         outbound = {
-            name: message for name, message in zip(ids, found.outbound, strict=True) if message is not None
+            name: message for name, message in zip(ids, verified.outbound, strict=True) if message is not None
         }
-        return self._end(metadata, found.prepared, found.valid, refused), outbound
+        return self._end(metadata, verified.prepared, verified.valid, refused), outbound
 
     def _open(self, metadata: ReportMetadata, public: bytes, sealed: HpkeCiphertext) -> bytes | ReportError:
         task, secret = self._task, self._keys.get(sealed.config_id)

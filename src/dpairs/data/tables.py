@@ -70,10 +70,10 @@ class Named:
 
     def renamed(self, table: Table, names: Sequence[str]) -> Table:
         """The table under the statistic's names; labels as whether they are the positive class."""
-        found = {name: table[self.columns.get(name, name)] for name in names}
-        if self.positive is not None and LABEL in found:
-            found[LABEL] = is_positive(found[LABEL], self.positive, self.columns.get(LABEL, LABEL))
-        return found
+        columns = {name: table[self.columns.get(name, name)] for name in names}
+        if self.positive is not None and LABEL in columns:
+            columns[LABEL] = is_positive(columns[LABEL], self.positive, self.columns.get(LABEL, LABEL))
+        return columns
 
 
 def with_columns(data: Any, known: Sequence[str], columns: Mapping[str, str] | None, positive: Any) -> Any:

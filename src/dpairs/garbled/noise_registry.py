@@ -87,9 +87,9 @@ def best_noise(top: int, epsilon: float, levels: Sequence[int] | None = None) ->
     ('response', 'laplace')
     """
 
-    def cost(each: Noise) -> float:
+    def cost(noise: Noise) -> float:
         if levels is not None:
-            return sum(each.variance(level) for level in levels) / len(levels)
-        return max(each.variance(level) for level in (0, top // 2, top))
+            return sum(noise.variance(level) for level in levels) / len(levels)
+        return max(noise.variance(level) for level in (0, top // 2, top))
 
     return min(candidates(top, epsilon).values(), key=cost)

@@ -45,10 +45,10 @@ def plan_curves(
 def _errors(
     ask: Question, points: Sequence[tuple[float, Mapping[str, int]]], progress: Callable[[int], None] | None
 ) -> dict[str, list[float]]:
-    found: dict[str, list[float]] = {}
+    errors: dict[str, list[float]] = {}
     for place, (epsilon, sizes) in enumerate(points):
         for option in ask.options(epsilon, sizes)[0]:
-            found.setdefault(option.protocol, [math.nan] * len(points))[place] = option.error
+            errors.setdefault(option.protocol, [math.nan] * len(points))[place] = option.error
         if progress is not None:
             progress(1)
-    return found
+    return errors

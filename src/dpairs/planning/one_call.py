@@ -196,11 +196,11 @@ def _estimate(
                 f"{statistic.name} needs at least 2 people of each class, and {stratum} has {size}"
             )
     asked = {name: value for name, value in choices.items() if name in ASKED and value is not None}
-    found = plan(statistic, domain=domains, epsilon=epsilon, n=sizes, **asked)
+    planned = plan(statistic, domain=domains, epsilon=epsilon, n=sizes, **asked)
     seed = choices.get("seed")
-    study = found.begin() if seed is None else replace(found.options[0].study, seed=seed)
+    study = planned.begin() if seed is None else replace(planned.options[0].study, seed=seed)
     estimate = simulate(study, table, seed=seed)
-    shape = from_sample(statistic, found.domains, table)
+    shape = from_sample(statistic, planned.domains, table)
     bare = WithoutPrivacy(truth, shape.scale * shape.sampling(sizes) ** 0.5)
     return replace(estimate, caveats=(*caveats, *estimate.caveats), without_privacy=bare)
 

@@ -109,17 +109,17 @@ def _moved_by(option: Option) -> str:
 
 FACTS: list[tuple[str, Callable[[Option], str]]] = [
     ("parameters", _parameters),
-    ("people", lambda each: f"{sum(each.sizes.values()):,}"),
-    ("epsilon", lambda each: f"{each.study.epsilon:.4g}"),
-    ("standard error", lambda each: f"{each.error:.3g}"),
-    ("  from privacy", lambda each: f"{each.prediction.privacy:.2g}"),
-    ("  from sampling", lambda each: f"{each.prediction.sampling:.2g}"),
-    ("  second order", lambda each: f"{each.prediction.second_order:.2g}"),
-    ("  from bins", lambda each: f"{each.prediction.quantization:.2g}"),
+    ("people", lambda option: f"{sum(option.sizes.values()):,}"),
+    ("epsilon", lambda option: f"{option.study.epsilon:.4g}"),
+    ("standard error", lambda option: f"{option.error:.3g}"),
+    ("  from privacy", lambda option: f"{option.prediction.privacy:.2g}"),
+    ("  from sampling", lambda option: f"{option.prediction.sampling:.2g}"),
+    ("  second order", lambda option: f"{option.prediction.second_order:.2g}"),
+    ("  from bins", lambda option: f"{option.prediction.quantization:.2g}"),
     (f"if {LIARS:.0%} lie, it moves", _moved_by),
-    ("bits sent", lambda each: f"{each.bits:,}"),
-    ("rounds", lambda each: str(each.rounds)),
-    ("trusts", lambda each: each.trust),
+    ("bits sent", lambda option: f"{option.bits:,}"),
+    ("rounds", lambda option: str(option.rounds)),
+    ("trusts", lambda option: option.trust),
 ]
 """What a table says of an option: rows of it."""
 

@@ -25,8 +25,8 @@ def check_delta(delta: float) -> float:
     return number
 
 
-def delta_of(each: float, times: int, epsilon: float) -> float:
-    """The exact delta at ``epsilon`` of ``times`` mechanisms, each losing ``each`` purely.
+def delta_of(loss: float, times: int, epsilon: float) -> float:
+    """The exact delta at ``epsilon`` of ``times`` mechanisms, each losing ``loss`` purely.
 
     Kairouz, Oh, Viswanath, "The composition theorem for differential privacy" (ICML 2015), Theorem 3.3:
     no composition of such mechanisms is worse than that of randomized responses, whose delta is
@@ -35,17 +35,17 @@ def delta_of(each: float, times: int, epsilon: float) -> float:
     >>> delta_of(0.1, 10, 1.0)
     0.0
     """
-    return _delta(each, integer("times", times, 1, 10_000), epsilon)
+    return _delta(loss, integer("times", times, 1, 10_000), epsilon)
 
 
-def _delta(each: float, count: int, epsilon: float) -> float:
+def _delta(loss: float, count: int, epsilon: float) -> float:
     total = 0.0
     for flips in range(count + 1):
-        high, low = (count - flips) * each, epsilon + flips * each
+        high, low = (count - flips) * loss, epsilon + flips * loss
         if high <= low:
             break
         log_weight = math.lgamma(count + 1) - math.lgamma(flips + 1) - math.lgamma(count - flips + 1)
-        log_weight += high - count * (each + math.log1p(math.exp(-each)))
+        log_weight += high - count * (loss + math.log1p(math.exp(-loss)))
         total += math.exp(log_weight) * -math.expm1(low - high)
     return total
 

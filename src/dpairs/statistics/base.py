@@ -237,11 +237,11 @@ class Statistic(ABC):
         For any kernel: every pair of cells at its worst (see `hidden`).
         """
         first, second = masses[0], masses[-1]
-        found = []
+        sums = []
         for form, middle in zip(self.forms(grid, kernel), self.forms(grid, "midpoint"), strict=True):
             farthest = form.uncertainty + np.abs(form.matrix - middle.matrix)
-            found.append(float(first @ farthest @ second))
-        return np.array(found)
+            sums.append(float(first @ farthest @ second))
+        return np.array(sums)
 
     def uneven(
         self, grid: Grid, masses: NDArray[np.float64], shares: NDArray[np.float64]

@@ -37,10 +37,10 @@ async def aggregate(request: Request, task: str) -> Response:
 @router.get("/aggregation_jobs/{job}")
 async def aggregated(request: Request, task: str, job: str) -> Response:
     """What a job was answered."""
-    found = await to_thread.run_sync(service_of(request).helper(task).answered, from_letters(job))
-    if found is None:
+    answer = await to_thread.run_sync(service_of(request).helper(task).answered, from_letters(job))
+    if answer is None:
         raise Refused("there is no such aggregation job here", "unrecognizedAggregationJob")
-    return dap(found.body, "aggregation-job-resp")
+    return dap(answer.body, "aggregation-job-resp")
 
 
 @router.post("/products")

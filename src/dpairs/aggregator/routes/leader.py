@@ -62,8 +62,8 @@ async def collected(request: Request, task: str, job: str) -> Response:
 
 async def _collected(request: Request, task: str, name: bytes) -> Response:
     leader = service_of(request).leader(task)
-    found = await to_thread.run_sync(leader.collected, name)
+    answer = await to_thread.run_sync(leader.collected, name)
     where = f"{leader.store.task.leader.url}/tasks/{task}/collection_jobs/{letters(name)}"
-    if found is None:
+    if answer is None:
         return Response(status_code=202, headers={"Location": where, "Retry-After": "1"})
-    return dap(found.body, "collection-job-resp", Location=where)
+    return dap(answer.body, "collection-job-resp", Location=where)

@@ -95,10 +95,10 @@ class BySites(Noisy):
     def with_noise(self, exact: SiteNumbers, bits: Randomness) -> SiteNumbers:
         """What leaves: noise on every number, but on those of a class that is known to be empty."""
         noisy = {}
-        for name, each in exact.numbers.items():
+        for name, numbers in exact.numbers.items():
             empty = exact.sizes is not None and exact.sizes[name] == 0
             drawn = 0 if empty else self.budget.draw(self._each(self.query), bits)
-            noisy[name] = each + drawn
+            noisy[name] = numbers + drawn
         return SiteNumbers(noisy, exact.sizes)
 
     def _each(self, query: Query) -> Query:
@@ -154,11 +154,11 @@ class BySites(Noisy):
 
     def noisy_sites(self, answers: Iterable[SiteNumbers]) -> dict[str, int]:
         """How many sites added noise to each class's numbers."""
-        found = dict.fromkeys(self.strata, 0)
+        noisy = dict.fromkeys(self.strata, 0)
         for each in answers:
             for name in self.strata:
-                found[name] += each.sizes is None or each.sizes[name] > 0
-        return found
+                noisy[name] += each.sizes is None or each.sizes[name] > 0
+        return noisy
 
     @property
     def report_bits(self) -> int:

@@ -174,7 +174,7 @@ class FirstAnswers:
         """What each imagined first round misses of the pilot of those that came back; and its own pilot."""
         truth = self._at(masses).value
         others = None if there is None else masses_of(there, masses)
-        found, pilots = [], []
+        misses, pilots = [], []
         for _ in range(REPLICATES):
             again = {name: _imagined(masses[name], each, noise) for name, each in here.items()}
             whole = again
@@ -185,14 +185,14 @@ class FirstAnswers:
                 near = masses_of(again)
                 seen = self._at(near)
                 functions = (seen if whole is again else self._at(masses_of(whole))).functions
-                found.append(truth - seen.value - self._corrections(masses, here, again, whole, functions))
+                misses.append(truth - seen.value - self._corrections(masses, here, again, whole, functions))
                 pilots.append(near)
             except (NotEstimable, NotEnoughData):
                 # An imagined pilot at which a ratio has no value tells only that the pilot is poor.
                 continue
-        if len(found) < REPLICATES / 2:
+        if len(misses) < REPLICATES / 2:
             raise NotEstimable("the first round is too noisy for a pilot: more records are needed in it")
-        return found, pilots
+        return misses, pilots
 
     def _hidden(self, masses: Masses, imagined: list[Masses], here: Mapping[str, NoisyClass]) -> float:
         """How far the answer may be moved by records that do not lie evenly within cells.
@@ -227,7 +227,7 @@ class FirstAnswers:
 
     def _merged(self, masses: Masses) -> tuple[float, float]:
         """What the derivative at merged cells misses of the statistic: once merged, and merged again."""
-        found, before, grid, place = [], masses, self.pilot.grid, np.arange(self.pilot.grid.cells)
+        misses, before, grid, place = [], masses, self.pilot.grid, np.arange(self.pilot.grid.cells)
         for _ in range(2):
             grid, run = coarsened(grid)
             place = run[place]
@@ -238,9 +238,9 @@ class FirstAnswers:
                 float(cell_means(self.grid, function) @ (before[name] - after[name]))
                 for name, function in at.functions.items()
             )
-            found.append(self._at(before).value - at.value - linear)
+            misses.append(self._at(before).value - at.value - linear)
             before = after
-        return found[0], found[1]
+        return misses[0], misses[1]
 
     def _corrections(
         self,
@@ -264,17 +264,17 @@ class FirstAnswers:
 
 def masses_of(classes: Mapping[str, NoisyClass], instead: Masses | None = None) -> Masses:
     """The nearest distributions; those of ``instead`` where a class has nobody."""
-    found = {}
+    masses = {}
     for name, each in classes.items():
         people = each.people
         size = float(people.sum())
         if size > 0:
-            found[name] = people / size
+            masses[name] = people / size
         elif instead is not None:
-            found[name] = instead[name]
+            masses[name] = instead[name]
         else:
             raise NotEnoughData(f"there are no records of the {name} class, or noise hides them all")
-    return found
+    return masses
 
 
 def _doubt(classes: Mapping[str, NoisyClass]) -> dict[str, float]:

@@ -20,10 +20,10 @@ def of_sums(
     ``weights`` are what one step of a class's sum moves the answer.
     """
     downs, ups, multiplier = [], [], 1.0
-    for each in answers.values():
+    for answer in answers.values():
         down = up = 0.0
         for name, weight in weights.items():
-            size, given = (each.sizes or {})[name], int(each.numbers[name][0])
+            size, given = (answer.sizes or {})[name], int(answer.numbers[name][0])
             least, most = protocol.extremes(name, size)
             down, up = down + weight * (given - least), up + weight * (most - given)
             if size:

@@ -70,10 +70,10 @@ def read_answers(protocol: BySites, spec: Any) -> dict[str, SiteNumbers]:
     """Several sites' numbers, in the order of their names."""
     if not isinstance(spec, Mapping):
         raise BadFile("answers of sites are an object of their names")
-    found = {}
+    answers = {}
     for site in sorted(spec):
-        each = spec[site]
-        if not isinstance(each, Mapping) or set(each) != {"sizes", "numbers"}:
+        answer = spec[site]
+        if not isinstance(answer, Mapping) or set(answer) != {"sizes", "numbers"}:
             raise BadFile("a site's answer has 'sizes' and 'numbers'")
-        found[site_name(site)] = read_numbers(protocol, each)
-    return found
+        answers[site_name(site)] = read_numbers(protocol, answer)
+    return answers

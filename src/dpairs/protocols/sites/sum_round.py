@@ -182,14 +182,14 @@ class SitesSum(BySites, TwoRounds):
         at, sizes, *_ = self.analysis.of_those(answers.keys(), Coins.of(self.first))
         extents = {name: high - low for name, (low, high) in at.ranges.items()}
         weights = {name: extent / (LARGEST * sizes[name]) for name, extent in extents.items()}
-        found, multiplier = of_sums(self, answers, weights, sites)
+        sums, multiplier = of_sums(self, answers, weights, sites)
         means = self._means(answers, sizes)
         value = at.value + at.remainder.mean
         value += sum(extents[name] * (mean - at.means[name]) for name, mean in means.items())
         reach = at_corners(
             lambda form: at.finished(self.statistic, float(form[0]), 0.0, 0.0, sizes).value,
             np.array([value]),
-            [found],
+            [sums],
         )
         return Manipulation(sites, sites, reach.down, reach.up, True, multiplier)
 
