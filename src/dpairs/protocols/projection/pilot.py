@@ -49,6 +49,8 @@ class Pilot:
     """The same cells as devices have them, without the atoms that the pilot found; None: the same."""
     inside: float = 0.0
     """What pairs within one part may add to the first form, from none of it to all."""
+    doubt: float = 0.0
+    """The standard deviation of what imagined rounds do not show of the first form's remainder."""
     narrowed: Sequence[Narrowed] = ()
     """Ends that values could be moved between, where few people far away would decide the value."""
 

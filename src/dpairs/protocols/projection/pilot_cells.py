@@ -57,6 +57,29 @@ class Parts:
         people have runs through all parts, also through those that are too light to be split. The
         marginals come from the parts so filled, beginning with even ones.
         """
+        sides, evens = self._sides(edges, ends)
+        if len(sides) == 1:
+            line: Vector = self.shares @ evens[0]
+            return line
+        filled = self._product(evens)
+        for _ in range(FILLINGS):
+            filled = self._like(sides, evens, (filled.sum(axis=1), filled.sum(axis=0)))
+        return filled.reshape(-1)
+
+    def like(self, edges: Sequence[Vector], ends: Sequence[float], marginals: Sequence[Vector]) -> Vector:
+        """The same in the plane, as a table, with parts filled like these marginals."""
+        return self._like(*self._sides(edges, ends), marginals)
+
+    def _like(self, sides: list[Vector], evens: list[Vector], marginals: Sequence[Vector]) -> Vector:
+        within = []
+        for inside, even, marginal in zip(sides, evens, marginals, strict=True):
+            weights = inside * marginal
+            total = weights.sum(axis=1, keepdims=True)
+            within.append(np.where(total > 0, weights / np.where(total > 0, total, 1.0), even))
+        return self._product(within)
+
+    def _sides(self, edges: Sequence[Vector], ends: Sequence[float]) -> tuple[list[Vector], list[Vector]]:
+        """Of every part and bin of each column: the share of the bin inside the part, and of the part."""
         sides, evens = [], []
         for column, (cuts, end) in enumerate(zip(edges, ends, strict=True)):
             low = self.starts[column][:, None]
@@ -64,19 +87,7 @@ class Parts:
             inner = np.clip(np.minimum(high, cuts[None, 1:]) - np.maximum(low, cuts[None, :-1]), 0.0, None)
             sides.append(inner / np.diff(cuts))
             evens.append(inner / (high - low))
-        if len(sides) == 1:
-            line: Vector = self.shares @ evens[0]
-            return line
-        filled = self._product(evens)
-        for _ in range(FILLINGS):
-            marginals = filled.sum(axis=1), filled.sum(axis=0)
-            within = []
-            for inside, even, marginal in zip(sides, evens, marginals, strict=True):
-                weights = inside * marginal
-                total = weights.sum(axis=1, keepdims=True)
-                within.append(np.where(total > 0, weights / np.where(total > 0, total, 1.0), even))
-            filled = self._product(within)
-        return filled.reshape(-1)
+        return sides, evens
 
     def _product(self, within: Sequence[Vector]) -> Vector:
         """Every part's share as the product of how each column fills it, added up."""
@@ -102,7 +113,7 @@ def column_edges(parts: Mapping[str, Parts], leaves: Leaves) -> list[Vector]:
     free = sum(not given for given in listed)
     most = int((PLANE_CELLS / taken) ** (1 / free) + 1e-9) if free else 0
     return [
-        np.arange(end + 1) if given else _heaviest_halved(parts, column, leaves.bits[column], end, most)
+        np.arange(end + 1) if given else heaviest_halved(parts, column, leaves.bits[column], end, most)
         for column, (end, given) in enumerate(zip(ends, listed, strict=True))
     ]
 
@@ -119,7 +130,7 @@ def _every_cut(parts: Mapping[str, Parts], end: float) -> Vector:
     return np.concatenate([starts[kept], [end]])
 
 
-def _heaviest_halved(
+def heaviest_halved(
     parts: Mapping[str, Parts], column: int, bits: int, end: float, most: int
 ) -> NDArray[np.float64]:
     """Halve the bin that holds most people, while there is something to see in it."""
@@ -165,14 +176,19 @@ class AtomAxis(CutAxis):
         return np.where(single, middle, low), np.where(single, middle, high), np.where(single, 1.0, points)
 
 
-def named_atoms(cuts: Vector, masses: Sequence[Vector]) -> NDArray[np.bool_]:
-    """Bins of one leaf that hold most of the people of the leaves around them, in some stratum."""
-    single = np.diff(cuts) == 1
+def named_atoms(cuts: Vector, masses: Sequence[Vector], wide: bool = False) -> NDArray[np.bool_]:
+    """Bins of one leaf that hold most of the people of the leaves around them, in some stratum.
+
+    ``wide``: bins of any width, and so many times their own width around them: the pilot of a plane sees
+    values that many people share, but not to a leaf.
+    """
+    widths = np.diff(cuts)
+    single = (AROUND * widths < cuts[-1]) if wide else widths == 1
     found = np.zeros(single.size, dtype=bool)
     for shares in masses:
         reached = np.concatenate([[0.0], np.cumsum(shares)])
-        first = np.floor(cuts[:-1] / AROUND) * AROUND
-        around = np.interp(first + AROUND, cuts, reached) - np.interp(first, cuts, reached)
+        first = np.floor(cuts[:-1] / (AROUND * widths)) * AROUND * widths
+        around = np.interp(first + AROUND * widths, cuts, reached) - np.interp(first, cuts, reached)
         found |= single & (shares > around / 2) & (shares > 0)
     return found
 

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,10 +14,9 @@ from numpy.typing import NDArray
 from ...data.domains import Integers, Interval
 from ..tree.hierarchy import Level, Solution, children, least_squares
 from ..tree.leaves import Leaves
-from ..tree.oracle import Oracle
 from .pilot import PublicNoise
 from .pilot_boxes import Boxes
-from .pilot_cells import Parts
+from .pilot_cells import Parts, column_ends
 from .winsorize import Tail
 
 Vector = NDArray[np.float64]
@@ -80,8 +80,7 @@ class Descent:
             within = self._within(last)
             if held > within / 2:
                 ratio = (rising - falling) / (rising + falling)
-                missed = ratio - 4 / math.pi * math.asin(math.sin(math.pi * ratio / 2) / 2)
-                return 2 * missed * within
+                return missed_within(ratio, within)
         return 0.0
 
     def _diagonals(self, last: int) -> tuple[float, float, float]:
@@ -115,6 +114,27 @@ class Descent:
         return Parts(*(np.concatenate(each, axis=-1) for each in (starts, widths, shares)))
 
 
+class Asked(Protocol):
+    """What is known of the nodes of one level: see `tree.oracle.Oracle`."""
+
+    @property
+    def people(self) -> int: ...
+
+    @property
+    def answered(self) -> int: ...
+
+    @property
+    def parities(self) -> int: ...
+
+    @property
+    def scale(self) -> float: ...
+
+    @property
+    def noise(self) -> float: ...
+
+    def __call__(self, nodes: NDArray[np.uint64]) -> Vector: ...
+
+
 @dataclass(frozen=True, eq=False)
 class Explored:
     """The explored levels of a tree with the noise of each (variances of shares), and their solution."""
@@ -126,19 +146,20 @@ class Explored:
     solution: Solution
     leaves: Leaves
     boxes: list[Boxes]
+    least: float = LEAST
 
     def descend(self) -> Descent:
         return self.read(self.solution)
 
     def read(self, solution: Solution) -> Descent:
         """The distribution that these estimates are made."""
-        return descend(solution, self.leaves, self.boxes)
+        return descend(solution, self.leaves, self.boxes, self.least)
 
-    def imagine(self, truth: Descent, noise: PublicNoise) -> Solution:
-        """The shares that would be estimated if ``truth`` were true, with other noise."""
+    def imagine(self, truth: Sequence[Vector], noise: PublicNoise) -> Solution:
+        """The shares that would be estimated if these of every level were true, with other noise."""
         measured = [np.empty(0)]
-        for number in range(1, len(truth.masses)):
-            masses, variance = truth.masses[number], self.noise[number]
+        for number in range(1, len(truth)):
+            masses, variance = truth[number], self.noise[number]
             error = np.zeros_like(masses)
             if np.isfinite(variance):
                 spread = variance + self.chance[number] * masses * (1 - masses)
@@ -148,6 +169,21 @@ class Explored:
                     error -= error.sum() * spread / spread.sum()
             measured.append(masses + error)
         return self.solution.weights.solve(measured, 1.0)
+
+    @property
+    def ends(self) -> list[float]:
+        """One more than the last leaf of each column."""
+        return column_ends(self.leaves)
+
+    def terminal(self, solution: Solution) -> Parts:
+        """The nodes without children, with their shares as they were measured: some below nothing."""
+        starts, widths, shares = [], [], []
+        for boxes, level, estimates in zip(self.boxes, self.levels, solution.estimates, strict=True):
+            kept = ~level.expanded & boxes.there
+            starts.append(boxes.starts[:, kept])
+            widths.append(np.broadcast_to(boxes.widths[:, None], starts[-1].shape))
+            shares.append(estimates[kept])
+        return Parts(*(np.concatenate(each, axis=-1) for each in (starts, widths, shares)))
 
     def tail(self, imagined: Sequence[Solution]) -> Tail:
         """The shares of the nodes without children, in order (one column), here and in imagined rounds."""
@@ -168,7 +204,7 @@ class Explored:
         return Tail(first, last, shares(self.solution), repeated)
 
 
-def explore(oracles: Sequence[Oracle], leaves: Leaves) -> Explored:
+def explore(oracles: Sequence[Asked], leaves: Leaves, least: float = LEAST) -> Explored:
     """Solve on all nodes of the upper levels, and below on the children of nodes worth looking into."""
     depth, people = len(oracles), oracles[0].people
     # A level that nobody answered about says nothing as long as nothing below it does.
@@ -189,8 +225,8 @@ def explore(oracles: Sequence[Oracle], leaves: Leaves) -> Explored:
         after = next((level for level in range(len(levels), depth + 1) if np.isfinite(noise[level])), None)
         if after is None:
             break
-        found = descend(solution, leaves, boxes)
-        into = _alive(found) & (found.masses[-1] > LEAST * np.sqrt(noise[after]))
+        found = descend(solution, leaves, boxes, least)
+        into = _alive(found) & (found.masses[-1] > least * np.sqrt(noise[after]))
         if not into.any():
             break
         while len(levels) <= after:
@@ -202,7 +238,12 @@ def explore(oracles: Sequence[Oracle], leaves: Leaves) -> Explored:
             into = np.ones(below.size, dtype=bool)
     # One sign's noise is there whoever answers; a report of several signs leaves the choice of people bare.
     chance = [0.0] + [max(each.scale - 1, 0.0) / people if each.parities > 1 else 0.0 for each in oracles]
-    return Explored(levels, noise[: len(levels)], chance, solution, leaves, boxes)
+    return Explored(levels, noise[: len(levels)], chance, solution, leaves, boxes, least)
+
+
+def missed_within(ratio: float, within: float) -> float:
+    """Twice what such a share of pairs adds to tau beyond the function, if their own tau is ``ratio``."""
+    return 2 * within * (ratio - 4 / math.pi * math.asin(math.sin(math.pi * ratio / 2) / 2))
 
 
 def _alive(found: Descent) -> NDArray[np.bool_]:
@@ -213,7 +254,7 @@ def _alive(found: Descent) -> NDArray[np.bool_]:
     return alive
 
 
-def descend(solution: Solution, leaves: Leaves, boxes: list[Boxes]) -> Descent:
+def descend(solution: Solution, leaves: Leaves, boxes: list[Boxes], least: float = LEAST) -> Descent:
     """Share out each node's people among its halves."""
     masses, into = [np.ones(1)], []
     plane = len(leaves.bits) > 1 and all(isinstance(each, (Interval, Integers)) for each in leaves.domains)
@@ -222,7 +263,7 @@ def descend(solution: Solution, leaves: Leaves, boxes: list[Boxes]) -> Descent:
         above, here = solution.levels[number - 1], boxes[number]
         pair, variances = (each[number].reshape(-1, 2) for each in (solution.estimates, solution.variances))
         mass = masses[-1][above.expanded]
-        looked = alive[above.expanded] & (mass > LEAST * np.sqrt(variances.max(axis=1)))
+        looked = alive[above.expanded] & (mass > least * np.sqrt(variances.max(axis=1)))
         measured = (mass + pair[:, 0] - pair[:, 1]) / 2
         if plane:
             noise = variances[looked].sum(axis=1) / 4

@@ -37,6 +37,7 @@ from ..tree.predict import level_noise
 from .pilot import REPLICATES, Masses, Narrowed, Pilot, PublicNoise
 from .pilot_cells import column_edges, column_ends, cut_axis, named_atoms
 from .pilot_descent import Descent, explore
+from .pilot_plane import SmoothPlane
 from .predict import tree_remainder
 from .winsorize import Ends, possible_ends
 
@@ -94,7 +95,8 @@ class PilotTree(TreeAnswers):
         """The tree with as many parities in a report as are best for ``epsilon``."""
         depth = sum(bits)
         one = KaryResponse.for_epsilon(2, epsilon)
-        more = range(1, best_parities(epsilon, depth) if epsilon > 1 else 1)
+        nodes = 2**COARSE if two_numbers(statistic, domains) else 1
+        more = range(1, best_parities(epsilon, depth, nodes) if epsilon > 1 else 1)
         responses = (one, *(KaryResponse.for_epsilon(2 << step, epsilon) for step in more))
         return cls(statistic, domains, depth, "users", "others", responses, 0.0, bits, share, dealt)
 
@@ -188,8 +190,16 @@ class PilotTree(TreeAnswers):
             for (stratum, each), oracles in zip(counts.items(), evidence.oracles, strict=True)
         }
         descents = {stratum: each.descend() for stratum, each in explored.items()}
+        inside, uneven = 0.0, self._uneven(descents)
+        if two_numbers(self.statistic, self.domains):
+            ((stratum, descent),) = descents.items()
+            if self.parities > 1:
+                smooth = SmoothPlane.of(explored[stratum], evidence.oracles[0], noise)
+                if smooth.better:
+                    return self._smooth(stratum, smooth)
+            inside = descent.local_concordance()
         repeated = [
-            {stratum: explored[stratum].imagine(descents[stratum], noise) for stratum in explored}
+            {stratum: explored[stratum].imagine(descents[stratum].masses, noise) for stratum in explored}
             for _ in range(REPLICATES)
         ]
         imagined = [
@@ -201,7 +211,7 @@ class PilotTree(TreeAnswers):
                 self.cells,
                 self._on_leaves(descents),
                 [self._on_leaves(each) for each in imagined],
-                self._uneven(descents),
+                uneven,
             )
         parts = {stratum: each.parts for stratum, each in descents.items()}
         edges, ends = column_edges(parts, self.nodes), column_ends(self.nodes)
@@ -217,31 +227,38 @@ class PilotTree(TreeAnswers):
             return {stratum: each.parts.on(edges, ends) for stratum, each in found.items()}
 
         masses = on_edges(descents)
-        given, seen = [], []
-        for place, column in enumerate(edges):
-            others = tuple(other for other in range(len(edges)) if other != place)
-            shape = [each.size - 1 for each in edges]
-            marginals = [each.reshape(shape).sum(axis=others) for each in masses.values()]
-            axes = cut_axis(self.columns[place], self.bits[place], column, named_atoms(column, marginals))
-            given.append(axes[0])
-            seen.append(axes[1])
+        given, seen = self._cells(edges, masses)
         return Pilot(
-            Grid(tuple(seen)),
+            seen,
             masses,
             list(map(on_edges, imagined)),
-            self._uneven(descents),
-            given=Grid(tuple(given)),
-            inside=self._inside(descents),
+            uneven,
+            given=given,
+            inside=inside,
             narrowed=[self._narrowed(each, edges[0]) for each in narrowed],
         )
 
-    def _inside(self, found: Mapping[str, Descent]) -> float:
-        """Of a kernel that compares two columns, what pairs within one part may add."""
-        numbers = all(isinstance(each, (Interval, Integers)) for each in self.columns)
-        if len(self.columns) != 2 or not numbers or self.statistic.needs != "ordered":
-            return 0.0
-        (descent,) = found.values()
-        return descent.local_concordance()
+    def _smooth(self, stratum: str, smooth: SmoothPlane) -> Pilot:
+        """The pilot of columns that depend as a copula has it."""
+        masses, *imagined = ({stratum: each.reshape(-1)} for each in (smooth.shares, *smooth.imagined))
+        given, seen = self._cells(smooth.edges, masses, wide=True)
+        uneven = float((smooth.shares**2).sum())
+        return Pilot(seen, masses, imagined, uneven, given=given, inside=smooth.inside, doubt=smooth.doubt)
+
+    def _cells(
+        self, edges: Sequence[NDArray[np.float64]], masses: Masses, wide: bool = False
+    ) -> tuple[Grid, Grid]:
+        """The cells between these edges as devices have them, and with atoms as the statistic has them."""
+        given, seen = [], []
+        shape = [each.size - 1 for each in edges]
+        for place, column in enumerate(edges):
+            others = tuple(other for other in range(len(edges)) if other != place)
+            marginals = [each.reshape(shape).sum(axis=others) for each in masses.values()]
+            atoms = named_atoms(column, marginals, wide)
+            axes = cut_axis(self.columns[place], self.bits[place], column, atoms)
+            given.append(axes[0])
+            seen.append(axes[1])
+        return Grid(tuple(given)), Grid(tuple(seen))
 
     @property
     def _far(self) -> bool:
@@ -300,21 +317,31 @@ class PilotTree(TreeAnswers):
         return self.nodes.interleave(parts).view(np.int64)
 
 
-def dealt_levels(depth: int, epsilon: float) -> tuple[int, ...]:
+def two_numbers(statistic: Statistic, domains: tuple[Domain, ...]) -> bool:
+    """Whether a kernel compares two columns of numbers."""
+    columns = statistic.cell_domains(domains)
+    numbers = all(isinstance(each, (Interval, Integers)) for each in columns)
+    return len(columns) == 2 and numbers and statistic.needs == "ordered"
+
+
+def dealt_levels(depth: int, epsilon: float, plane: bool = False) -> tuple[int, ...]:
     """Every second level from the leaves up; at a small epsilon the coarse ones several times.
 
     A level that nobody is asked about costs nothing: its nodes are sums of those below. Levels of few nodes
     decide how well the pilot fits at all, and where noise is large deep ones see nothing but values that very
-    many people share.
+    many people share. In the plane such values are seen by sums over the other column, seven bits deep.
 
     >>> dealt_levels(16, 4.0)
     (2, 4, 6, 8, 10, 12, 14, 16)
+    >>> dealt_levels(16, 4.0, plane=True)
+    (2, 2, 4, 4, 6, 6, 8, 8, 10, 10, 12, 12, 14, 14, 16)
     >>> dealt_levels(16, 1.0)
     (2, 2, 2, 4, 4, 4, 6, 6, 6, 8, 8, 8, 10, 10, 12, 14, 16)
     """
-    often = (3, 2, 1) if epsilon < SEVERAL else (1, 1, 1)
-    return tuple(
-        level
-        for level in range(2 - depth % 2, depth + 1, 2)
-        for _ in range(often[(level > COARSE) + (level > GRID_BITS)])
-    )
+
+    def often(level: int) -> int:
+        if epsilon < SEVERAL:
+            return (3, 2, 1)[(level > COARSE) + (level > GRID_BITS)]
+        return 2 if plane and level <= DEEP_BITS else 1
+
+    return tuple(level for level in range(2 - depth % 2, depth + 1, 2) for _ in range(often(level)))

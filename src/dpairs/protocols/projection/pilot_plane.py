@@ -1,0 +1,108 @@
+"""A pilot of two columns of numbers: each column by itself, and how they depend as one number.
+
+Which pilot is better, this one or boxes as they are measured, imagined rounds say: what a derivative misses
+is the form e'Ae of a pilot's errors e. Where few boxes hold nearly everybody, a column's nodes have the noise
+of all other boxes in them, and boxes alone are better.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..tree.hierarchy import Solution
+from ..tree.oracle import Oracle
+from .pilot import REPLICATES, PublicNoise
+from .pilot_cells import PLANE_CELLS, heaviest_halved
+from .pilot_copula import Copula, form
+from .pilot_descent import Descent, Explored, missed_within
+from .pilot_margins import margins
+from .winsorize import SIGNIFICANT
+
+Vector = NDArray[np.float64]
+Table = NDArray[np.float64]
+UNSURE = 2.0
+"""How many times less boxes must miss in so few imagined rounds to be taken where a copula fits."""
+
+
+@dataclass(frozen=True, eq=False)
+class SmoothPlane:
+    """Shares of cells between ``edges``, the same from imagined rounds, and how far the copula may be off."""
+
+    edges: list[Vector]
+    shares: Table
+    imagined: list[Table]
+    doubt: float
+    """The standard deviation of the form of the measured dependence less the copula's."""
+    better: bool
+    """Whether that form is no more than noise, and boxes as they are measured would miss more."""
+    inside: float
+    """What pairs within one cell add to tau, beyond what the function knows of them."""
+
+    @classmethod
+    def of(cls, explored: Explored, oracles: Sequence[Oracle], noise: PublicNoise) -> SmoothPlane:
+        columns = margins(oracles, explored.leaves)
+        descents = [column.descend() for column in columns]
+        most = math.isqrt(PLANE_CELLS)
+        edges = [
+            heaviest_halved({"": descent.parts}, 0, bits, column.ends[0], most)
+            for column, descent, bits in zip(columns, descents, explored.leaves.bits, strict=True)
+        ]
+
+        def seen(found: Sequence[Descent], solution: Solution) -> tuple[Copula, float, Table, float]:
+            first, second = (
+                descent.parts.on([cuts], column.ends)
+                for descent, cuts, column in zip(found, edges, columns, strict=True)
+            )
+            copula = Copula(first, second)
+            measured = explored.terminal(solution).like(edges, explored.ends, (first, second))
+            correlation = copula.correlation(measured)
+            shares = copula.shares(correlation)
+            return copula, correlation, shares, copula.missed(measured, shares)
+
+        copula, correlation, shares, left = seen(descents, explored.solution)
+        truth = _boxes(explored, edges, shares)
+        imagined, lefts, forms = [], [], []
+        for _ in range(REPLICATES):
+            again = [
+                column.read(column.imagine(descent.masses, noise))
+                for column, descent in zip(columns, descents, strict=True)
+            ]
+            solution = explored.imagine(truth, noise)
+            _, _, each, rest = seen(again, solution)
+            imagined.append(each)
+            lefts.append(rest)
+            boxes = explored.read(solution).parts.on(edges, explored.ends).reshape(shares.shape)
+            forms.append((form(each - shares), form(boxes - shares)))
+        doubt = float(np.std(lefts, ddof=1))
+        fits = abs(left - float(np.mean(lefts))) <= SIGNIFICANT * doubt
+        mine, theirs = np.sqrt(np.square(forms).mean(axis=0))
+        better = bool(fits and mine < UNSURE * theirs)
+        return cls(edges, shares, imagined, doubt, better, _inside(copula, correlation, shares))
+
+
+def _boxes(explored: Explored, edges: Sequence[Vector], shares: Table) -> list[Vector]:
+    """The shares of the boxes of every level, if cells are filled evenly."""
+    found = []
+    for boxes in explored.boxes:
+        sides = []
+        for start, width, cuts, end in zip(boxes.starts, boxes.widths, edges, explored.ends, strict=True):
+            low, high = start[:, None], np.minimum(start + width, end)[:, None]
+            inner = np.clip(np.minimum(high, cuts[None, 1:]) - np.maximum(low, cuts[None, :-1]), 0.0, None)
+            sides.append(inner / np.diff(cuts))
+        found.append(((sides[0] @ shares) * sides[1]).sum(axis=1))
+    return found
+
+
+def _inside(copula: Copula, correlation: float, shares: Table) -> float:
+    """As `Descent.local_concordance` has it, with the quarters that the copula gives every cell."""
+    halves = Copula(np.repeat(copula.first / 2, 2), np.repeat(copula.second / 2, 2)).shares(correlation)
+    rising = float((halves[::2, ::2] * halves[1::2, 1::2]).sum())
+    falling = float((halves[::2, 1::2] * halves[1::2, ::2]).sum())
+    if rising + falling <= 0:
+        return 0.0
+    return missed_within((rising - falling) / (rising + falling), float((shares**2).sum()))
