@@ -6,12 +6,15 @@ import numpy as np
 import pytest
 
 from dpairs import Interval, Study
+from dpairs.protocols.projection.first_round import Projection
 from dpairs.protocols.projection.pilot import PublicNoise
 from dpairs.protocols.projection.pilot_cells import named_atoms
 from dpairs.protocols.projection.pilot_copula import Copula, dependence, form
 from dpairs.protocols.projection.pilot_descent import explore
 from dpairs.protocols.projection.pilot_margins import margins
 from dpairs.protocols.projection.pilot_plane import SmoothPlane
+from dpairs.protocols.projection.pilot_tree import PilotTree
+from dpairs.protocols.tree.counts import TreeCounts
 from dpairs.protocols.tree.estimate import Evidence
 from dpairs.protocols.tree.parities import best_parities
 from dpairs.simulate import simulate_round
@@ -24,9 +27,15 @@ def first_round(x, y, seed=1, domain=(UNIT, UNIT)):
     size = len(x)
     study = Study.create("kendall_tau", protocol="projection", epsilon=4.0, domain=domain, n=size, seed=seed)
     tally = simulate_round(study, {"x": x, "y": y}, seed=seed)
-    tree = study.protocol.pilot
-    counts = (tally.counts("everybody"),)
-    return study, Evidence(counts, tree.depth, tree.responses, tree.rows, False, "half").oracles[0]
+    tree, counts = pilot(study), tally.counts("everybody")
+    assert isinstance(counts, TreeCounts)
+    return study, Evidence((counts,), tree.depth, tree.responses, tree.rows, False, "half").oracles[0]
+
+
+def pilot(study):
+    assert isinstance(study.protocol, Projection)
+    assert isinstance(study.protocol.pilot, PilotTree)
+    return study.protocol.pilot
 
 
 def people(size, seed):
@@ -38,7 +47,7 @@ def people(size, seed):
 
 def test_a_columns_nodes_are_sums_of_boxes():
     study, oracles = first_round(*people(3_000, 1))
-    leaves = study.protocol.pilot.nodes
+    leaves = pilot(study).nodes
     oracle = oracles[5]  # 64 boxes, eight by eight
     boxes = oracle(np.arange(64, dtype=np.uint64))
     fixed = leaves.boxes(6, np.arange(64, dtype=np.uint64))
@@ -55,7 +64,7 @@ def test_a_value_that_half_of_all_share_is_seen_in_its_own_column():
     x, y = people(30_000, 2)
     y[:15_000] = 0.4
     study, oracles = first_round(x, y)
-    columns = margins(oracles, study.protocol.pilot.nodes)
+    columns = margins(oracles, pilot(study).nodes)
     found = []
     for column in columns:
         parts = column.descend().parts
@@ -113,7 +122,7 @@ def test_bins_without_people_do_no_harm():
 
 def smooth(x, y):
     study, oracles = first_round(x, y)
-    return SmoothPlane.of(explore(oracles, study.protocol.pilot.nodes), oracles, PublicNoise(study.coins))
+    return SmoothPlane.of(explore(oracles, pilot(study).nodes), oracles, PublicNoise(study.coins))
 
 
 def test_a_copula_is_taken_where_it_fits_and_boxes_where_it_does_not():

@@ -88,13 +88,13 @@ def dependence(shares: Matrix) -> Matrix:
 
 
 def _cumulated(shares: Vector) -> Vector:
-    ends = np.clip(np.concatenate([[0.0], np.cumsum(shares)]), 0.0, 1.0)
+    ends: Vector = np.clip(np.concatenate([[0.0], np.cumsum(shares)]), 0.0, 1.0)
     ends[-1] = 1.0
     return ends
 
 
 def _scores(shares: Vector) -> Vector:
-    return 2 * np.cumsum(shares) - shares - 1
+    return np.asarray(2 * np.cumsum(shares) - shares - 1)
 
 
 def _ordered(table: Matrix) -> Matrix:
