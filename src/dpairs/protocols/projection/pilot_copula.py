@@ -15,7 +15,6 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtr, ndtri
 
 from ...formats.canonical import agreed
 
@@ -39,6 +38,8 @@ class Copula:
     @cached_property
     def _inside(self) -> tuple[Matrix, Matrix]:
         """Normal numbers inside each bin of the first column, and the shares that they stand for."""
+        from scipy.special import ndtri
+
         ends = _cumulated(self.first)
         middle, half = (ends[1:] + ends[:-1]) / 2, (ends[1:] - ends[:-1]) / 2
         inside = np.clip(middle[:, None] + half[:, None] * PLACES, TINY, 1 - TINY)
@@ -51,6 +52,8 @@ class Copula:
 
     def shares(self, correlation: float) -> Matrix:
         """Of all cells: exact in the second column, by Gauss' rule in the first."""
+        from scipy.special import ndtr, ndtri
+
         at, weights = self._inside
         edges = ndtri(_cumulated(self.second))
         spread = math.sqrt(1 - correlation**2)

@@ -114,7 +114,7 @@ class Descent:
         return Parts(*(np.concatenate(each, axis=-1) for each in (starts, widths, shares)))
 
 
-class Asked(Protocol):
+class NodeCounts(Protocol):
     """What is known of the nodes of one level: see `tree.oracle.Oracle`."""
 
     @property
@@ -204,7 +204,7 @@ class Explored:
         return Tail(first, last, shares(self.solution), repeated)
 
 
-def explore(oracles: Sequence[Asked], leaves: Leaves, least: float = LEAST) -> Explored:
+def explore(oracles: Sequence[NodeCounts], leaves: Leaves, least: float = LEAST) -> Explored:
     """Solve on all nodes of the upper levels, and below on the children of nodes worth looking into."""
     depth, people = len(oracles), oracles[0].people
     # A level that nobody answered about says nothing as long as nothing below it does.
