@@ -62,6 +62,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 item.add_marker(absent)
 
 
+@pytest.fixture
+def few_bins(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Plans that look at two numbers of bins instead of seven: the finest take most of a plan's time."""
+    from dpairs.protocols.histogram import predict
+
+    monkeypatch.setattr(predict, "BINS", (8, 32))
+    monkeypatch.setattr(predict, "BINS_PAIR", (4, 8))
+
+
 @pytest.fixture(scope="session")
 def cluster() -> Iterator[Cluster]:
     """A PostgreSQL cluster, started by the first test that asks for it."""

@@ -14,6 +14,7 @@ import pytest
 
 import dpairs
 
+pytestmark = pytest.mark.usefixtures("few_bins")
 RNG = np.random.default_rng(7)
 N = 4_000
 y_true = RNG.integers(0, 2, N)

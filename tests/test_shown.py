@@ -65,6 +65,7 @@ def test_an_estimate_draws_its_interval_beside_the_one_without_privacy():
     assert figure._repr_png_().startswith(b"\x89PNG")  # type: ignore[attr-defined]
 
 
+@pytest.mark.usefixtures("few_bins")
 def test_a_plan_draws_errors_that_fall_with_people_and_with_epsilon():
     pytest.importorskip("matplotlib")
     steps: list[int] = []

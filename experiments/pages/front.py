@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +38,9 @@ def measure(setting: Setting, seed: int, data: Path) -> list[Row]:
     people = {"score": unit_scores(size, seed), "label": classes(size)}
     truth = dpairs.exact("auc", people)
     asked: dict[str, Any] = {"epsilon": EPSILON, "domain": (0, 1), "n": {"positive": size, "negative": size}}
-    tree = dpairs.Study.create("auc", protocol="tree", epsilon=EPSILON, domain=(0, 1), rows="all", n=2 * size)
+    tree = dpairs.Study.create(
+        "auc", protocol="tree", epsilon=EPSILON, domain=(0, 1), rows="all", n=2 * size, seed=seed
+    )
     values = {
         "the paper's tree": dpairs.simulate(tree, people, seed=seed, estimator="paper").value,
         "dpairs, nobody is trusted": _planned(people, seed, asked),
@@ -47,7 +50,8 @@ def measure(setting: Setting, seed: int, data: Path) -> list[Row]:
 
 
 def _planned(people: Any, seed: int, asked: dict[str, Any]) -> float:
-    return dpairs.simulate(dpairs.plan("auc", **asked).best, people, seed=seed).value
+    study = replace(dpairs.plan("auc", **asked).options[0].study, seed=seed)
+    return dpairs.simulate(study, people, seed=seed).value
 
 
 EXPERIMENT = Experiment("front", "The front page", settings, measure, runs=10)

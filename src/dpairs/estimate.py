@@ -155,6 +155,8 @@ class Estimate(Shown, Numeric):
     explanation: Explanation | None = field(default=None, repr=False, compare=False)
     bounds: tuple[float, float] = (-math.inf, math.inf)
     """The range of the statistic, which the interval never leaves."""
+    most: float = math.inf
+    """What the population's value can be at most."""
     raw: float = field(default=math.nan, repr=False, compare=False)
     """The value before it is moved into ``bounds``: what the paper's figures are about."""
     bias: float = 0.0
@@ -277,7 +279,8 @@ class Estimate(Shown, Numeric):
             down, up = math.log1p(far), -math.log1p(-far) if far < 1 else math.inf
         low, high = self.bounds
         around = self.value if self.centre is None else min(max(self.centre, low), high)
-        return ConfidenceInterval(max(around - down, low), min(around + up, high))
+        most = min(high, self.most) if whole else high
+        return ConfidenceInterval(min(max(around - down, low), most), min(around + up, most))
 
     def manipulation(self, people: int | None = None, *, share: float | None = None) -> Manipulation:
         """How far so many liars, or such a share of this round's people, can move this answer."""

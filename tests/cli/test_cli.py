@@ -604,6 +604,7 @@ def test_a_value_that_is_refused_spends_nothing(study, folder, capsys):
     refused(capsys, [*answer[:-1], "none.json", "--score", "0.5"], "none.json")
 
 
+@pytest.mark.usefixtures("few_bins")
 def test_plan_prints_a_table_and_one_sentence(folder, capsys):
     assert (
         run(["plan", "auc", "--positives", "7000", "--negatives", "60000", "-e", "1", "-o", "best.json"]) == 0
@@ -638,6 +639,7 @@ def test_plan_prints_a_table_and_one_sentence(folder, capsys):
         assert option["standard_error"] <= 0.02 * 1.002
 
 
+@pytest.mark.usefixtures("few_bins")
 def test_plan_checks_itself_and_draws(folder, capsys):
     asked = ["plan", "auc", "-n", "4000", "-e", "2", "--guess", "0.8", "--check", "4", "--plot", "curves.png"]
     assert run([*asked, "--json"]) == 0

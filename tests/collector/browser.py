@@ -100,7 +100,7 @@ class Browser:
 
     def _seen(self, selector: str, text: str) -> Any:
         """The page itself looks for a second, which takes less than to ask it again and again."""
-        from selenium.common.exceptions import JavascriptException
+        from selenium.common.exceptions import JavascriptException, TimeoutException
 
         script = """const [selector, text, done] = arguments, end = performance.now() + 1000;
             const look = () => {
@@ -112,7 +112,7 @@ class Browser:
             look();"""
         try:
             return self.driver.execute_async_script(script, selector, text)
-        except JavascriptException:  # another page has come
+        except (JavascriptException, TimeoutException):  # another page has come
             return None
 
     def text(self, selector: str) -> str:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import json
 import os
 import signal
 import socket
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -20,6 +22,7 @@ from sqlalchemy import create_engine, select
 from dpairs.client import Analyst, Transport
 from dpairs.collector import Service, Settings, create_app, schema
 from dpairs.collector.connections import options
+from dpairs.collector.database import Database
 from dpairs.study import Study
 
 from .. import hasty as hasty
@@ -125,10 +128,21 @@ class Process:
         return Analyst(self.base, self.token, transport=self.transport())
 
 
+@functools.cache
+def _tables() -> bytes:
+    """A collector's file of SQLite without a row: copied, it takes a fifth of the time of all migrations."""
+    with tempfile.TemporaryDirectory() as folder:
+        Database(f"sqlite:///{folder}/empty").close()
+        return Path(folder, "empty").read_bytes()
+
+
 class InThread:
     """A collector in this process, with settings that the command line does not have."""
 
     def __init__(self, database: str, **settings: Any) -> None:
+        file = Path(database.removeprefix("sqlite:///"))
+        if database.startswith("sqlite:///") and file.parent.is_dir() and not os.path.lexists(file):
+            file.write_bytes(_tables())
         self.service = Service(Settings(**{"database": database, "rate": 0.0, **settings}))
         self.database = database
         self.token = self.service.token or ""

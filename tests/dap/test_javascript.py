@@ -52,7 +52,7 @@ SCORES = [("positive", 0.7), ("negative", 0.2), ("positive", 1), ("negative", 0)
 STUDIES: dict[str, Any] = {
     "auc": (
         dpairs.Study.create(
-            "auc", protocol="two_servers", epsilon=1.0, domain=dpairs.Interval(0, 1), bins=40, seed=1
+            "auc", protocol="two_servers", epsilon=1.0, domain=dpairs.Interval(0, 1), bins=40, n=2000, seed=1
         ),
         [(group, {"score": score}) for group, score in SCORES],
     ),

@@ -5,10 +5,7 @@ import shutil
 import pytest
 
 from .failing import has_dpairs
-from .spark_cluster import Cluster, hiding, python_without_dpairs
-
-QUICK = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-"""Java compiles for seconds of work, not for hours."""
+from .spark_cluster import QUICK, Cluster, hiding, python_without_dpairs
 
 
 @pytest.fixture(scope="session")

@@ -12,6 +12,11 @@ from threading import Thread
 from typing import Self
 
 THERE = re.compile(rb"(?:Starting Spark master at|Successfully registered with master) (\S+)")
+QUICK = (
+    "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:-UsePerfData "
+    "-XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote"
+)
+"""Java compiles for seconds of work, not for hours, and believes the classes of Spark's jars."""
 ARRIVAL = 120.0
 """Seconds that a process may take to say that it is there; on an idle machine it takes three."""
 
@@ -32,7 +37,7 @@ class Cluster:
             "SPARK_HOME": str(self._home),
             "SPARK_LOCAL_IP": "127.0.0.1",
             "SPARK_DAEMON_MEMORY": "256m",
-            "SPARK_DAEMON_JAVA_OPTS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+            "SPARK_DAEMON_JAVA_OPTS": QUICK,
         }
 
     def __enter__(self) -> Self:

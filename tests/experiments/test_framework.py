@@ -335,6 +335,7 @@ def test_without_data_the_others_say_in_one_sentence_how_to_get_them(tmp_path, m
 
 def test_a_damaged_data_file_is_one_sentence(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("DPAIRS_DATA", str(tmp_path))
+    monkeypatch.setattr("experiments.reproduce.workers", lambda count: ThreadPoolExecutor(count))
     (tmp_path / sources.HOSPITAL).write_bytes(b"\x1f\x8bnot really")
     words = ["auc-diabetes", "--quick", "--processes", "1", "--out", str(tmp_path / "out")]
     assert command(words) == 2

@@ -210,6 +210,7 @@ def test_a_protocol_that_was_asked_for_is_the_only_one_and_others_say_why_not():
     assert not plan("gini_coefficient", domain=UNIT, epsilon=1.0, n=10_000).left_out
 
 
+@pytest.mark.usefixtures("few_bins")
 @pytest.mark.parametrize("case", CASES)
 def test_plans_undo_themselves_when_nothing_is_known(case):
     name, domain, _ = CASES[case]

@@ -21,13 +21,15 @@ TERMS = 240
 @functools.cache
 def exp_bounds(exponent: float) -> tuple[Fraction, Fraction]:
     """Rationals around e^x for 0 <= x <= 60: the Taylor series, and its rest below a geometric one."""
-    x, term, total = Fraction(exponent), Fraction(1), Fraction(0)
-    for step in range(1, TERMS):
-        total += term
-        term = term * x / step
+    over, under = Fraction(exponent).as_integer_ratio()
+    total, scale = 1, 1  # Horner's rule on whole numbers: 1 + x / 1 (1 + x / 2 (1 + ...))
+    for step in range(TERMS - 2, 0, -1):
+        total, scale = scale * under * step + over * total, scale * under * step
+    rest = Fraction(over ** (TERMS - 1), under ** (TERMS - 1) * math.factorial(TERMS - 1))
     # Shorter fractions, rounded outwards: 300 bits after the point.
     fine = 2**300
-    return Fraction(math.floor(total * fine), fine), Fraction(math.ceil((total + 2 * term) * fine), fine)
+    most = Fraction(total, scale) + 2 * rest
+    return Fraction(total * fine // scale, fine), Fraction(math.ceil(most * fine), fine)
 
 
 def exact_delta(response: KaryResponse, times: int, epsilon: float) -> tuple[Fraction, Fraction]:

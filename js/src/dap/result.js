@@ -110,7 +110,7 @@ export class Result {
   get auc() {
     const protocol = /** @type {any} */ (this.study.protocol);
     const people = Object.values(this.people);
-    if (this.study.statistic.name !== "auc" || people.length !== 2 || this.totals.length !== 1 || protocol.noise !== "laplace") return null;
+    if (this.study.statistic.name !== "auc" || people.length !== 2 || this.totals.length < 1 || protocol.noise !== "laplace") return null;
     const pairs = 2 * people[0] * people[1];
     const epsilon = protocol.epsilon * (1 - protocol.split) * (protocol.weights[0] / 1024);
     const q = Math.exp(-epsilon / (2 * Math.max(...people)));

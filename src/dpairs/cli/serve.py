@@ -8,6 +8,7 @@ import ipaddress
 import json
 import os
 import socket
+import sys
 from typing import Annotated, Any
 
 import typer
@@ -19,6 +20,8 @@ from .show import errors, output
 HELP = "Where to store: sqlite:///FILE or postgresql+psycopg://USER:PASSWORD@HOST/NAME."
 YOUNG = 50_000
 """New objects after which they are searched for garbage: fewer than one request in a hundred meets it."""
+TURN = 0.0005
+"""Seconds after which a busy thread lets another one go on: a request waits no longer for an estimate."""
 OUTSIDE = (
     "warning: {address} works on this machine only; give --public-url to make links and "
     "QR codes work elsewhere"
@@ -124,6 +127,7 @@ def run(server: Any, line: socket.socket) -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(YOUNG)
+    sys.setswitchinterval(TURN)
     server.run(sockets=[line])
 
 

@@ -30,7 +30,7 @@ from .writer import Writer
 
 LOOK = 1.0
 """Seconds between looks at what has grown."""
-REST, LONGEST = 300, 60.0
+REST, LONGEST = 1000, 30.0
 """Work beside requests rests so many times as long as it took, so that few requests meet it; at most so many
 seconds."""
 CLEAN = 600.0

@@ -15,8 +15,10 @@ This is information for an analyst: a study's own claim never rests on a shuffle
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..formats.checks import integer, positive
 from .composition import check_delta
@@ -34,19 +36,26 @@ def shuffled_delta(epsilon_0: float, n: int, epsilon: float) -> float:
     return _delta(positive("epsilon_0", epsilon_0), people, positive("epsilon", epsilon), 1e-16)
 
 
-def _delta(epsilon_0: float, n: int, epsilon: float, tail: float) -> float:
+@lru_cache(maxsize=1)
+def _clones(rare: float, n: int, tail: float) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Numbers of clones, and their probabilities: the same at every epsilon that a search tries."""
     # scipy is imported here: a participant's device never computes this.
-    from scipy.special import bdtrc
     from scipy.stats import binom
 
-    rare, grow = math.exp(-epsilon_0), math.exp(epsilon)
-    keep = 1 / (1 + rare)
     low, high = (int(binom.ppf(end, n - 1, rare)) for end in (tail / 2, 1 - tail / 2))
     # Where there are many, in steps: delta falls with the number of clones, so a step's lower end bounds it.
     step = max(1, (high - low) // SUMMANDS)
     clones = np.arange(max(low, 0), high + 1, step)
     ends = np.minimum(clones + step - 1, high)
-    weight = binom.cdf(ends, n - 1, rare) - binom.cdf(clones - 1, n - 1, rare)
+    return clones, binom.cdf(ends, n - 1, rare) - binom.cdf(clones - 1, n - 1, rare)
+
+
+def _delta(epsilon_0: float, n: int, epsilon: float, tail: float) -> float:
+    from scipy.special import bdtrc
+
+    rare, grow = math.exp(-epsilon_0), math.exp(epsilon)
+    keep = 1 / (1 + rare)
+    clones, weight = _clones(rare, n, tail)
     # The ratio (p j + q (c + 1 - j)) / (q j + p (c + 1 - j)) grows with j, and exceeds e^epsilon from here.
     first = np.ceil((clones + 1.0) * (grow * keep - (1 - keep)) / ((2 * keep - 1) * (grow + 1)) - 1e-12)
     # P(A >= j) and P(A >= j - 1), for A + coin >= j with the coin at 0 and at 1.

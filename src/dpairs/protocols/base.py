@@ -90,6 +90,7 @@ class Answer:
             details=self.details,
             explanation=self.explanation,
             bounds=bounds,
+            most=study.statistic.most(study.domains),
             raw=self.value,
             bias=self.bias,
             logarithmic=study.statistic.logarithmic,

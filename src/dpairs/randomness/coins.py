@@ -24,7 +24,10 @@ MULTIPLIERS = (0xD2E7470EE14C6C93, 0xCA5A826395121157)
 STEPS = (0x9E3779B97F4A7C15, 0xBB67AE8584CAA73B)
 ROUNDS = 10
 """Of Philox4x64-10: Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011."""
+FEW = 3
+"""So many blocks come faster one by one than from a generator, which takes as long to make as five."""
 _HALF, _LOW = np.uint64(32), np.uint64(2**32 - 1)
+_WORD = 2**64 - 1
 
 
 class Purpose(IntEnum):
@@ -57,6 +60,9 @@ class Coins:
         >>> (coins.words(0, 1, 5, 3)[2] == coins.words(0, 1, 7, 1)[0]).all()
         np.True_
         """
+        if count <= FEW and first + count <= _WORD:
+            blocks = [self._block(index + 1, stratum, purpose) for index in range(first, first + count)]
+            return np.array(blocks, dtype=np.uint64).reshape(count, WORDS_IN_BLOCK)
         generator = np.random.Philox(
             key=np.array(self.key, dtype=np.uint64),
             counter=np.array([first, stratum, purpose, 0], dtype=np.uint64),
@@ -66,6 +72,16 @@ class Coins:
             2**64 - 1, size=(count, WORDS_IN_BLOCK), dtype=np.uint64, endpoint=True
         )
         return words
+
+    def _block(self, index: int, stratum: int, purpose: int) -> tuple[int, int, int, int]:
+        """The four words at the counter (index, stratum, purpose, 0)."""
+        (left, right), (one, two), (step, other) = self.key, MULTIPLIERS, STEPS
+        a, b, c, d = index, int(stratum), int(purpose), 0
+        for _ in range(ROUNDS):
+            first, second = a * one, c * two
+            a, b, c, d = second >> 64 ^ b ^ left, second & _WORD, first >> 64 ^ d ^ right, first & _WORD
+            left, right = left + step & _WORD, right + other & _WORD
+        return a, b, c, d
 
     def words_at(self, purpose: int, stratum: int, indices: NDArray[np.int64]) -> NDArray[np.uint64]:
         """What `words` gives for each of these indices, which may lie far apart: a row of four words.

@@ -17,9 +17,9 @@ from ..formats.checks import choice
 from ..garbled.encoding import FixedPoint
 from ..garbled.kernels import LessThan, PairKernel
 from .base import EVERYBODY, Finished, Form, Statistic
-from .binned import greater, product
+from .binned import greater, product, several
 from .labels import NEGATIVE, POSITIVE, need_both, positives
-from .separable import Separable, Steps, flat
+from .separable import Separable, Steps, flat, on_diagonal
 from .vertices import Vertices
 
 TIES = {"half": 0.5, "zero": 0.0}
@@ -146,6 +146,14 @@ class AUC(Statistic):
             Separable(((wins.transposed, lost), (wins, won)), 0, 2, 0.25),
             Separable(((every, lost), (every, won)), 0, 1, 0.5),
         )
+
+    def within(self, grid: Grid) -> Separable:
+        """Half of a win where both are in one bin of several values."""
+        together = on_diagonal(several(grid.axes[0]).astype(np.int64))
+        if self.labels == "public":
+            return Separable(((together,),), 0, 1, 0.5)
+        no = np.zeros(2, dtype=np.int64)
+        return Separable(((together, Steps(0, 1, no)), (together, Steps(1, 0, no))), 0, 1, 0.25)
 
     def against(self, grid: Grid) -> dict[str, tuple[NDArray[np.float64], ...]]:
         """A positive wins against what lies below it, a negative loses against what lies above."""

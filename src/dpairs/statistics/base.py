@@ -287,6 +287,10 @@ class Statistic(ABC):
         """The forms with the "average" kernel as comparisons of whole numbers; None where they are none."""
         return None
 
+    def within(self, grid: Grid) -> Separable | None:
+        """How far the first form's kernel may lie off its average over two bins; None where nobody knows."""
+        return None
+
     def linearizer(self, grid: Grid) -> Linearizer:
         """What the `projection` protocol asks: derivatives at distributions on the cells of ``grid``."""
         return Linearizer(self, grid)
@@ -345,6 +349,10 @@ class Statistic(ABC):
     def bounds(self, domains: tuple[Domain, ...], sizes: Mapping[str, int]) -> tuple[float, float]:
         """The least and the greatest value that the statistic can have, of so many people."""
         return self.range(domains)
+
+    def most(self, domains: tuple[Domain, ...]) -> float:
+        """The greatest value that a population can have, where it is below that of its people."""
+        return math.inf
 
     def lipschitz(self, domains: tuple[Domain, ...]) -> float | None:
         """The kernel's Lipschitz constant in each argument; None for a kernel with jumps."""

@@ -82,6 +82,11 @@ class CollisionEntropy(Statistic):
         values = math.inf if isinstance(domain, Interval) else domain.size
         return (0.0, math.log(values * (people - 1) / (people - values)) if people > values else math.inf)
 
+    def most(self, domains: tuple[Domain, ...]) -> float:
+        """That of an even spread over all values."""
+        (domain,) = domains
+        return math.inf if isinstance(domain, Interval) else math.log(domain.size)
+
     def details(
         self, forms: NDArray[np.float64], sizes: Mapping[str, int], error: ErrorOf
     ) -> dict[str, float]:

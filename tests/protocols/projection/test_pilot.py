@@ -15,7 +15,7 @@ from dpairs import Categories, Integers, Interval, Levels, Study, Tally, exact
 from dpairs.protocols.projection import pilot_cells
 from dpairs.protocols.projection import remainder as remainders
 from dpairs.protocols.projection.first_round import Projection
-from dpairs.protocols.projection.pilot import REPLICATES, Pilot, PublicNoise, on_simplex
+from dpairs.protocols.projection.pilot import Pilot, PublicNoise, on_simplex
 from dpairs.protocols.projection.second_round import SecondRound
 from dpairs.protocols.tree.leaves import Leaves, bits_of, leaf_codes
 from dpairs.randomness import SeededRandomness
@@ -186,14 +186,14 @@ DOMAINS: dict[str, tuple[Any, dict[str, Any], Any]] = {
 @pytest.mark.parametrize("epsilon", [0.5, 4.0, 20.0])
 @pytest.mark.parametrize("name", DOMAINS)
 @pytest.mark.parametrize("shape", ["even", "skewed", "atom"])
-def test_pilots_are_distributions_on_common_cells(name, epsilon, shape):
+def test_pilots_are_distributions_on_common_cells(name, epsilon, shape, few_replicates):
     domain, options, scaled = DOMAINS[name]
     rng = np.random.default_rng(3)
     uniform = rng.random(6000) * 0.999999
     values = {"even": uniform, "skewed": uniform**6, "atom": np.where(rng.random(6000) < 0.4, 0.0, uniform)}
     study = auc(epsilon, domain, **options)
     made = pilot_of(study, simulate_round(study, labelled(scaled(values[shape])), 1))
-    assert len(made.imagined) == REPLICATES
+    assert len(made.imagined) == few_replicates
     for masses in (made.masses, *made.imagined):
         assert set(masses) == {"positive", "negative"}
         for each in masses.values():

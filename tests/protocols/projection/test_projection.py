@@ -596,6 +596,7 @@ FILES: dict[str, Case] = {
 }
 
 
+@pytest.mark.usefixtures("few_replicates")
 @pytest.mark.parametrize("name", FILES)
 def test_second_rounds_are_small_files(name):
     """At a large epsilon, where pilots have the most cuts."""
@@ -1072,6 +1073,7 @@ SMALL = (
 )
 
 
+@pytest.mark.usefixtures("few_replicates")
 @pytest.mark.parametrize("epsilon", [1e-6, 1.0, 50.0])
 @pytest.mark.parametrize("name", SMALL)
 def test_few_people_give_a_number_or_a_sentence(name, epsilon):
@@ -1082,6 +1084,7 @@ def test_few_people_give_a_number_or_a_sentence(name, epsilon):
         assert any(each is not None for each in found), "all refused proves little"
 
 
+@pytest.mark.usefixtures("few_replicates")
 @pytest.mark.parametrize("epsilon", [1.0, 50.0])
 @pytest.mark.parametrize("name", SMALL)
 def test_everybody_alike(name, epsilon):
@@ -1112,6 +1115,7 @@ def test_a_class_that_is_absent_is_named(name):
     assert "no pilot" in str(raised.value)
 
 
+@pytest.mark.usefixtures("few_replicates")
 @pytest.mark.parametrize("name", ["auc, private", "auc, private, levels", "mann_whitney, private"])
 @pytest.mark.parametrize("epsilon", [1.0, 20.0])
 def test_a_private_class_that_is_absent(name, epsilon):

@@ -1,5 +1,6 @@
 """Answers of two servers: near the truth, honest about it, and planned."""
 
+import math
 from typing import Any
 
 import numpy as np
@@ -8,7 +9,7 @@ from scipy import stats
 from scipy.stats import norm
 
 import dpairs
-from dpairs import Interval, Levels, NotEstimable, Study
+from dpairs import Categories, Interval, Levels, NotEstimable, Study
 from dpairs.protocols import Trust
 from dpairs.protocols.two_servers.answer import from_counts
 from dpairs.protocols.two_servers.bins import WHOLE
@@ -46,7 +47,7 @@ def covered(made, narrower=1.0):
 def test_errors_and_coverage_of_the_planners_choice(n, largest):
     study = dpairs.plan("auc", epsilon=1.0, n=2 * n, domain=UNIT, trust="two_servers").options[0].study
     assert study.protocol.name == "two_servers"
-    count = 60
+    count = 120 if n == 1000 else 60
     made = runs(study, n, count)
     population, sample, error = covered(made)
     assert error < largest
@@ -64,6 +65,24 @@ def test_other_ways_cover_too(options):
     count = 40
     population, sample, _ = covered(runs(study, 1000, count))
     assert min(population, sample) >= stats.binom.ppf(FAILURE, count, 0.94)
+
+
+def test_a_populations_entropy_is_at_most_that_of_an_even_spread():
+    """Of 50 people no two need to agree; in a population of 60 values some do."""
+    study = Study.create(
+        "collision_entropy", protocol="two_servers", epsilon=4.0, domain=Categories(range(60)), n=50
+    )
+    data = {"value": np.arange(50) % 40}
+    tops = set()
+    for seed in range(12):
+        try:
+            estimate = dpairs.simulate(study, data, seed=seed)
+        except NotEstimable:
+            continue
+        low, high = estimate.confidence_interval()
+        assert low <= high <= math.log(60)
+        tops.add(estimate.confidence_interval(target="sample").high)
+    assert math.inf in tops
 
 
 def test_values_and_intervals_stay_in_range():

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dpairs import Categories, Interval, Kernel, Levels
-from dpairs.data.grids import Axis
+from dpairs.data.grids import Axis, Grid
 from dpairs.protocols.two_servers.forms import (
     IntegerForm,
     KernelTable,
@@ -14,16 +14,19 @@ from dpairs.protocols.two_servers.forms import (
     multiplicands,
     pairs,
     total_shares,
+    within_form,
 )
 from dpairs.protocols.two_servers.goldilocks import MODULUS
 from dpairs.protocols.two_servers.ties import counted_kernels
 from dpairs.statistics import statistic as named
 
 UNIT = Interval(0, 1)
+NEAR = Kernel(lambda a, b: np.abs(a - b) < 0.3, range=(0, 1), domain=UNIT)
 CASES = {
     "auc": (named("auc"), (Axis(UNIT, 5),)),
     "auc, ties zero": (named("auc", ties="zero"), (Axis(Levels(range(4)), 4),)),
     "private labels": (named("auc", labels="private"), (Axis(UNIT, 3),)),
+    "kernel": (NEAR.tabulate(Grid((Axis(UNIT, 4),)), "average"), (Axis(UNIT, 4),)),
     "tau": (named("kendall_tau"), (Axis(UNIT, 3), Axis(UNIT, 2))),
     "tau-b": (named("kendall_tau", variant="b"), (Axis(UNIT, 3), Axis(Levels(range(2)), 2))),
     "gini": (named("gini_coefficient"), (Axis(UNIT, 4),)),
@@ -35,6 +38,13 @@ CASES = {
 def forms_of(name):
     statistic, axes = CASES[name]
     return statistic, statistic.grid(axes), integer_forms(statistic, statistic.grid(axes))
+
+
+def with_within(name):
+    """The same, and what bins hide of pairs."""
+    statistic, grid, forms = forms_of(name)
+    within = within_form(statistic, grid)
+    return statistic, grid, (*forms, *(() if within is None else (within,)))
 
 
 def dense(form):
@@ -66,7 +76,7 @@ def histogram(people, cells):
 
 @pytest.mark.parametrize("name", CASES)
 def test_totals_are_sums_over_pairs_and_nobody_moves_them_further_than_claimed(name):
-    statistic, grid, forms = forms_of(name)
+    statistic, grid, forms = with_within(name)
     cells, several = grid.cells, len(statistic.strata) == 2
     for form in forms:
         table, worst = dense(form), 0
@@ -98,7 +108,7 @@ def test_totals_are_sums_over_pairs_and_nobody_moves_them_further_than_claimed(n
 
 @pytest.mark.parametrize("name", CASES)
 def test_shares_of_histograms_make_shares_of_totals(name):
-    statistic, grid, forms = forms_of(name)
+    statistic, grid, forms = with_within(name)
     rng = np.random.default_rng(4)
     clear = [rng.integers(0, 50, grid.cells) for _ in statistic.strata]
     first = [[int(x) for x in rng.integers(0, 2**62, grid.cells)] for _ in clear]

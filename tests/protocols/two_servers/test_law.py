@@ -9,8 +9,8 @@ from scipy.stats import t
 
 import dpairs
 from dpairs import Interval, Study
+from dpairs.protocols.two_servers.coarse import coarse_cells
 from dpairs.protocols.two_servers.law import ErrorLaw
-from dpairs.protocols.two_servers.sampling import coarse_cells
 from dpairs.statistics.kendall import HIDDEN, NEAR
 
 UNIT = Interval(0, 1)

@@ -22,6 +22,8 @@ from ...every import every
 UNIT = Interval(0, 1)
 STUDIES: dict[str, tuple[str, dict[str, Any]]] = {
     "auc": ("auc", {"domain": UNIT, "bins": 3, "release": "value"}),
+    "auc, measured": ("auc", {"domain": UNIT, "bins": 3, "n": 100_000}),
+    "private labels, measured": ("auc", {"domain": UNIT, "bins": 2, "labels": "private", "n": 1_000_000}),
     "auc, no counts": ("auc", {"domain": UNIT, "bins": 3, "split": 0}),
     "auc, counts": ("auc", {"domain": UNIT, "bins": 3, "release": "counts"}),
     "private labels": ("auc", {"domain": UNIT, "bins": 2, "labels": "private"}),
@@ -83,7 +85,8 @@ def test_one_servers_noise_alone_keeps_the_claim_for_all_neighbours(name, epsilo
     worst = max(losses)
     assert worst <= protocol.epsilon * (1 + 1e-12) <= epsilon * (1 + 1e-12)
     # The same noise 30% smaller breaks the claim wherever the worst case is reached.
-    if name in ("auc, no counts", "auc, counts", "auc", "entropy"):
+    assert protocol.measures_within == ("measured" in name)
+    if name in ("auc, no counts", "auc, counts", "auc", "auc, measured", "entropy"):
         one, other = pairs[losses.index(worst)]
         assert loss(protocol, scales, one, other, shrunk=0.7) > epsilon
 

@@ -6,7 +6,18 @@ import numpy as np
 import pytest
 
 import dpairs
-from dpairs import BadMessage, BadParameter, BadValue, Interval, Levels, Participant, Release, Study, Tally
+from dpairs import (
+    BadMessage,
+    BadParameter,
+    BadValue,
+    Interval,
+    Kernel,
+    Levels,
+    Participant,
+    Release,
+    Study,
+    Tally,
+)
 from dpairs.errors import AlreadyAnswered, BadFile, NotEstimable, WrongStudy
 from dpairs.protocols.two_servers.goldilocks import MODULUS
 from dpairs.protocols.two_servers.released import Numbers
@@ -21,8 +32,11 @@ KEY = bytes(32)
 RNG = np.random.default_rng(5)
 SCORES = np.round(RNG.random(24), 3)
 LABELS = np.arange(24) % 2
-CASES: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
+NEAR = Kernel(lambda a, b: np.abs(a - b) < 0.1, range=(0, 1), domain=UNIT)
+CASES: dict[str, tuple[Any, dict[str, Any], dict[str, Any]]] = {
     "auc": ("auc", {"domain": UNIT, "bins": 16}, {"score": SCORES, "label": LABELS}),
+    "measured": ("auc", {"domain": UNIT, "bins": 8, "n": 2000}, {"score": SCORES, "label": LABELS}),
+    "kernel": (NEAR, {"bins": 8, "n": 2000}, {"value": SCORES}),
     "private labels": (
         "auc",
         {"domain": UNIT, "bins": 8, "labels": "private"},

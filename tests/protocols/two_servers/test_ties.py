@@ -9,8 +9,8 @@ import dpairs
 from dpairs import Integers, Interval, Levels, Study
 from dpairs.data.grids import Axis, CutAxis, Grid
 from dpairs.protocols.projection.pilot import PublicNoise
+from dpairs.protocols.two_servers.coarse import coarse_grid
 from dpairs.protocols.two_servers.hidden import crowd_variance, slopes, uneven_within
-from dpairs.protocols.two_servers.sampling import coarse_grid
 from dpairs.protocols.two_servers.ties import ties_of, ties_of_counts
 from dpairs.randomness.coins import Coins
 from dpairs.statistics import statistic as named

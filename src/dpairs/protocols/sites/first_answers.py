@@ -36,11 +36,12 @@ from ..projection.divided import Divided
 from ..projection.pilot import REPLICATES, Masses, Pilot, PublicNoise, on_simplex
 from ..projection.pilot_histogram import cut_cells
 from ..projection.remainder import Remainder, allowed_variance
+from ..two_servers.coarse import coarsened
 from ..two_servers.corrected import with_oneself
-from ..two_servers.sampling import coarsened
+from ..two_servers.lines import along_lines
 from .by_sites import SiteNumbers
 from .counted import NoisyClass, sizes_of
-from .hidden import along_lines, by_standing_out, cut_twice, followed_wrongly, uneven_within
+from .hidden import by_standing_out, cut_twice, followed_wrongly, uneven_within
 from .numbers import read_answers, write_answers
 
 if TYPE_CHECKING:

@@ -25,30 +25,12 @@ from ...data.grids import Grid
 from ...statistics import Statistic
 from ...statistics.linear import nominal
 from ..projection.pilot import on_simplex
+from ..two_servers.coarse import coarsened
 from ..two_servers.hidden import compared_classes
-from ..two_servers.sampling import LEAST_RATIO, coarsened
+from ..two_servers.sampling import LEAST_RATIO
 from ..two_servers.standing_out import cut_places, hiding_places, standing_out, widths
 
 Vector = NDArray[np.float64]
-Matrix = NDArray[np.float64]
-
-
-def in_blocks(grid: Grid, kernel: Matrix, masses: Vector) -> Vector:
-    """What each block of four by four cells misses, if records are taken to lie evenly in it."""
-    wider, run = coarsened(grid)
-    widest, again = coarsened(wider)
-    place = again[run]
-    held = np.bincount(place, minlength=widest.cells)
-    apart = masses - (np.bincount(place, masses, widest.cells) / held)[place]
-    within = apart * (kernel * (place[:, None] == place[None, :]) @ apart)
-    return np.bincount(place, within, widest.cells).astype(np.float64)
-
-
-def along_lines(grid: Grid, kernel: Matrix, masses: Vector, imagined: list[Vector]) -> float:
-    """A quarter of what blocks miss; what noise adds is taken off, as the same noise adds it again."""
-    seen = in_blocks(grid, kernel, masses)
-    again = np.mean([in_blocks(grid, kernel, each) for each in imagined], axis=0)
-    return float(np.abs(2 * seen - again).sum()) / 4
 
 
 def by_merging(statistic: Statistic, grid: Grid, masses: Vector) -> float:

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...data.domains import Domain
+from ...data.grids import Grid
 from ...errors import NotEstimable
 from ...estimate import Laws, Quantization
 from ...statistics import Statistic
@@ -24,6 +25,7 @@ from .hidden import crowded_bins
 from .law import ErrorLaw
 from .sampling import Rough
 from .ties import Ties
+from .within import Within, crowded_pairs
 
 LEVEL = 0.95
 """Of the intervals by which two ways to know a sampling variance are compared."""
@@ -44,6 +46,10 @@ class Measured:
     """None where no counts were released."""
     laplace: bool
     """Whether the noise of a form is the sum of two Laplace numbers, and not nearly normal."""
+    within: Within | None = None
+    """How much bins hide of pairs, where that was measured."""
+    counted: Grid | None = None
+    """The cells of the counts, where what bins hide of pairs is to be allowed for."""
     ties: Ties | None = None
     """The forms with the equal pairs that are possible, where pairs of one bin were counted for them."""
 
@@ -123,11 +129,24 @@ class Measured:
             scale = 1.0 if self.ties is None else self.ties.stretch(self.statistic, self.sizes)
         try:
             share = scale**2 * self._calibrated(forms, rough)
-            binning = scale**2 * rough.binning(released)
             hidden = scale * rough.hidden(released)
             # Sites have a bound of their own.
             hidden += rough.tied(released) if self.ties is None else scale * crowded_bins(rough)
-            return _Seen(share * rough.sampling, share * rough.doubt, binning, hidden)
+            pairs = 0.0
+            if self.counted is not None:
+                pairs = crowded_pairs(rough, self.counted, self.within, abs(float(gradient[0])))
+            off = scale * rough.bias(released)
+            # What is extrapolated is the same bias, where it is no larger than what is possible.
+            binning = scale**2 * rough.places + (off**2 if off > pairs else 0.0)
+            hidden += pairs
+            sampling, doubt = share * rough.sampling, share * rough.doubt
+            unseen = scale**2 * rough.unseen(released)
+            if unseen > 0:
+                # Two parts of a derivative vary together by at most the square of their deviations' sum.
+                both = (math.sqrt(rough.sampling) * scale + math.sqrt(unseen)) ** 2
+                # At an end of the range a comparison does not vary, and its doubt has no share of that.
+                sampling, doubt = both, rough.doubt * both / rough.sampling
+            return _Seen(sampling, doubt, binning, hidden)
         except NotEstimable:
             return None
 

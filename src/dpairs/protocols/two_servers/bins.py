@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -14,15 +15,19 @@ from ...data.grids import MAX_BINS, Grid
 from ...errors import BadParameter, NotEstimable
 from ...formats.checks import integer
 from ...statistics import Statistic
+from ...statistics.base import TWO_SIDED
 from ...statistics.kernel import MAX_TABLE_CELLS
-from .budget import LAPLACE
-from .sampling import coarse_grid
+from .budget import LAPLACE, NoiseBudget, Query
+from .coarse import coarse_grid
+from .forms import IntegerForm, pairs
 from .standing_out import cut_places
 
 WHOLE = 1024
 USUAL = 1024
 """Bins of one axis where nobody says how many people there are: 8 KB of shares."""
 LEAST = 64
+WITHIN = 64
+"""Of 1024, the share of what coarse counts leave of the loss that measures what bins hide of pairs."""
 MOST_COUNTED = 1024
 """Cells of a release of counts at most: its noise needs the kernel's table."""
 FINER = 12.0
@@ -123,6 +128,28 @@ def form_weights(statistic: Statistic, grid: Grid, noise: str) -> tuple[int, ...
     parts = np.maximum(np.floor(WHOLE * shares / shares.sum()), 1).astype(int)
     parts[int(np.argmax(parts))] -= max(int(parts.sum()) - WHOLE, 0)
     return tuple(parts.tolist())
+
+
+def with_within(
+    weights: tuple[int, ...],
+    form: IntegerForm | None,
+    strata: int,
+    budget: NoiseBudget,
+    share: Fraction,
+    n: int | None,
+) -> tuple[int, ...]:
+    """The same with a last weight for what bins hide of pairs, where so many people can make use of it.
+
+    Not where noise alone, of classes of one size, leaves an interval of a quarter of what it is at most.
+    """
+    if form is None or n is None or n < 4:
+        return weights
+    people = [n // strata] * strata
+    noise = budget.variance(Query.number(form.sensitivity(people), share * Fraction(WITHIN, WHOLE)))
+    if TWO_SIDED * math.sqrt(noise) > form.largest * pairs(people) / 4:
+        return weights
+    rest = WHOLE - WITHIN
+    return *(max(weight * rest // WHOLE, 1) for weight in weights), WITHIN
 
 
 def _priors(grid: Grid) -> list[NDArray[np.float64]]:

@@ -118,6 +118,28 @@ def integer_forms(statistic: Statistic, grid: Grid) -> tuple[IntegerForm, ...]:
     return tuple(_integer(form.matrix) for form in statistic.forms(grid, "average"))
 
 
+def within_form(statistic: Statistic, grid: Grid) -> IntegerForm | None:
+    """How far the pairs of all people may lie off the first form; None where bins hide nothing, or all.
+
+    A table says half of the kernel's range over two cells, so it lies within twice that of its average, and
+    within the range of the whole kernel.
+    """
+    separable = statistic.within(grid)
+    if separable is not None:
+        hiding = any(steps.diagonal.any() for steps in separable.terms[0][:1])
+        return IntegerForm(separable, separable.unit, 0.0) if hiding else None
+    if not statistic.from_table:
+        return None
+    farthest = farthest_off(statistic, grid)
+    return _integer(farthest) if farthest.any() else None
+
+
+def farthest_off(statistic: Statistic, grid: Grid) -> NDArray[np.float64]:
+    """Of every two cells: how far a kernel that is known by its table may lie off it."""
+    (form,), (low, high) = statistic.forms(grid, "average"), statistic.range(())
+    return np.minimum(2 * form.uncertainty, np.maximum(high - form.matrix, form.matrix - low))
+
+
 def _integer(matrix: NDArray[np.float64]) -> IntegerForm:
     for bottom in EXACT:
         whole = np.rint(matrix * bottom)

@@ -12,46 +12,43 @@ from ...data.grids import Grid
 from ...formats.canonical import agreed
 from ...statistics import Statistic
 from ...statistics.linear import Masses, nominal
-from .sampling import Rough, cell_ends, coarsened
-from .standing_out import Vector, cut_places, hiding_places, standing_out, ties, together, undecided, widths
+from ..projection.pilot import on_simplex
+from .lines import along_lines
+from .narrow import narrow, turning
+from .sampling import Rough, cell_ends, moments
+from .standing_out import Vector, cut_places, hiding_places, standing_out, ties, undecided, widths
+
+FEW = 16
+"""Imagined pilots by which what noise adds is taken off."""
 
 
-def hidden_by(statistic: Statistic, grid: Grid, masses: Mapping[str, Vector]) -> float:
-    """The bias that may be left of how two columns go together within the pilot's cells.
+def hidden_by(
+    statistic: Statistic,
+    grid: Grid,
+    masses: Mapping[str, Vector],
+    imagined: Sequence[Mapping[str, Vector]],
+    noise: Mapping[str, float],
+) -> float:
+    """The bias that may be left of how two columns go together within the pilot's cells: see `lines`.
 
-    On cells of width w the pilot's value is off by about c w^2 where dependence is smooth, and merging
-    neighbours moves it by 3 c w^2. Where all pairs of a cell go the same way it is off by c w, as much as
-    merging moves it. The rate at which pairs that merging hides go together tells how near that is. The
-    influence function makes up for some of it, how much is not known. One column hides no dependence.
+    Lines that turn within a few cells are seen as `narrow` ones. ``imagined`` are masses such as these with
+    the same noise once more. One column hides no dependence.
     """
-    if not _plane(statistic, grid):
+    if not _plane(statistic, grid) or statistic.needs != "ordered":
         return 0.0
-    off, rate = _merging(statistic, grid, masses)
-    return agreed(off * (1 + 2 * rate) / 3)
+    kernels = np.array([form.matrix for form in statistic.forms(grid, "average")])
+    forms = statistic.linearizer(grid).at(masses, nominal(statistic)).forms
+    gradient = statistic.finish(forms, nominal(statistic)).gradient
+    ((name, shares),) = masses.items()
+    again = [each[name] for each in imagined[:FEW]]
+    lines = along_lines(grid, np.tensordot(gradient, kernels, axes=1), shares, again)
+    people = on_simplex(shares)
+    turned = abs(float(gradient[0])) * turning(people, narrow(grid, people, noise[name]))
+    return agreed(max(lines, turned))
 
 
 def _plane(statistic: Statistic, grid: Grid) -> bool:
-    return len(cut_places(grid)) > 1 and statistic.arity == 2
-
-
-def _merging(statistic: Statistic, grid: Grid, masses: Mapping[str, Vector]) -> tuple[float, float]:
-    """By how much merging neighbouring cells moves the value; and that for each pair that it hides."""
-    wider, place = coarsened(grid)
-    merged = {
-        name: np.bincount(place, weights=each, minlength=wider.cells).astype(np.float64)
-        for name, each in masses.items()
-    }
-    people = nominal(statistic)
-    fine, coarse = (
-        statistic.linearizer(cells).at(each, people).value
-        for cells, each in ((grid, masses), (wider, merged))
-    )
-    here, there = (
-        sum(together(cells, each) for each in shares.values())
-        for cells, shares in ((grid, masses), (wider, merged))
-    )
-    off, more = abs(fine - coarse), there - here
-    return off, min(off / more, 1.0) if more > 0 else 1.0
+    return len(cut_places(grid)) > 1 and statistic.arity == 2 and bool(hiding_places(grid))
 
 
 def compared_within(
@@ -61,13 +58,19 @@ def compared_within(
 
     The function follows people within cells, but not how those who stand out compare with each other.
     """
-    if len(cut_places(grid)) != 1 or statistic.arity > 2:
+    if len(cut_places(grid)) != 1 or statistic.arity > 2 or not hiding_places(grid):
         return 0.0
     classes = compared_classes(statistic, grid, masses, noise)
     return 0.0 if classes is None else agreed(undecided(grid, *classes))
 
 
-def together_within(statistic: Statistic, grid: Grid, masses: Mapping[str, Vector], value: float) -> float:
+def together_within(
+    statistic: Statistic,
+    grid: Grid,
+    masses: Mapping[str, Vector],
+    value: float,
+    noise: Mapping[str, float],
+) -> float:
     """A bound of what those who stand out of cells of two columns may do.
 
     Who lies evenly in a cell is seen. Two who stand out of one may go either way, and if they are equal they
@@ -75,8 +78,9 @@ def together_within(statistic: Statistic, grid: Grid, masses: Mapping[str, Vecto
     """
     if not _plane(statistic, grid) or statistic.needs != "ordered":
         return 0.0
-    ((_, shares),) = masses.items()
-    equal = ties(grid, shares, 0.0)
+    ((name, shares),) = masses.items()
+    clear = ties(grid, shares, noise[name])
+    equal = [most if least > 0 else 0.0 for least, most in zip(clear, ties(grid, shares, 0.0), strict=True)]
     return agreed(min(sum(equal), 1.0) + statistic.tied(equal) * abs(value))
 
 
@@ -149,6 +153,23 @@ def crowd_variance(
             off = np.array([(crowd * each[place] / 2).sum(axis=others) for each in moved])
             total += max(float((off.sum(axis=1) ** 2).mean()), float((off**2).sum(axis=1).mean()))
     return total
+
+
+def spread_of(grid: Grid, heights: Vector, masses: Vector, statistic: Statistic) -> float:
+    """The variance of a function of people who lie evenly in cells, and of numbers that stand out at most.
+
+    These may be all at that end of their cell where the function is farther from its mean.
+    """
+    even = moments(grid, heights, masses)[0]
+    if statistic.needs != "numeric" or len(hiding_places(grid)) != 1 or len(grid.axes) != 1:
+        return even
+    (axis,) = grid.axes
+    first, last = cell_ends(axis)
+    low, high = heights[first], heights[last]
+    mean = float(masses @ (low + high) / 2)
+    farthest = np.maximum((low - mean) ** 2, (high - mean) ** 2)
+    usual = ((low - mean) ** 2 + (low - mean) * (high - mean) + (high - mean) ** 2) / 3
+    return even + float(masses * standing_out(masses, widths(axis), 0.0) @ (farthest - usual))
 
 
 def slopes(grid: Grid, heights: Vector) -> dict[int, Vector]:

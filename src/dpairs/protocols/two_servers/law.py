@@ -64,7 +64,8 @@ class ErrorLaw:
             return ()
         return (
             "Many people are in a few cells. Their order within a cell may move the value by up to "
-            f"{self.bias:.2g}, which the interval allows for. A narrower domain would help.",
+            f"{self.bias:.2g}, which the interval allows for. A narrower domain would help, or Levels or "
+            "Integers where values are few.",
         )
 
     @cached_property

@@ -186,7 +186,7 @@ class PilotRound(OneHot, TwoRounds, FirstRound):
         ]
         pilot, again = Pilot(grid, masses, []), Pilot(grid, truth, imagined)
         following = SumRound.of(
-            self.statistic, self.domains, pilot, start, again, study_id, self.split, self.budget, sizes
+            self.statistic, self.domains, pilot, start, again, study_id, self.split, self.budget, sizes, doubt
         )
         return replace(following, answered_by=self.answered_by)
 

@@ -43,7 +43,7 @@ def predict_value(protocol: TwoServers, shape: Shape, sizes: Mapping[str, int]) 
     spread = np.array(
         [
             form.unit**2 * protocol.budget.variance(query) / number**2
-            for form, query in zip(protocol.forms, queries, strict=True)
+            for form, query in zip(protocol.own_forms, queries, strict=False)
         ]
     )
     privacy = float(gradient(shape) ** 2 @ spread)
@@ -77,9 +77,10 @@ def predict_rounds(protocol: PilotRound, shape: Shape, sizes: Mapping[str, int])
         privacy += extent**2 * summed / (LARGEST * sizes[name]) ** 2
     masses = onto(shape, protocol.grid)
     second = _second_order(protocol, shape, pilot, list(sizes.values()))
-    off = hidden_by(protocol.statistic, protocol.grid, masses)
+    noise = {name: math.sqrt(pilot) / people for name, people in sizes.items()}
+    off = hidden_by(protocol.statistic, protocol.grid, masses, [masses], noise)
     bias = off + compared_within(protocol.statistic, protocol.grid, masses, dict.fromkeys(masses, 0.0))
-    bias += together_within(protocol.statistic, protocol.grid, masses, shape.linear.value)
+    bias += together_within(protocol.statistic, protocol.grid, masses, shape.linear.value, noise)
     bias += abs(float(gradient(shape)[0])) * uneven_within(protocol.statistic, protocol.grid, masses).most
     return parts(shape, privacy, shape.sampling(sizes), second, shape.scale * off, shape.scale * bias)
 

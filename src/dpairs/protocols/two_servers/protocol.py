@@ -28,17 +28,19 @@ from ...statistics import Statistic
 from ..base import Answer, FirstRound, Setting, Trust
 from ..shape import Prediction, Shape
 from .answer import Measured, from_counts
-from .bins import MOST_COUNTED, WHOLE, chosen_bins, form_weights
+from .bins import MOST_COUNTED, WHOLE, chosen_bins, form_weights, with_within
 from .budget import BUDGET_FIELDS, LAPLACE, NoiseBudget, Query
 from .claim import two_servers_claim
-from .forms import IntegerForm, integer_forms, multiplicands, pairs, total_shares
+from .coarse import MOST_LINE, coarse_cells, coarse_grid
+from .forms import IntegerForm, farthest_off, integer_forms, multiplicands, pairs, total_shares, within_form
 from .goldilocks import MODULUS
 from .one_hot import OneHot, grid_of
 from .predict import candidates, gradient, predict_counts, predict_value
 from .released import Numbers, SharedNumbers
-from .sampling import MOST_LINE, Rough, coarse_cells, coarse_grid
+from .sampling import Rough
 from .shared import ANSWERED_BY, FEWEST, PEOPLE, SITES, Shared, read_answered_by, write_answered_by
 from .ties import counted_kernels, ties_of, ties_of_counts
+from .within import Within
 
 VALUE, COUNTS = "value", "counts"
 SPLIT = 0.2
@@ -58,7 +60,10 @@ class TwoServers(OneHot, FirstRound):
     bins: tuple[int, ...]
     split: float
     weights: tuple[int, ...]
-    """Each form's share of what coarse counts leave of the loss, in 1024ths."""
+    """Each form's share of what coarse counts leave of the loss, in 1024ths.
+
+    One more than the statistic has forms: the last one is of what bins hide of pairs (see `within`).
+    """
     budget: NoiseBudget
     answered_by: str = PEOPLE
     name: ClassVar[str] = "two_servers"
@@ -99,7 +104,13 @@ class TwoServers(OneHot, FirstRound):
         if statistic.from_table:
             statistic = statistic.tabulate(grid_of(statistic, domains, chosen), "average")
         share = 0.0 if counted else _share(split)
-        weights = (WHOLE,) if counted else form_weights(statistic, grid_of(statistic, domains, chosen), noise)
+        weights: tuple[int, ...] = (WHOLE,)
+        if not counted:
+            grid = grid_of(statistic, domains, chosen)
+            weights = form_weights(statistic, grid, noise)
+            weights = with_within(
+                weights, within_form(statistic, grid), len(statistic.strata), budget, 1 - Fraction(share), n
+            )
         return cls(statistic, domains, release, chosen, share, weights, budget, answered_by)
 
     def __post_init__(self) -> None:
@@ -109,7 +120,10 @@ class TwoServers(OneHot, FirstRound):
         if self.release == COUNTS and self.grid.cells > MOST_COUNTED:
             raise BadParameter(f"a release of counts has at most {MOST_COUNTED} cells, not {self.grid.cells}")
         count = 1 if self.release == COUNTS else self.statistic.form_count
-        if len(self.weights) != count or sum(self.weights) > WHOLE or min(self.weights) < 1:
+        measured = self.release == VALUE and len(self.weights) == count + 1
+        if measured and within_form(self.statistic, self.grid) is None:
+            raise BadParameter("bins hide nothing of pairs in this study: leave out the last weight")
+        if len(self.weights) - measured != count or sum(self.weights) > WHOLE or min(self.weights) < 1:
             raise BadParameter(f"the weights of {count} form(s) are whole numbers that add up to {WHOLE}")
 
     @classmethod
@@ -149,7 +163,20 @@ class TwoServers(OneHot, FirstRound):
     @cached_property
     def forms(self) -> tuple[IntegerForm, ...]:
         """What the servers compute between them: nothing for a release of counts."""
-        return integer_forms(self.statistic, self.grid) if self.release == VALUE else ()
+        if self.release == COUNTS:
+            return ()
+        within = within_form(self.statistic, self.grid) if self.measures_within else None
+        return *integer_forms(self.statistic, self.grid), *(() if within is None else (within,))
+
+    @property
+    def measures_within(self) -> bool:
+        """Whether the last form is of what bins hide of pairs."""
+        return self.release == VALUE and len(self.weights) > self.statistic.form_count
+
+    @property
+    def own_forms(self) -> tuple[IntegerForm, ...]:
+        """The statistic's own forms."""
+        return self.forms[: self.statistic.form_count]
 
     def coarse(self, sizes: Mapping[str, int]) -> tuple[Grid, NDArray[np.int64]]:
         """The cells that are counted in a release of so many people, and the one that each cell lies in."""
@@ -238,17 +265,36 @@ class TwoServers(OneHot, FirstRound):
             totals, covariance = from_counts(counted, kernels, variance)
             forms, spread = totals / number, covariance / number**2
             ties = ties_of_counts(self.statistic, self.grid, forms, counted[0], variance)
-            return Measured(self.statistic, self.domains, sizes, forms, spread, rough, False, ties).answer()
+            within = self._counted_within(counted, variance)
+            return Measured(
+                self.statistic, self.domains, sizes, forms, spread, rough, False, within, self.grid, ties
+            ).answer()
         units = np.array([form.unit for form in self.forms])
         forms = units * np.array([float(total) for total in numbers.totals]) / number
         spread = units**2 * np.array([self.budget.variance(query) for query in queries]) / number**2
         rounding = np.array([form.rounding for form in self.forms]) ** 2 / (3 * min(people))
         noise, laplace = np.diag(spread + rounding), self.budget.noise == LAPLACE
+        within, coarse = None, self.coarse(sizes)[0]
+        if self.measures_within:
+            within = Within(float(forms[-1]), float(noise[-1, -1]), laplace)
+            forms, noise = forms[:-1], noise[:-1, :-1]
         shares = numbers.counts[self.strata[0]] / people[0] if counts is not None else None
-        ties = ties_of(
-            self.statistic, self.grid, forms, self.coarse(sizes)[0], shares, variance / people[0] ** 2
-        )
-        return Measured(self.statistic, self.domains, sizes, forms, noise, rough, laplace, ties).answer()
+        ties = ties_of(self.statistic, self.grid, forms, coarse, shares, variance / people[0] ** 2)
+        return Measured(
+            self.statistic, self.domains, sizes, forms, noise, rough, laplace, within, coarse, ties
+        ).answer()
+
+    def _counted_within(self, people: Sequence[NDArray[np.float64]], variance: float) -> Within | None:
+        """What bins hide of pairs, by their noisy counts."""
+        if self.statistic.from_table:
+            kernel = farthest_off(self.statistic, self.grid)
+        elif self.statistic.within(self.grid) is not None:
+            kernel = self.statistic.forms(self.grid, "average")[0].uncertainty
+        else:
+            return None
+        (total,), ((spread,),) = from_counts(people, [kernel], variance)
+        number = pairs([int(each.sum()) for each in people])
+        return Within(float(total) / number, float(spread) / number**2, False)
 
     def _rough(self, sizes: Mapping[str, int], numbers: Numbers, variance: float) -> Rough:
         """What the released counts say; a table's kernel is known on the study's own cells alone."""
@@ -267,9 +313,9 @@ class TwoServers(OneHot, FirstRound):
 
     def moved_by(self, sizes: Mapping[str, int], numbers: Numbers, people: int) -> Manipulation:
         """A valid answer weighs one person: so many liars move a form by so many times its sensitivity."""
-        if len(self.forms) != 1:
+        if len(self.own_forms) != 1:
             return super().moved_by(sizes, numbers, people)
-        (form,), count = self.forms, list(sizes.values())
+        (form,), count = self.own_forms, list(sizes.values())
         mean = form.unit * numbers.totals[0] / pairs(count)
         reach = people * form.unit * form.sensitivity(count) / pairs(count)
         low, high = self.statistic.range(self.domains)
@@ -279,10 +325,10 @@ class TwoServers(OneHot, FirstRound):
         return Manipulation(people, people, down, up, False, 1.0)
 
     def predict_manipulation(self, shape: Shape, sizes: Mapping[str, int], liars: int) -> float:
-        if not self.forms:
+        if not self.own_forms:
             return math.inf
         people = list(sizes.values())
-        weights = [form.unit * form.sensitivity(people) / pairs(people) for form in self.forms]
+        weights = [form.unit * form.sensitivity(people) / pairs(people) for form in self.own_forms]
         return liars * shape.scale * float(np.abs(gradient(shape)) @ np.array(weights))
 
     # ------------------------------------------------------------ what is promised

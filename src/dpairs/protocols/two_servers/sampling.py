@@ -9,107 +9,33 @@ there, that moves the statistic by a variance of E Var(psi within a bin) / n.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...data.domains import Integers, Interval
-from ...data.grids import Axis, CutAxis, Grid
+from ...data.grids import Axis, Grid
 from ...errors import NotEstimable
 from ...randomness import Randomness, SeededRandomness
 from ...statistics import Statistic
-from ...statistics.base import CLEAR
+from ...statistics.base import CLEAR, TWO_SIDED
 from ...statistics.kendall import HIDDEN
 from ...statistics.linear import Linear, Linearizer
 from ...statistics.vertices import Vertices, cell_means
 from ..projection.pilot import on_simplex
-from .standing_out import PairRates, cut_places, hiding_places, ties, together, unresolved, widths
+from .coarse import coarsened, narrower
+from .narrow import narrow, unordered, unseen
+from .standing_out import PairRates, cut_places, hiding_places, ties, together, unresolved
 
 Vector = NDArray[np.float64]
 IMAGINED = 32
 """How often noise is imagined again."""
-LEAST_LINE, MOST_LINE = 8, 256
-LEAST_PLANE, MOST_PLANE = 4, 32
-"""Cells of one axis of numbers, and of each of two."""
 HEAVIEST = 1 + 1 / HIDDEN
 """The weight of a pair in a tau of bins, at most."""
 LEAST_RATIO = math.sqrt(2)
 """Of what cells of twice the width do: less is taken for noise."""
-
-
-def coarse_axis(axis: Axis, cells: int, inner: bool = False) -> tuple[Axis, NDArray[np.int64]]:
-    """The axis cut into at most ``cells`` runs of its bins, and each bin's run.
-
-    Runs are of equal length, or ``inner``: shorter in the middle, at equal chances of the bell-shaped
-    distribution u^3 (10 - 15 u + 6 u^2). People may fill a domain or its middle third; such runs tell them
-    apart in either case.
-    """
-    domain = axis.domain
-    if axis.bins <= cells or not isinstance(domain, (Interval, Integers)):
-        return axis, np.arange(axis.bins)
-    run = np.arange(axis.bins) * cells // axis.bins
-    if inner:
-        middles = (np.arange(axis.bins) + 0.5) / axis.bins
-        chances = middles**3 * (10 - 15 * middles + 6 * middles**2)
-        # Numbered anew, since the outermost bin of few may hold several runs.
-        run = np.unique((chances * cells).astype(np.int64), return_inverse=True)[1].reshape(-1)
-        cells = int(run[-1]) + 1
-    starts = np.searchsorted(run, np.arange(cells))
-    low, _, points = axis.geometry
-    if isinstance(domain, Interval):
-        edges = [*low[starts].tolist(), domain.high]
-    else:
-        reached = np.concatenate(([0.0], np.cumsum(points))).astype(int)
-        edges = [*reached[starts].tolist(), domain.size]
-    return CutAxis.at(domain, edges), run
-
-
-def coarse_grid(grid: Grid, per_axis: int) -> tuple[Grid, NDArray[np.int64]]:
-    """A grid of so many cells of each axis of numbers, and the coarse cell of every cell."""
-    inner = len(cut_places(grid)) > 1
-    axes, runs = zip(*(coarse_axis(axis, per_axis, inner) for axis in grid.axes), strict=True)
-    return Grid(tuple(axes)), _places_of(axes, runs)
-
-
-def narrower(coarse: Axis, fine: Axis) -> float:
-    """The width of a bin over that of the narrowest coarse cell."""
-    if coarse.bins == fine.bins:
-        return 1.0
-    return float(widths(fine).max() / widths(coarse).min())
-
-
-def coarse_cells(grid: Grid, people: int, noise: float) -> int:
-    """Cells of an axis at which noise hides as much of psi as cells do: an even number.
-
-    Noise of standard deviation s on every count moves a distribution function at the median by
-    s sqrt(m / 2) / n with m cells, or with m^2 cells of two columns by s m / (2 n), which tau counts four
-    times; cells hide half of what is within one, 1 / (2 m). Noise below 1 is as good as none.
-    """
-    noise = max(noise, 1.0)
-    if len(cut_places(grid)) > 1:
-        best, least, most = math.sqrt(people / (4 * noise)), LEAST_PLANE, MOST_PLANE
-    else:
-        others = math.prod(
-            axis.bins for axis in grid.axes if not isinstance(axis.domain, (Interval, Integers))
-        )
-        best, least, most = (people / (noise * math.sqrt(2 * others))) ** (2 / 3), LEAST_LINE, MOST_LINE
-    return min(max(2 * int(best / 2), least), most)
-
-
-def _places_of(axes: Sequence[Axis], runs: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
-    place = np.zeros(1, dtype=np.int64)
-    for axis, run in zip(axes, runs, strict=True):
-        place = (place[:, None] * axis.bins + run[None, :]).reshape(-1)
-    return place
-
-
-def coarsened(grid: Grid) -> tuple[Grid, NDArray[np.int64]]:
-    """The grid with neighbouring bins of numbers merged, and the merged cell of every cell."""
-    axes, runs = zip(*(coarse_axis(axis, -(-axis.bins // 2)) for axis in grid.axes), strict=True)
-    return Grid(tuple(axes)), _places_of(axes, runs)
 
 
 @dataclass(frozen=True, eq=False)
@@ -205,15 +131,10 @@ class Rough:
         """The standard deviation of `sampling` under the noise of the counts, from imagined noise."""
         return float(np.std(self._imagined, ddof=1))
 
-    def binning(self, released: float) -> float:
-        """The mean square of what binning does around a released value, in psi's unit.
-
-        An extrapolated `bias` bounds nothing, so its square is one of several variances.
-        """
-        return self._places + self.bias(released) ** 2
-
     def bias(self, released: float) -> float:
         """How far binning moves the value where people do not lie evenly, by extrapolation.
+
+        That bounds nothing, so its square is one of several variances.
 
         The coarse cells move it by B, what lies between their value and the released one, and bins that are
         finer by a factor f by f^a B. A smooth density has a = 2, a spike less. Merging neighbours moves the
@@ -267,7 +188,28 @@ class Rough:
             return most
         deviation = math.sqrt(self.variance) / self.sizes[name]
         rates = self._rates(released, shared)
-        return min(unresolved(self.grid, masses, deviation, self.finer_along, rates), most)
+        crowds = unresolved(self.grid, masses, deviation, self.finer_along, rates)
+        return min(max(crowds, unordered(self.grid, masses, self.narrow, self.finer_along)), most)
+
+    @cached_property
+    def narrow(self) -> dict[int, Vector]:
+        """Shares of cells in which two columns may go together more narrowly than cells are wide."""
+        if self.place is not None or self.statistic.needs != "ordered" or len(cut_places(self.grid)) < 2:
+            return {}
+        ((name, masses),) = self.masses.items()
+        return narrow(self.grid, masses, math.sqrt(self.variance) / self.sizes[name])
+
+    def unseen(self, released: float) -> float:
+        """The sampling variance at most by which narrow people's comparisons vary within cells: see `narrow`.
+
+        A person's derivative has twice the mean sign.
+        """
+        if not self.narrow:
+            return 0.0
+        ((name, masses),) = self.masses.items()
+        lost = 0.0 if self.merging else abs(released - self.linear.value)
+        clear = max(lost - CLEAR * math.sqrt(self._noise), 0.0)
+        return 4 * unseen(masses, self.narrow, clear) / self.sizes[name]
 
     def _rates(self, released: float, shared: float) -> PairRates:
         """At which pairs of one bin go together, by those that coarse cells hide.
@@ -278,11 +220,12 @@ class Rough:
         distance: at least a share q of the pairs with r = q + (1 - q) / 3. Coarse cells have a value of at
         most 1 - S, so r is no less than (|tau| - 1 + S) / S, however noisy they are.
         """
-        lost, noise = self._lost(released), math.sqrt(self._noise)
+        lost, noise = self._lost(released), math.sqrt(self._lost_noise)
         clear = lost if lost > CLEAR * noise else 0.0
         hump, smooth, least = clear, 1 / 3, max(clear, abs(released) - 1 + shared)
         if self.merging:
-            hump, smooth, least = lost, 1 / 2, clear
+            # Few cells of noisy counts cannot exclude a curve: as much as noise leaves possible.
+            hump, smooth, least = lost, 1 / 2, lost + TWO_SIDED * noise
         curve = (min(least / shared, 1.0) - smooth) / (1 - smooth)
         return PairRates(min(lost / shared, 1.0), min(hump / shared, 1.0), max(curve, 0.0))
 
@@ -298,9 +241,26 @@ class Rough:
         """What cells hide of how two columns go together; if they are the released ones, merged ones more."""
         if not self.merging:
             return abs(released - self.linear.value)
+        return abs(self.linear.value - self._wider[1].value)
+
+    @cached_property
+    def _wider(self) -> tuple[Grid, Linear, NDArray[np.int64]]:
+        """Cells with neighbours merged, the statistic there, and the merged cell of every cell."""
         grid, place = coarsened(self.grid)
         masses = {name: _merged(place, each, grid.cells) for name, each in self.masses.items()}
-        return abs(self.linear.value - self.statistic.linearizer(grid).at(masses, self.sizes).value)
+        return grid, self.statistic.linearizer(grid).at(masses, self.sizes), place
+
+    @property
+    def _lost_noise(self) -> float:
+        """The variance of `_lost`, of first order in the noise of the counts."""
+        if not self.merging:
+            return self._noise
+        (grid, merged, place), total = self._wider, 0.0
+        for name, function in self.linear.functions.items():
+            there = cell_means(grid, merged.functions[name])[place]
+            means = cell_means(self.grid, function) - there
+            total += self.variance * float(((means - means.mean()) ** 2).sum()) / self.sizes[name] ** 2
+        return total
 
     @property
     def even(self) -> bool:
@@ -321,7 +281,8 @@ class Rough:
         return total
 
     @cached_property
-    def _places(self) -> float:
+    def places(self) -> float:
+        """The variance of the value by where people who lie evenly in bins are in them."""
         first = sum(
             moments(self.grid, function, self.masses[name])[1] / self.sizes[name]
             for name, function in self.linear.functions.items()

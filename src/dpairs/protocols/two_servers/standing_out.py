@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from ...data.domains import Integers, Interval
 from ...data.grids import Axis, Grid
-from ...statistics.base import CLEAR
+from ...statistics.base import CLEAR, TWO_SIDED
 
 Vector = NDArray[np.float64]
 
@@ -128,7 +128,11 @@ def undecided(grid: Grid, pair: tuple[Vector, Vector], deviations: tuple[float, 
     """
     (place,) = cut_places(grid)
     width = widths(grid.axes[place])
-    first, second = (
-        each * standing_out(each, width, deviation) for each, deviation in zip(pair, deviations, strict=True)
-    )
-    return float(first @ second) / 2
+    first, second = (each * standing_out(each, width, 0.0) for each in pair)
+    return (float(first @ second) + pairs_by_noise((first, second), deviations)) / 2
+
+
+def pairs_by_noise(pair: tuple[Vector, Vector], deviations: tuple[float, float]) -> float:
+    """How many more pairs of two classes may share a cell than are seen through noise of these deviations."""
+    (first, second), (one, two) = pair, deviations
+    return TWO_SIDED * float(np.sqrt(one**2 * (second @ second) + two**2 * (first @ first)))

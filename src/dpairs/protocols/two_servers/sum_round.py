@@ -38,10 +38,9 @@ from .budget import BUDGET_FIELDS, LAPLACE, SERVERS, NoiseBudget, Query
 from .claim import two_servers_claim
 from .corrected import LARGEST, corrected, with_oneself
 from .goldilocks import MODULUS
-from .hidden import compared_within, crowd_variance, hidden_by, together_within, uneven_within
+from .hidden import compared_within, crowd_variance, hidden_by, spread_of, together_within, uneven_within
 from .released import Numbers, SharedNumbers
 from .rounds import TwoRounds
-from .sampling import moments
 from .shared import ANSWERED_BY, FEWEST, PEOPLE, Shared, read_answered_by, write_answered_by
 
 if TYPE_CHECKING:
@@ -92,11 +91,13 @@ class SumRound(Shared, TwoRounds):
         split: float,
         budget: NoiseBudget,
         people: dict[str, int],
+        noise: Mapping[str, float],
     ) -> SumRound:
         """Linearize the statistic at the shares ``start``, and imagine how far that may be off.
 
         Some of them may be below 0; ``pilot`` has the distributions nearest to them, which tell where people
         are. ``imagined`` has a truth from which rounds yield shares such as these, and some of those.
+        ``noise`` has the standard deviations of the noise in the shares.
         """
         linearizer = statistic.linearizer(pilot.grid)
         linear = linearizer.at(start, nominal(statistic))
@@ -107,9 +108,9 @@ class SumRound(Shared, TwoRounds):
             steepness = float(statistic.finish(linear.forms, nominal(statistic)).gradient[0])
         extents = [high - low for _, (low, high) in influences.values()]
         half_range = max(extents) / (4 if len(extents) == 1 else 2)
-        hidden = hidden_by(statistic, pilot.grid, pilot.masses)
-        hidden += compared_within(statistic, pilot.grid, pilot.masses, dict.fromkeys(pilot.masses, 0.0))
-        hidden += together_within(statistic, pilot.grid, pilot.masses, linear.value)
+        hidden = hidden_by(statistic, pilot.grid, start, imagined.imagined, noise)
+        hidden += compared_within(statistic, pilot.grid, pilot.masses, noise)
+        hidden += together_within(statistic, pilot.grid, pilot.masses, linear.value, noise)
         remainder = remainder_of(statistic, linearizer, there, imagined, half_range)
         uneven = uneven_within(statistic, pilot.grid, pilot.masses)
         crowd = crowd_variance(pilot.grid, there.functions, _functions(linearizer, imagined), pilot.masses)
@@ -122,11 +123,14 @@ class SumRound(Shared, TwoRounds):
             variance=agreed(remainder.variance + crowd),
         )
         analysis = Analysis.of(statistic, pilot, linear, influences, remainder, people, None)
-        variances = {
-            # Of people who lie evenly in cells; the analysis has them in the middle.
-            name: agreed(moments(pilot.grid, linear.functions[name], each)[0] / extent**2) if extent else 0.0
-            for (name, each), extent in zip(pilot.masses.items(), extents, strict=True)
-        }
+        variances = {}
+        for (name, each), extent in zip(pilot.masses.items(), extents, strict=True):
+            # Of people who lie evenly in cells or stand out; the analysis has them in the middle.
+            spread, mean = (
+                spread_of(pilot.grid, linear.functions[name], each, statistic),
+                analysis.means[name],
+            )
+            variances[name] = agreed(min(spread / extent**2, mean * (1 - mean))) if extent else 0.0
         analysis = replace(analysis, variances=variances)
         nearer = sum(
             (high - low) * float(influence.cells @ (pilot.masses[name] - start[name]))

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from ...data.grids import Grid
 from ...errors import NotEstimable
 from ...statistics import Statistic
-from .sampling import coarsened
+from .coarse import coarsened
 from .standing_out import hiding_places, widths
 
 Vector = NDArray[np.float64]
