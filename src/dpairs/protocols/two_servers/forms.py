@@ -126,8 +126,8 @@ def within_form(statistic: Statistic, grid: Grid) -> IntegerForm | None:
     """
     separable = statistic.within(grid)
     if separable is not None:
-        hiding = any(steps.diagonal.any() for steps in separable.terms[0][:1])
-        return IntegerForm(separable, separable.unit, 0.0) if hiding else None
+        hiding = separable.terms[0][0].diagonal
+        return IntegerForm(separable, separable.unit, 0.0) if hiding.any() else None
     if not statistic.from_table:
         return None
     farthest = farthest_off(statistic, grid)

@@ -21,19 +21,20 @@ from .standing_out import Vector
 Matrix = Vector
 
 
-def in_blocks(grid: Grid, kernel: Matrix, masses: Vector) -> Vector:
-    """What each block of four by four cells misses, if people are taken to lie evenly in it."""
+def along_lines(grid: Grid, kernel: Matrix, masses: Vector, imagined: Sequence[Vector]) -> float:
+    """A quarter of what blocks of four by four cells miss, if people are taken to lie evenly in them.
+
+    What noise adds is taken off, as the same noise adds it again.
+    """
     wider, run = coarsened(grid)
     widest, again = coarsened(wider)
     place = again[run]
     held = np.bincount(place, minlength=widest.cells)
-    apart = masses - (np.bincount(place, masses, widest.cells) / held)[place]
-    within = apart * (kernel * (place[:, None] == place[None, :]) @ apart)
-    return np.bincount(place, within, widest.cells).astype(np.float64)
+    within = kernel * (place[:, None] == place[None, :])
 
+    def missed(people: Vector) -> Vector:
+        apart = people - (np.bincount(place, people, widest.cells) / held)[place]
+        return np.bincount(place, apart * (within @ apart), widest.cells).astype(np.float64)
 
-def along_lines(grid: Grid, kernel: Matrix, masses: Vector, imagined: Sequence[Vector]) -> float:
-    """A quarter of what blocks miss; what noise adds is taken off, as the same noise adds it again."""
-    seen = in_blocks(grid, kernel, masses)
-    again = np.mean([in_blocks(grid, kernel, each) for each in imagined], axis=0)
-    return float(np.abs(2 * seen - again).sum()) / 4
+    usual = np.mean([missed(each) for each in imagined], axis=0)
+    return float(np.abs(2 * missed(masses) - usual).sum()) / 4

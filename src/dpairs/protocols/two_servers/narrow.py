@@ -74,7 +74,7 @@ def turning(masses: Vector, shares: Mapping[int, Vector]) -> float:
     """The pairs within narrow cells, or two of them side by side: those of lines that turn within a few."""
     if not shares:
         return 0.0
-    share = np.max(np.array(list(shares.values())), axis=0)
+    share = _either(shares)
     people = masses.reshape(share.shape) * share
     beside = sum(float((people[1:] * people[:-1]).sum()) for people in (people, people.T))
     return float((people**2).sum()) + 2 * beside
@@ -88,5 +88,10 @@ def unseen(masses: Vector, shares: Mapping[int, Vector], moved: float) -> float:
     """
     if not shares:
         return 0.0
-    share = np.max(np.array(list(shares.values())), axis=0).reshape(-1)
+    share = _either(shares).reshape(-1)
     return max(float(masses**3 @ share**2) - moved**2, 0.0)
+
+
+def _either(shares: Mapping[int, Vector]) -> Vector:
+    """The share of every cell that is narrow along whichever axis has more."""
+    return np.asarray(np.max(np.array(list(shares.values())), axis=0))

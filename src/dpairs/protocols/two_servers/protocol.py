@@ -62,7 +62,7 @@ class TwoServers(OneHot, FirstRound):
     weights: tuple[int, ...]
     """Each form's share of what coarse counts leave of the loss, in 1024ths.
 
-    One more than the statistic has forms: the last one is of what bins hide of pairs (see `within`).
+    If there is one more than the statistic has forms, it is of what bins hide of pairs (see `within`).
     """
     budget: NoiseBudget
     answered_by: str = PEOPLE
@@ -121,7 +121,7 @@ class TwoServers(OneHot, FirstRound):
             raise BadParameter(f"a release of counts has at most {MOST_COUNTED} cells, not {self.grid.cells}")
         count = 1 if self.release == COUNTS else self.statistic.form_count
         measured = self.release == VALUE and len(self.weights) == count + 1
-        if measured and within_form(self.statistic, self.grid) is None:
+        if measured and self._within is None:
             raise BadParameter("bins hide nothing of pairs in this study: leave out the last weight")
         if len(self.weights) - measured != count or sum(self.weights) > WHOLE or min(self.weights) < 1:
             raise BadParameter(f"the weights of {count} form(s) are whole numbers that add up to {WHOLE}")
@@ -165,8 +165,12 @@ class TwoServers(OneHot, FirstRound):
         """What the servers compute between them: nothing for a release of counts."""
         if self.release == COUNTS:
             return ()
-        within = within_form(self.statistic, self.grid) if self.measures_within else None
+        within = self._within if self.measures_within else None
         return *integer_forms(self.statistic, self.grid), *(() if within is None else (within,))
+
+    @cached_property
+    def _within(self) -> IntegerForm | None:
+        return within_form(self.statistic, self.grid)
 
     @property
     def measures_within(self) -> bool:

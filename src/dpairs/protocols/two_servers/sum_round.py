@@ -126,10 +126,8 @@ class SumRound(Shared, TwoRounds):
         variances = {}
         for (name, each), extent in zip(pilot.masses.items(), extents, strict=True):
             # Of people who lie evenly in cells or stand out; the analysis has them in the middle.
-            spread, mean = (
-                spread_of(pilot.grid, linear.functions[name], each, statistic),
-                analysis.means[name],
-            )
+            spread = spread_of(pilot.grid, linear.functions[name], each, statistic)
+            mean = analysis.means[name]
             variances[name] = agreed(min(spread / extent**2, mean * (1 - mean))) if extent else 0.0
         analysis = replace(analysis, variances=variances)
         nearer = sum(
