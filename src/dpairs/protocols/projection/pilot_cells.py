@@ -27,13 +27,18 @@ PLANE_CELLS = 1024
 """Cells of several columns together."""
 FILLINGS = 4
 """How often parts of the plane are filled like the marginals that this gives."""
+TOGETHER = 4096
+"""Parts of a line that are put into bins at once."""
 AROUND = 8
 """A leaf is one value if it holds most of the people of so many leaves around it."""
 
 
 @dataclass(frozen=True)
 class Parts:
-    """Evenly filled boxes: first leaf and number of leaves in every column (a row each), and their shares."""
+    """Evenly filled boxes: first leaf and number of leaves in every column (a row each), and their shares.
+
+    Shares of several rounds have a row each.
+    """
 
     starts: Vector
     widths: Vector
@@ -57,26 +62,27 @@ class Parts:
         people have runs through all parts, also through those that are too light to be split. The
         marginals come from the parts so filled, beginning with even ones.
         """
-        sides, evens = self._sides(edges, ends)
-        if len(sides) == 1:
-            line: Vector = self.shares @ evens[0]
+        if len(edges) == 1:
+            line = np.zeros((*self.shares.shape[:-1], edges[0].size - 1))
+            for start in range(0, self.shares.shape[-1], TOGETHER):
+                part = self._some(slice(start, start + TOGETHER))
+                line += part.shares @ part._sides(edges, ends)[1][0]
             return line
-        filled = self._product(evens)
-        for _ in range(FILLINGS):
-            filled = self._like(sides, evens, (filled.sum(axis=1), filled.sum(axis=0)))
-        return filled.reshape(-1)
+        sides = self._sides(edges, ends)
+        if self.shares.ndim == 1:
+            return _filled(self.shares, *sides)
+        return np.array([_filled(each, *sides) for each in self.shares])
 
     def like(self, edges: Sequence[Vector], ends: Sequence[float], marginals: Sequence[Vector]) -> Vector:
-        """The same in the plane, as a table, with parts filled like these marginals."""
-        return self._like(*self._sides(edges, ends), marginals)
+        """The same in the plane, as a table, with parts filled like these marginals (of each round)."""
+        sides = self._sides(edges, ends)
+        if self.shares.ndim == 1:
+            return _like(self.shares, *sides, marginals)
+        rounds = zip(self.shares, *marginals, strict=True)
+        return np.array([_like(shares, *sides, own) for shares, *own in rounds])
 
-    def _like(self, sides: list[Vector], evens: list[Vector], marginals: Sequence[Vector]) -> Vector:
-        within = []
-        for inside, even, marginal in zip(sides, evens, marginals, strict=True):
-            weights = inside * marginal
-            total = weights.sum(axis=1, keepdims=True)
-            within.append(np.where(total > 0, weights / np.where(total > 0, total, 1.0), even))
-        return self._product(within)
+    def _some(self, which: slice) -> Parts:
+        return Parts(self.starts[:, which], self.widths[:, which], self.shares[..., which])
 
     def _sides(self, edges: Sequence[Vector], ends: Sequence[float]) -> tuple[list[Vector], list[Vector]]:
         """Of every part and bin of each column: the share of the bin inside the part, and of the part."""
@@ -89,10 +95,29 @@ class Parts:
             evens.append(inner / (high - low))
         return sides, evens
 
-    def _product(self, within: Sequence[Vector]) -> Vector:
-        """Every part's share as the product of how each column fills it, added up."""
-        first, second = within
-        return np.asarray((first * self.shares[:, None]).T @ second)
+
+def _filled(shares: Vector, sides: list[Vector], evens: list[Vector]) -> Vector:
+    """The cells of the plane in a row, from parts filled like the marginals that this gives."""
+    there = shares > 0
+    shares, sides, evens = shares[there], [each[there] for each in sides], [each[there] for each in evens]
+    filled = _product(shares, *evens)
+    for _ in range(FILLINGS):
+        filled = _like(shares, sides, evens, (filled.sum(axis=1), filled.sum(axis=0)))
+    return filled.reshape(-1)
+
+
+def _like(shares: Vector, sides: list[Vector], evens: list[Vector], marginals: Sequence[Vector]) -> Vector:
+    within = []
+    for inside, even, marginal in zip(sides, evens, marginals, strict=True):
+        weights = inside * marginal
+        total = weights.sum(axis=1, keepdims=True)
+        within.append(np.where(total > 0, weights / np.where(total > 0, total, 1.0), even))
+    return _product(shares, *within)
+
+
+def _product(shares: Vector, first: Vector, second: Vector) -> Vector:
+    """Every part's share as the product of how each column fills it, added up."""
+    return np.asarray((first * shares[:, None]).T @ second)
 
 
 def column_ends(leaves: Leaves) -> list[float]:

@@ -19,7 +19,7 @@ from ..tree.oracle import Oracle
 from .pilot import REPLICATES, PublicNoise
 from .pilot_cells import PLANE_CELLS, heaviest_halved
 from .pilot_copula import Copula, form
-from .pilot_descent import Descent, Explored, missed_within
+from .pilot_descent import Descent, Explored, imagined, missed_within
 from .pilot_margins import margins
 from .winsorize import SIGNIFICANT
 
@@ -53,36 +53,38 @@ class SmoothPlane:
             for column, descent, bits in zip(columns, descents, explored.leaves.bits, strict=True)
         ]
 
-        def seen(found: Sequence[Descent], solution: Solution) -> tuple[Copula, float, Table, float]:
-            first, second = (
+        def seen(found: Sequence[Descent], solution: Solution) -> tuple[list[Vector], Table]:
+            """The shares of both columns' bins, and of cells as they were measured."""
+            own = [
                 descent.parts.on([cuts], column.ends)
                 for descent, cuts, column in zip(found, edges, columns, strict=True)
-            )
+            ]
+            return own, explored.terminal(solution).like(edges, explored.ends, own)
+
+        def smooth(first: Vector, second: Vector, measured: Table) -> tuple[Copula, float, Table, float]:
             copula = Copula(first, second)
-            measured = explored.terminal(solution).like(edges, explored.ends, (first, second))
             correlation = copula.correlation(measured)
             shares = copula.shares(correlation)
             return copula, correlation, shares, copula.missed(measured, shares)
 
-        copula, correlation, shares, left = seen(descents, explored.solution)
-        truth = _boxes(explored, edges, shares)
-        imagined, lefts, forms = [], [], []
-        for _ in range(REPLICATES):
-            again = [
-                column.read(column.imagine(descent.masses, noise))
-                for column, descent in zip(columns, descents, strict=True)
-            ]
-            solution = explored.imagine(truth, noise)
-            _, _, each, rest = seen(again, solution)
-            imagined.append(each)
-            lefts.append(rest)
-            boxes = explored.read(solution).parts.on(edges, explored.ends).reshape(shares.shape)
-            forms.append((form(each - shares), form(boxes - shares)))
+        (first, second), measured = seen(descents, explored.solution)
+        copula, correlation, shares, left = smooth(first, second, measured)
+        known = [(column, descent.masses) for column, descent in zip(columns, descents, strict=True)]
+        known.append((explored, _boxes(explored, edges, shares)))
+        *solutions, plane = imagined(known, noise, REPLICATES)
+        again = [column.read(each) for column, each in zip(columns, solutions, strict=True)]
+        own, tables = seen(again, plane)
+        rounds = [smooth(*each) for each in zip(*own, tables, strict=True)]
+        smoothed, lefts = np.array([each[2] for each in rounds]), [each[3] for each in rounds]
+        boxes = explored.read(plane).parts.on(edges, explored.ends).reshape(smoothed.shape)
+        forms = [
+            (form(mine - shares), form(theirs - shares)) for mine, theirs in zip(smoothed, boxes, strict=True)
+        ]
         doubt = float(np.std(lefts, ddof=1))
         fits = abs(left - float(np.mean(lefts))) <= SIGNIFICANT * doubt
         mine, theirs = np.sqrt(np.square(forms).mean(axis=0))
         better = bool(fits and mine < UNSURE * theirs)
-        return cls(edges, shares, imagined, doubt, better, _inside(copula, correlation, shares))
+        return cls(edges, shares, list(smoothed), doubt, better, _inside(copula, correlation, shares))
 
 
 def _boxes(explored: Explored, edges: Sequence[Vector], shares: Table) -> list[Vector]:

@@ -34,9 +34,9 @@ from ..tree.estimate import Evidence
 from ..tree.leaves import Leaves, bits_of
 from ..tree.parities import best_parities
 from ..tree.predict import level_noise
-from .pilot import REPLICATES, Masses, Narrowed, Pilot, PublicNoise
+from .pilot import REPLICATES, Masses, Narrowed, Pilot, PublicNoise, by_round
 from .pilot_cells import column_edges, column_ends, cut_axis, named_atoms
-from .pilot_descent import Descent, explore
+from .pilot_descent import Descent, explore, imagined
 from .pilot_plane import SmoothPlane
 from .predict import tree_remainder
 from .winsorize import Ends, possible_ends
@@ -198,27 +198,18 @@ class PilotTree(TreeAnswers):
                 if smooth.better:
                     return self._smooth(stratum, smooth)
             inside = descent.local_concordance()
-        repeated = [
-            {stratum: explored[stratum].imagine(descents[stratum].masses, noise) for stratum in explored}
-            for _ in range(REPLICATES)
-        ]
-        imagined = [
-            {stratum: explored[stratum].read(solution) for stratum, solution in each.items()}
-            for each in repeated
-        ]
+        known = [(each, descents[stratum].masses) for stratum, each in explored.items()]
+        repeated = dict(zip(explored, imagined(known, noise, REPLICATES), strict=True))
+        again = {stratum: explored[stratum].read(solution) for stratum, solution in repeated.items()}
         if self.statistic.from_table:
-            return Pilot(
-                self.cells,
-                self._on_leaves(descents),
-                [self._on_leaves(each) for each in imagined],
-                uneven,
-            )
+            pilots = by_round(self._on_leaves(again))
+            return Pilot(self.cells, self._on_leaves(descents), pilots, uneven)
         parts = {stratum: each.parts for stratum, each in descents.items()}
         edges, ends = column_edges(parts, self.nodes), column_ends(self.nodes)
         narrowed: list[Ends] = []
         if self._far:
             ((stratum, here),) = explored.items()
-            tail = here.tail([each[stratum] for each in repeated])
+            tail = here.tail(repeated[stratum])
             narrowed = possible_ends(parts[stratum], tail, ends[0])
             cuts = [cut for each in narrowed for cut in (each.low, each.high, *each.sure)]
             edges = [np.unique(np.concatenate([edges[0], cuts]))]
@@ -231,7 +222,7 @@ class PilotTree(TreeAnswers):
         return Pilot(
             seen,
             masses,
-            list(map(on_edges, imagined)),
+            by_round(on_edges(again)),
             uneven,
             given=given,
             inside=inside,
@@ -302,12 +293,12 @@ class PilotTree(TreeAnswers):
 
     def _on_leaves(self, found: Mapping[str, Descent]) -> Masses:
         """Shares of all leaves, in the order of the grid's cells."""
-        return {stratum: self._spread(each.masses[-1])[self._order] for stratum, each in found.items()}
+        return {stratum: self._spread(each.masses[-1])[..., self._order] for stratum, each in found.items()}
 
     def _spread(self, masses: NDArray[np.float64]) -> NDArray[np.float64]:
         """Shares of leaves, evenly within the nodes where a descent among few people ended."""
-        each = max(1, 2**self.depth // masses.size)
-        return np.repeat(masses / each, each)
+        each = max(1, 2**self.depth // masses.shape[-1])
+        return np.repeat(masses / each, each, axis=-1)
 
     @cached_property
     def _order(self) -> NDArray[np.int64]:
