@@ -22,8 +22,8 @@ def program(name: str) -> Path | None:
 
 
 @contextmanager
-def postgresql() -> Iterator[str | None]:
-    """The address of an empty database, on the collector's core; None where PostgreSQL is not installed."""
+def postgresql() -> Iterator[tuple[str, int] | None]:
+    """The address of an empty database and its process, on the collector's core; None if not installed."""
     initdb, control = program("initdb"), program("pg_ctl")
     if initdb is None or control is None:
         yield None
@@ -42,8 +42,9 @@ def postgresql() -> Iterator[str | None]:
         )
         subprocess.run([control, "-D", data, *start], **options)
         try:
-            other_core(int((data / "postmaster.pid").read_text().split()[0]))
-            yield f"postgresql+psycopg://postgres@/postgres?host={folder}"
+            process = int((data / "postmaster.pid").read_text().split()[0])
+            other_core(process)
+            yield f"postgresql+psycopg://postgres@/postgres?host={folder}", process
         finally:
             subprocess.run([control, "-D", data, "-m", "fast", "-w", "stop"], **options)
     finally:

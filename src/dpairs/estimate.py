@@ -280,7 +280,9 @@ class Estimate(Shown, Numeric):
         low, high = self.bounds
         around = self.value if self.centre is None else min(max(self.centre, low), high)
         most = min(high, self.most) if whole else high
-        return ConfidenceInterval(min(max(around - down, low), most), min(around + up, most))
+        first, last = min(max(around - down, low), most), min(around + up, most)
+        # A sample's value may lie above all of a population's, and then above the estimate.
+        return ConfidenceInterval(min(first, self.value) if around > self.most else first, last)
 
     def manipulation(self, people: int | None = None, *, share: float | None = None) -> Manipulation:
         """How far so many liars, or such a share of this round's people, can move this answer."""

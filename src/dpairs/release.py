@@ -80,7 +80,8 @@ class Release:
         """The statistic with its standard error, from the released numbers alone."""
         protocol = shared(self.study)
         chosen = choice("estimator", estimator or protocol.estimators[0], protocol.estimators)
-        answer = protocol.answer(self.sizes, self.numbers)
+        most = self.study.statistic.most(self.study.domains)
+        answer = protocol.answer(self.sizes, self.numbers).at_most(most)
         made = answer.estimate(self.study, self.sizes, chosen)
         return replace(made, attack=_Attack(protocol, self.sizes, self.numbers))
 

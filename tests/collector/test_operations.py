@@ -257,7 +257,7 @@ def test_a_study_that_is_begun_again_has_a_history(here):
         crowd = Population(study, 12, seed=1)
         crowd.enrol(here.transport())
         crowd.answer(here.transport(), study)
-        until(lambda: here.analyst().progress(study.id)["stages"][0]["growth"], "a point of the history", 20)
+        until(lambda: here.analyst().progress(study.id)["stages"][0]["growth"], "a point of the history", 60)
         here.analyst().delete(study.id)
     assert estimate_history.STEP > 1
 

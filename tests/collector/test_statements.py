@@ -13,6 +13,7 @@ import pytest
 from sqlalchemy import insert, select, text
 from sqlalchemy.exc import DBAPIError
 
+from dpairs.collector import database as database_module
 from dpairs.collector import intake, schema
 from dpairs.collector.changes import OnCommit
 from dpairs.collector.database import Database, direct
@@ -149,9 +150,39 @@ def test_odd_groups_come_out_as_on_sqlite(database, lease, tmp_path):
     assert sorted(stored(database).values()) == [-(2**63), -1, 0, 1, 3, 2**63 - 1]
 
 
-@pytest.mark.parametrize(
-    "statement", ["select 1/0", "begin", "select pg_terminate_backend(pg_backend_pid())"]
-)
+@pytest.mark.parametrize("statement", ["select 1/0", "select pg_terminate_backend(pg_backend_pid())"])
+def test_what_follows_an_error_is_committed_all_the_same(database, lease, statement):
+    """SQLAlchemy opens another connection in place of a lost one, which must commit by itself, too."""
+    with database.statements() as connection:
+        with contextlib.suppress(DBAPIError):
+            direct(connection, statement)
+        assert told(intake.take_at_once(connection, lease.renewal, [sent(5, 1)])) == [intake.COUNTED]
+    assert stored(database) == {(1, 0, 5): 1}
+    lease.committed(time.monotonic())
+    assert told(store(database, lease, [sent(6, 1)])) == [intake.COUNTED]
+    assert stored(database) == {(1, 0, 5): 1, (1, 0, 6): 1}
+
+
+def test_a_connection_that_died_while_nobody_used_it_is_replaced(database, lease, monkeypatch):
+    assert told(store(database, lease, [sent(5, 1)])) == [intake.COUNTED]
+    lease.committed(time.monotonic())
+    with database.statements() as connection:
+        (killed,) = direct(connection, "select pg_backend_pid()").fetchone()
+    with database.writing() as connection:
+        connection.execute(text(f"select pg_terminate_backend({killed}, 5000)"))
+    monkeypatch.setattr(database._line, "_used", -database_module.IDLE)
+    assert told(store(database, lease, [sent(6, 1)])) == [intake.COUNTED]
+
+
+def test_readers_who_have_all_connections_do_not_keep_the_writer_from_storing(database, lease):
+    with contextlib.ExitStack() as stack:
+        pool = database.engine.pool
+        for _ in range(pool.size() + pool._max_overflow):
+            stack.enter_context(database.reading())
+        assert told(store(database, lease, [sent(5, 1)])) == [intake.COUNTED]
+
+
+@pytest.mark.parametrize("statement", ["select 1/0", "select pg_terminate_backend(pg_backend_pid())"])
 def test_no_connection_that_commits_by_itself_comes_into_other_hands(database, statement):
     with database.statements() as connection, contextlib.suppress(DBAPIError):
         direct(connection, statement)

@@ -17,6 +17,7 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, DisconnectionError, NoSuch
 
 from ..errors import BadParameter, Unavailable
 from .checkpoints import Checkpoints
+from .line import Line
 from .watchdog import Watchdog
 
 MIGRATING = 0x6470616972730002
@@ -67,10 +68,13 @@ class Database:
         arguments: dict[str, Any] = {"timeout": BUSY} if self.is_sqlite else POSTGRESQL
         self.engine = create_engine(url, connect_args=arguments)
         self._watchdog = Watchdog()
-        event.listen(self.engine, "connect", _durable if self.is_sqlite else _nothing)
-        if not self.is_sqlite:
+        self._line: Line | None = None
+        if self.is_sqlite:
+            event.listen(self.engine, "connect", _durable)
+        else:
             event.listen(self.engine, "checkin", _note)
             event.listen(self.engine, "checkout", self._ping)
+            self._line = Line(url, arguments, self._ping, IDLE)
         self._checkpoints: Checkpoints | None = None
         self._turn = threading.Lock()
         self._lock_file: IO[bytes] | None = None
@@ -167,17 +171,10 @@ class Database:
 
     @contextlib.contextmanager
     def statements(self) -> Iterator[Connection]:
-        """A connection to PostgreSQL on which each statement is a transaction, for one that is `direct`."""
-        with self.engine.connect() as connection, self._watched(connection, STUCK):
-            driver = cast(Any, connection.connection.driver_connection)
-            driver.autocommit = True
-            try:
-                yield connection
-            finally:
-                try:
-                    driver.autocommit = False
-                except Exception:  # nobody gets a connection that commits by itself
-                    connection.invalidate()
+        """The writer's own connection to PostgreSQL, on which each statement is a transaction."""
+        connection = cast(Line, self._line).connection()
+        with self._watched(connection, STUCK):
+            yield connection
 
     @contextlib.contextmanager
     def _watched(self, connection: Connection, seconds: float) -> Iterator[None]:
@@ -196,6 +193,8 @@ class Database:
         self._watchdog.close()
         if self._checkpoints is not None:
             self._checkpoints.close()
+        if self._line is not None:
+            self._line.close()
         self.engine.dispose()
         if self._lock_file is not None:
             self._lock_file.close()
@@ -288,10 +287,6 @@ def _durable(connection: Any, _: Any) -> None:
 
 def _note(_: Any, record: Any) -> None:
     record.info["used"] = time.monotonic()
-
-
-def _nothing(*_: Any) -> None:
-    pass
 
 
 def cause(error: BaseException) -> str:

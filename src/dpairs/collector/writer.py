@@ -209,6 +209,8 @@ class Writer:
                 outcomes = at_once(connection, self._lease.renewal, items)
             except Exception as error:  # of whatever came after the statement, too
                 doubt = error
+                with contextlib.suppress(Exception):
+                    connection.invalidate()
         if doubt is not None:
             self._ask_after(doubt, items)
             raise LeaseLost("a commit has happened whose answer was lost: everything is read again")

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -72,6 +72,10 @@ class Answer:
         ends = statistic.bounds(domains, sizes)
         low, high = max(ends[0], self.bounds[0]), min(ends[1], self.bounds[1])
         return min(max(self.value, low), high), (low, high)
+
+    def at_most(self, most: float) -> Answer:
+        """With a value that a population can have, and the same intervals."""
+        return self if self.value <= most else replace(self, value=most, centre=self.value)
 
     def estimate(self, study: Study, sizes: Mapping[str, int], estimator: str) -> Estimate:
         """What a user gets of it, without what liars can do."""

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..data.domains import Domain
+from ..data.domains import Domain, Levels
 from ..data.grids import Grid
 from ..data.tables import Table
 from ..errors import NotEnoughData, NotEstimable
@@ -143,6 +143,18 @@ class KendallTau(Statistic):
             forms.append(Separable(((tied[0], flat(sizes[1], 1)),), 0, 1, 1.0))
             forms.append(Separable(((flat(sizes[0], 1), tied[1]),), 0, 1, 1.0))
         return tuple(forms)
+
+    def within(self, grid: Grid) -> Separable | None:
+        """A whole sign where both are in one bin of several values, of either column; tau-b counts these.
+
+        None beside a column of levels, which tell no density across their cells.
+        """
+        if self.variant == "b" or any(isinstance(axis.domain, Levels) for axis in grid.axes):
+            return None
+        x, y = (on_diagonal(several(axis).astype(np.int64)) for axis in grid.axes)
+        every = [flat(axis.bins, 1) for axis in grid.axes]
+        terms = ((x, every[1]), (every[0], y), (on_diagonal(-x.diagonal), y))
+        return Separable(terms, 0, 1, 1.0)
 
     def against(self, grid: Grid) -> dict[str, tuple[NDArray[np.float64], ...]]:
         """Concordance; for tau-b also the two shares of tied pairs."""

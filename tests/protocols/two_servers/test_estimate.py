@@ -80,9 +80,29 @@ def test_a_populations_entropy_is_at_most_that_of_an_even_spread():
         except NotEstimable:
             continue
         low, high = estimate.confidence_interval()
-        assert low <= high <= math.log(60)
-        tops.add(estimate.confidence_interval(target="sample").high)
+        assert low <= estimate.value <= high <= math.log(60)
+        lowest, highest = estimate.confidence_interval(target="sample")
+        assert lowest <= estimate.value <= highest
+        tops.add(highest)
     assert math.inf in tops
+
+
+@pytest.mark.parametrize("epsilon", [8.0, 500.0])
+def test_a_value_lies_in_its_intervals_where_a_sample_agrees_less_than_any_population(epsilon):
+    """400 people of whom two have each of 200 values, in two rounds: without noise, too."""
+    domain, people = Categories(range(200)), {"value": np.arange(400) % 200}
+    study = Study.create(
+        "collision_entropy", protocol="two_servers", epsilon=epsilon, domain=domain, n=400, rounds=2
+    )
+    at_the_end = 0
+    for seed in range(4):
+        estimate = dpairs.simulate(study, people, seed=seed)
+        for target in ("population", "sample"):
+            low, high = estimate.confidence_interval(target=target)
+            assert low <= estimate.value <= high
+        assert estimate.value <= math.log(200)
+        at_the_end += estimate.value == math.log(200)
+    assert at_the_end
 
 
 def test_values_and_intervals_stay_in_range():

@@ -11,6 +11,7 @@ from scipy import stats
 import dpairs
 from dpairs import BadParameter, Interval, Kernel, Levels, Study
 from dpairs.data.grids import Axis, Grid
+from dpairs.protocols.two_servers.hidden import table_within
 from dpairs.protocols.two_servers.law import ErrorLaw
 from dpairs.protocols.two_servers.narrow import FALSELY, narrow, surely, unordered, unseen
 from dpairs.protocols.two_servers.protocol import TwoServers
@@ -44,12 +45,25 @@ def chessboard(rng):
     return {"x": (across + within) / 5, "y": (up + within) / 5}
 
 
+def narrow_columns(rng):
+    """A normal cloud in the middle of a domain that is 20 times as wide, of 64 by 64 bins."""
+    x = rng.normal(size=600)
+    return {"x": x, "y": 0.5 * x + math.sqrt(0.75) * rng.normal(size=600)}
+
+
+def whole_days(rng):
+    return {"value": np.ceil(rng.lognormal(1.2, 0.8, 3000)).clip(0, 60)}
+
+
+DAYS = Interval(0, 60)
+APART = Kernel(lambda a, b: np.minimum(np.abs(a - b) / 10, 1.0), range=(0, 1), domain=DAYS, lipschitz=0.1)
 CASES: dict[str, tuple[Any, Any, dict[str, Any]]] = {
     "a hair apart": (hair, "auc", {"domain": UNIT}),
     "a hair apart, counts": (hair, "auc", {"domain": UNIT, "release": "counts"}),
     "rare events": (rare, "auc", {"domain": UNIT}),
     "clumps, counts": (clumps, NEAR, {"domain": UNIT, "release": "counts"}),
     "chessboard": (chessboard, "kendall_tau", {"domain": (UNIT, UNIT)}),
+    "narrow columns": (narrow_columns, "kendall_tau", {"domain": (Interval(-60, 60), Interval(-60, 60))}),
 }
 
 
@@ -99,6 +113,14 @@ def test_the_measured_form_is_half_of_the_pairs_in_one_bin():
     protocol = protocol_of(bins=4, n=100_000)
     numbers = protocol.totals({"positive": np.array([3, 0, 2, 1]), "negative": np.array([1, 5, 4, 0])})
     assert protocol.forms[-1].unit * numbers.totals[-1] == (3 * 1 + 2 * 4) / 2
+    tau = protocol_of("kendall_tau", domain=(UNIT, Levels(range(3))), bins=[2, 3], n=100_000)
+    seven = {"everybody": np.array([2, 1, 0, 0, 3, 1])}
+    # Of 21 pairs, 3 by 4 are apart in x.
+    assert tau.forms[-1].unit * tau.totals(seven).totals[-1] == 2 * (21 - 3 * 4)
+    tau = protocol_of("kendall_tau", domain=(UNIT, UNIT), bins=[2, 3], n=100_000)
+    # And of those 12 all but 2 by 4 and 1 by 1 share a bin of y.
+    assert tau.forms[-1].unit * tau.totals(seven).totals[-1] == 2 * (21 - 2 * 4 - 1)
+    assert len(protocol_of("kendall_tau", domain=(UNIT, UNIT), n=1000).weights) == 1
     table = protocol_of(NEAR, bins=32, n=100_000)
     (first, *_), people = table.forms, np.zeros(32, dtype=np.int64)
     people[[4, 20]] = 10
@@ -141,6 +163,55 @@ def test_who_is_narrow():
     assert unseen(even, {}, 0.0) == 0.0
 
 
+def test_a_table_in_two_rounds_may_be_off_where_people_are_at_one_value():
+    """70% at 0 and the others even: all is off but what an interval of every table allows for."""
+    spend = Interval(0, 300)
+    steps = Kernel(lambda a, b: np.minimum(np.abs(a - b) / 2, 1.0), range=(0, 1), domain=spend, lipschitz=0.5)
+    jumps = Kernel(lambda a, b: np.abs(a - b) < 2, range=(0, 1), domain=spend)
+    grid, even, crowd = Grid((Axis(spend, 30),)), np.full(30, 1 / 30), np.full(30, 0.3 / 29)
+    crowd[0] = 0.7
+    for kernel, zero in ((steps, 0.0), (jumps, 1.0)):
+        table = kernel.tabulate(grid, "average")
+        bound = table_within(table, grid, {"everybody": crowd}, {"everybody": 0.0})
+        missed = 0.7**2 * abs(zero - table.matrix[0, 0])
+        assert bound + table.kernel_uncertainty(crowd) >= missed > table.kernel_uncertainty(crowd)
+    table = steps.tabulate(grid, "average")
+    assert table_within(table, grid, {"everybody": even}, {"everybody": 0.0}) == 0.0
+
+
+def test_coarse_cells_hide_how_much_narrow_people_differ():
+    """Normal values of deviation 1.5 in 0..100, and the same with the part that cells hide left out."""
+    percent = Interval(0, 100)
+    steps = Kernel(
+        lambda a, b: np.minimum(np.abs(a - b) / 2, 1.0), range=(0, 1), domain=percent, lipschitz=0.5
+    )
+    study = Study.create(steps, domain=percent, protocol="two_servers", epsilon=4.0, n=100)
+    truth, hits = 0.6495, np.zeros(2, dtype=int)
+    for seed in range(RUNS):
+        people = {"value": np.random.default_rng([9, seed]).normal(50, 1.5, 100)}
+        estimate = dpairs.simulate(study, people, seed=seed)
+        assert estimate.laws is not None
+        off = abs(estimate.value - truth)
+        hits += [off <= law.reach(0.95) for law in (estimate.laws.population, estimate.laws.sample)]
+    assert hits[1] < LEAST <= hits[0]
+
+
+def test_people_at_whole_numbers_are_allowed_for():
+    """At an epsilon at which noise hides little, and coarse counts do not yet show whole days as crowds."""
+    study = Study.create(APART, domain=DAYS, protocol="two_servers", epsilon=6.0, n=3000)
+    hits, without = 0, 0
+    for seed in range(RUNS):
+        people = whole_days(np.random.default_rng([8, seed]))
+        estimate = dpairs.simulate(study, people, seed=seed)
+        assert estimate.laws is not None
+        law, off = estimate.laws.sample, abs(estimate.value - dpairs.exact(APART, people))
+        assert isinstance(law, ErrorLaw)
+        assert estimate.quantization.delta is not None
+        hits += off <= law.reach(0.95)
+        without += off <= replace(law, known=law.known - estimate.quantization.delta).reach(0.95)
+    assert without < LEAST <= hits
+
+
 def test_counts_whose_noise_puts_tau_at_the_end_of_its_range_have_an_interval():
     rng = np.random.default_rng(103)
     height = rng.normal(170, 10, 100)
@@ -152,3 +223,17 @@ def test_counts_whose_noise_puts_tau_at_the_end_of_its_range_have_an_interval():
     estimate = dpairs.simulate(study, {"x": height.clip(120, 220), "y": weight}, seed=103)
     low, high = estimate.confidence_interval()
     assert estimate.value == high == 1.0 > low
+
+
+def test_a_kernel_whose_table_is_flat_has_an_interval():
+    """Waves of one length of a bin: nobody is seen to differ, and those at one value may."""
+
+    def waves(a, b):
+        return (1 + np.sin(128 * np.pi * a) * np.sin(128 * np.pi * b)) / 2
+
+    kernel = Kernel(waves, range=(0, 1), domain=UNIT)
+    study = Study.create(kernel, domain=UNIT, protocol="two_servers", epsilon=4.0, n=400, bins=64)
+    rng = np.random.default_rng(1)
+    people = {"value": np.where(rng.random(400) < 0.7, 0.31, rng.random(400))}
+    low, high = dpairs.simulate(study, people, seed=1).confidence_interval(target="sample")
+    assert low <= dpairs.exact(kernel, people) <= high

@@ -40,7 +40,7 @@ from ..theory import MAX_PEOPLE
 from ..tree.leaves import Leaves, bits_of
 from .pilot import PublicNoise
 from .pilot_histogram import PilotHistogram
-from .pilot_tree import GRID_BITS, PLANE_BITS, SEVERAL, PilotTree, dealt_levels, two_numbers
+from .pilot_tree import GRID_BITS, PLANE_BITS, PilotTree, dealt_levels
 from .predict import WINDOWS, candidates, predict
 from .reading import Earlier
 from .second_round import SecondRound
@@ -130,18 +130,10 @@ class Projection(Alone, FirstRound):
             leaves = Leaves(statistic.cell_domains(domains), bits)
             statistic = statistic.tabulate(Grid(tuple(map(leaves.axis, range(len(bits))))), "average")
         # Whoever says how many bins there are gets every level of them.
-        far, plane, numbers = (
-            statistic.needs == "numeric",
-            len(domains) > 1,
-            two_numbers(statistic, domains),
-        )
-        deep = bins is None and sum(bits) > GRID_BITS
-        dealt = dealt_levels(sum(bits), epsilon, numbers) if deep else ()
+        dealt = dealt_levels(sum(bits), epsilon) if bins is None and sum(bits) > GRID_BITS else ()
         tree = PilotTree.over(statistic, domains, epsilon, bits, 1, dealt)
-        # A copula makes the plane's remainder that of two columns; whether one fits is not known yet.
-        copula = epsilon >= SEVERAL and numbers
-        power = 0.875 if copula else 0.75 if far or plane else 1.0
-        factor = 0.5 if far else 1.0
+        far, plane = statistic.needs == "numeric", len(domains) > 1
+        factor, power = 0.5 if far else 1.0, 0.75 if far or plane else 1.0
         share = _share(
             pilot_fraction, expected, epsilon, lambda people: factor * tree.node_variance(people) ** power
         )

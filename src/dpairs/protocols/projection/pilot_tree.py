@@ -95,8 +95,7 @@ class PilotTree(TreeAnswers):
         """The tree with as many parities in a report as are best for ``epsilon``."""
         depth = sum(bits)
         one = KaryResponse.for_epsilon(2, epsilon)
-        nodes = 2**COARSE if two_numbers(statistic, domains) else 1
-        more = range(1, best_parities(epsilon, depth, nodes) if epsilon > 1 else 1)
+        more = range(1, best_parities(epsilon, depth) if epsilon > 1 else 1)
         responses = (one, *(KaryResponse.for_epsilon(2 << step, epsilon) for step in more))
         return cls(statistic, domains, depth, "users", "others", responses, 0.0, bits, share, dealt)
 
@@ -191,7 +190,7 @@ class PilotTree(TreeAnswers):
         }
         descents = {stratum: each.descend() for stratum, each in explored.items()}
         inside, uneven = 0.0, self._uneven(descents)
-        if two_numbers(self.statistic, self.domains):
+        if self._two_numbers:
             ((stratum, descent),) = descents.items()
             if self.parities > 1:
                 smooth = SmoothPlane.of(explored[stratum], evidence.oracles[0], noise)
@@ -228,6 +227,12 @@ class PilotTree(TreeAnswers):
             inside=inside,
             narrowed=[self._narrowed(each, edges[0]) for each in narrowed],
         )
+
+    @property
+    def _two_numbers(self) -> bool:
+        """Whether a kernel compares two columns of numbers."""
+        numbers = all(isinstance(each, (Interval, Integers)) for each in self.columns)
+        return len(self.columns) == 2 and numbers and self.statistic.needs == "ordered"
 
     def _smooth(self, stratum: str, smooth: SmoothPlane) -> Pilot:
         """The pilot of columns that depend as a copula has it."""
@@ -308,31 +313,21 @@ class PilotTree(TreeAnswers):
         return self.nodes.interleave(parts).view(np.int64)
 
 
-def two_numbers(statistic: Statistic, domains: tuple[Domain, ...]) -> bool:
-    """Whether a kernel compares two columns of numbers."""
-    columns = statistic.cell_domains(domains)
-    numbers = all(isinstance(each, (Interval, Integers)) for each in columns)
-    return len(columns) == 2 and numbers and statistic.needs == "ordered"
-
-
-def dealt_levels(depth: int, epsilon: float, plane: bool = False) -> tuple[int, ...]:
+def dealt_levels(depth: int, epsilon: float) -> tuple[int, ...]:
     """Every second level from the leaves up; at a small epsilon the coarse ones several times.
 
     A level that nobody is asked about costs nothing: its nodes are sums of those below. Levels of few nodes
     decide how well the pilot fits at all, and where noise is large deep ones see nothing but values that very
-    many people share. In the plane such values are seen by sums over the other column, seven bits deep.
+    many people share.
 
     >>> dealt_levels(16, 4.0)
     (2, 4, 6, 8, 10, 12, 14, 16)
-    >>> dealt_levels(16, 4.0, plane=True)
-    (2, 2, 4, 4, 6, 6, 8, 8, 10, 10, 12, 12, 14, 14, 16)
     >>> dealt_levels(16, 1.0)
     (2, 2, 2, 4, 4, 4, 6, 6, 6, 8, 8, 8, 10, 10, 12, 14, 16)
     """
-
-    def often(level: int) -> int:
-        if epsilon < SEVERAL:
-            return (3, 2, 1)[(level > COARSE) + (level > GRID_BITS)]
-        return 2 if plane and level <= DEEP_BITS else 1
-
-    return tuple(level for level in range(2 - depth % 2, depth + 1, 2) for _ in range(often(level)))
+    often = (3, 2, 1) if epsilon < SEVERAL else (1, 1, 1)
+    return tuple(
+        level
+        for level in range(2 - depth % 2, depth + 1, 2)
+        for _ in range(often[(level > COARSE) + (level > GRID_BITS)])
+    )

@@ -13,19 +13,17 @@ from .hadamard import parity
 MAX_PARITIES = 6
 
 
-def best_parities(epsilon: float, depth: int, nodes: int = 1) -> int:
+def best_parities(epsilon: float, depth: int) -> int:
     """How many parities to send: the number whose worse variance, of an empty or a full node, is least.
 
-    Few nodes may hold everybody, so the usual choice, which looks at empty nodes only, is not safe. Where
-    sums over many light nodes decide, it is the number that is best for the sum over so many ``nodes``.
+    Few nodes may hold everybody, so the usual choice, which looks at empty nodes only, is not safe.
     """
 
     def worse(parities: int) -> float:
         symbols = 1 << parities
         kept = math.exp(epsilon) / (math.exp(epsilon) + symbols - 1)
         other = 1 / symbols
-        empty, full = other * (1 - other), kept * (1 - kept)
-        return (max(full, empty) if nodes == 1 else nodes * empty + full) / (kept - other) ** 2
+        return max(kept * (1 - kept), other * (1 - other)) / (kept - other) ** 2
 
     return min(range(1, min(MAX_PARITIES, depth) + 1), key=worse)
 

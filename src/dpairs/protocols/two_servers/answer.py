@@ -25,7 +25,7 @@ from .hidden import crowded_bins
 from .law import ErrorLaw
 from .sampling import Rough
 from .ties import Ties
-from .within import Within, crowded_pairs
+from .within import Within, at_few_values, crowded_pairs, near_in_two, two_columns, unseen_in_table
 
 LEVEL = 0.95
 """Of the intervals by which two ways to know a sampling variance are compared."""
@@ -129,7 +129,10 @@ class Measured:
             scale = 1.0 if self.ties is None else self.ties.stretch(self.statistic, self.sizes)
         try:
             share = scale**2 * self._calibrated(forms, rough)
-            hidden = scale * rough.hidden(released)
+            if self.counted is not None and two_columns(rough):
+                hidden = near_in_two(rough, self.within, released)
+            else:
+                hidden = scale * rough.hidden(released)
             # Sites have a bound of their own.
             hidden += rough.tied(released) if self.ties is None else scale * crowded_bins(rough)
             pairs = 0.0
@@ -138,14 +141,24 @@ class Measured:
             off = scale * rough.bias(released)
             # What is extrapolated is the same bias, where it is no larger than what is possible.
             binning = scale**2 * rough.places + (off**2 if off > pairs else 0.0)
+            if self.counted is not None:
+                binning += scale**2 * at_few_values(rough, self.counted)
             hidden += pairs
             sampling, doubt = share * rough.sampling, share * rough.doubt
-            unseen = scale**2 * rough.unseen(released)
+            unseen = rough.unseen(released)
+            if self.counted is not None:
+                unseen = max(unseen, unseen_in_table(rough, self.counted))
+            unseen *= scale**2
             if unseen > 0:
                 # Two parts of a derivative vary together by at most the square of their deviations' sum.
-                both = (math.sqrt(rough.sampling) * scale + math.sqrt(unseen)) ** 2
+                seen, hiding = math.sqrt(rough.sampling) * scale, math.sqrt(unseen)
                 # At an end of the range a comparison does not vary, and its doubt has no share of that.
-                sampling, doubt = both, rough.doubt * both / rough.sampling
+                sampling, doubt = (
+                    (seen + hiding) ** 2,
+                    (math.sqrt(rough.doubt) * scale + hiding) ** 2 - unseen,
+                )
+                if seen > 0:
+                    doubt = rough.doubt * sampling / rough.sampling
             return _Seen(sampling, doubt, binning, hidden)
         except NotEstimable:
             return None

@@ -137,16 +137,18 @@ def with_within(
     budget: NoiseBudget,
     share: Fraction,
     n: int | None,
+    columns: int,
 ) -> tuple[int, ...]:
     """The same with a last weight for what bins hide of pairs, where so many people can make use of it.
 
-    Not where noise alone, of classes of one size, leaves an interval of a quarter of what it is at most.
+    Not where noise alone, of classes of one size, leaves an interval of a quarter of what it is at most. Of
+    two columns half of that: what noise leaves possible enters the bound squared (see `within`).
     """
     if form is None or n is None or n < 4:
         return weights
     people = [n // strata] * strata
     noise = budget.variance(Query.number(form.sensitivity(people), share * Fraction(WITHIN, WHOLE)))
-    if TWO_SIDED * math.sqrt(noise) > form.largest * pairs(people) / 4:
+    if TWO_SIDED * math.sqrt(noise) > form.largest * pairs(people) / (4 * columns):
         return weights
     rest = WHOLE - WITHIN
     return *(max(weight * rest // WHOLE, 1) for weight in weights), WITHIN

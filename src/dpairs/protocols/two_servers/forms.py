@@ -22,8 +22,10 @@ EXACT = (1, 2, 3, 4, 6, 12)
 """Denominators that make tables of signs, ties and levels whole."""
 STEPS = 2**20
 """Steps across the range of a kernel without such a denominator: rounding moves a mean by half of one."""
+OFFSET = 2**10
+"""How far from 0 a kernel may lie, in its ranges, before its steps get wider."""
 LIMB = 22
-"""Bits of an element's limbs: |entry| 2^22 k stays below 2^63 for k up to 2^20."""
+"""Bits of an element's limbs: |entry| 2^22 k stays below 2^63, for signs of 2^20 cells and tables of 512."""
 Vector = NDArray[np.int64]
 
 
@@ -73,6 +75,14 @@ class IntegerForm:
         """The largest entry's size."""
         return max(abs(self.kernel.low), abs(self.kernel.high))
 
+    @property
+    def matrix(self) -> NDArray[np.float64]:
+        """Between every two cells."""
+        if isinstance(self.kernel, KernelTable):
+            return np.asarray(self.unit * self.kernel.entries)
+        cells = np.eye(self.kernel.diagonal.size, dtype=np.int64)
+        return np.asarray(self.unit * np.stack([self.kernel.apply(cell) for cell in cells], axis=1))
+
     def total(self, histograms: Sequence[Vector]) -> int:
         """The sum over all pairs, in units."""
         if len(histograms) == 2:
@@ -118,26 +128,31 @@ def integer_forms(statistic: Statistic, grid: Grid) -> tuple[IntegerForm, ...]:
     return tuple(_integer(form.matrix) for form in statistic.forms(grid, "average"))
 
 
-def within_form(statistic: Statistic, grid: Grid) -> IntegerForm | None:
-    """How far the pairs of all people may lie off the first form; None where bins hide nothing, or all.
+def within_kernel(statistic: Statistic, grid: Grid) -> Separable | NDArray[np.float64] | None:
+    """How far a pair may lie off the first form: a kernel of its own, a table's, or None if nobody knows."""
+    separable = statistic.within(grid)
+    if separable is not None or not statistic.from_table:
+        return separable
+    return farthest_off(statistic, grid)
+
+
+def farthest_off(statistic: Statistic, grid: Grid) -> NDArray[np.float64]:
+    """Of every two cells: how far a kernel that is known by its table may lie off it.
 
     A table says half of the kernel's range over two cells, so it lies within twice that of its average, and
     within the range of the whole kernel.
     """
-    separable = statistic.within(grid)
-    if separable is not None:
-        hiding = separable.terms[0][0].diagonal
-        return IntegerForm(separable, separable.unit, 0.0) if hiding.any() else None
-    if not statistic.from_table:
-        return None
-    farthest = farthest_off(statistic, grid)
-    return _integer(farthest) if farthest.any() else None
-
-
-def farthest_off(statistic: Statistic, grid: Grid) -> NDArray[np.float64]:
-    """Of every two cells: how far a kernel that is known by its table may lie off it."""
     (form,), (low, high) = statistic.forms(grid, "average"), statistic.range(())
     return np.minimum(2 * form.uncertainty, np.maximum(high - form.matrix, form.matrix - low))
+
+
+def within_form(statistic: Statistic, grid: Grid) -> IntegerForm | None:
+    """The same as a form; None also where bins hide nothing."""
+    kernel = within_kernel(statistic, grid)
+    if isinstance(kernel, Separable):
+        hiding = kernel.apply(np.ones(grid.cells, dtype=np.int64)).any()
+        return IntegerForm(kernel, kernel.unit, 0.0) if hiding else None
+    return None if kernel is None or not kernel.any() else _integer(kernel)
 
 
 def _integer(matrix: NDArray[np.float64]) -> IntegerForm:
@@ -145,7 +160,8 @@ def _integer(matrix: NDArray[np.float64]) -> IntegerForm:
         whole = np.rint(matrix * bottom)
         if np.abs(whole).max() < STEPS and np.array_equal(whole / bottom, matrix):
             return IntegerForm(KernelTable(whole.astype(np.int64)), 1 / bottom, 0.0)
-    extent = float(matrix.max() - matrix.min()) or 1.0
+    # A table may differ by nothing but rounding, and entries must leave room for limbs.
+    extent = max(float(np.ptp(matrix)), float(np.abs(matrix).max()) / OFFSET) or 1.0
     # A power of two, so that units multiply without rounding.
     unit = 2.0 ** math.ceil(math.log2(extent / STEPS))
     return IntegerForm(KernelTable(np.rint(matrix / unit).astype(np.int64)), unit, unit / 2)

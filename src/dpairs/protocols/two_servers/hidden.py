@@ -11,8 +11,10 @@ import numpy as np
 from ...data.grids import Grid
 from ...formats.canonical import agreed
 from ...statistics import Statistic
+from ...statistics.base import TWO_SIDED
 from ...statistics.linear import Masses, nominal
 from ..projection.pilot import on_simplex
+from .forms import farthest_off
 from .lines import along_lines
 from .narrow import narrow, turning
 from .sampling import Rough, cell_ends, moments
@@ -82,6 +84,29 @@ def together_within(
     clear = ties(grid, shares, noise[name])
     equal = [most if least > 0 else 0.0 for least, most in zip(clear, ties(grid, shares, 0.0), strict=True)]
     return agreed(min(sum(equal), 1.0) + statistic.tied(equal) * abs(value))
+
+
+def table_within(
+    statistic: Statistic, grid: Grid, masses: Mapping[str, Vector], noise: Mapping[str, float]
+) -> float:
+    """A bound of what people within cells may do to a kernel that is known by its table.
+
+    Its function is flat within cells, so nothing of this is seen: two cells of masses p and q are off by up
+    to p q D (see `forms.farthest_off`) if both lie anyhow, and by half of the kernel's range over them if one
+    does. All may where a kernel may jump; else those who stand out, and what noise may hide of them. What
+    every interval of a table allows for, half of the range over all pairs, is taken off.
+    """
+    if not statistic.from_table or statistic.arity > 2 or not hiding_places(grid):
+        return 0.0
+    ((name, shares),), farthest = masses.items(), farthest_off(statistic, grid)
+    allowed = statistic.kernel_uncertainty(shares)
+    if statistic.lipschitz(()) is None or len(grid.axes) > 1:
+        return agreed(max(float(shares @ farthest @ shares) - allowed, 0.0))
+    crowd = shares * standing_out(shares, widths(grid.axes[0]), 0.0)
+    (form,), along = statistic.forms(grid, "average"), farthest @ crowd
+    doubt = 2 * TWO_SIDED * noise[name] * float(np.sqrt((along**2)[crowd > 0].sum()))
+    off = float(crowd @ along) + doubt + 2 * float(crowd @ form.uncertainty @ (shares - crowd))
+    return agreed(max(off - allowed, 0.0))
 
 
 class Uneven(NamedTuple):

@@ -32,13 +32,14 @@ from .bins import MOST_COUNTED, WHOLE, chosen_bins, form_weights, with_within
 from .budget import BUDGET_FIELDS, LAPLACE, NoiseBudget, Query
 from .claim import two_servers_claim
 from .coarse import MOST_LINE, coarse_cells, coarse_grid
-from .forms import IntegerForm, farthest_off, integer_forms, multiplicands, pairs, total_shares, within_form
+from .forms import IntegerForm, integer_forms, multiplicands, pairs, total_shares, within_form
 from .goldilocks import MODULUS
 from .one_hot import OneHot, grid_of
 from .predict import candidates, gradient, predict_counts, predict_value
 from .released import Numbers, SharedNumbers
 from .sampling import Rough
 from .shared import ANSWERED_BY, FEWEST, PEOPLE, SITES, Shared, read_answered_by, write_answered_by
+from .standing_out import cut_places
 from .ties import counted_kernels, ties_of, ties_of_counts
 from .within import Within
 
@@ -108,9 +109,9 @@ class TwoServers(OneHot, FirstRound):
         if not counted:
             grid = grid_of(statistic, domains, chosen)
             weights = form_weights(statistic, grid, noise)
-            weights = with_within(
-                weights, within_form(statistic, grid), len(statistic.strata), budget, 1 - Fraction(share), n
-            )
+            form, rest = within_form(statistic, grid), 1 - Fraction(share)
+            columns = max(len(cut_places(grid)), 1)
+            weights = with_within(weights, form, len(statistic.strata), budget, rest, n, columns)
         return cls(statistic, domains, release, chosen, share, weights, budget, answered_by)
 
     def __post_init__(self) -> None:
@@ -290,13 +291,9 @@ class TwoServers(OneHot, FirstRound):
 
     def _counted_within(self, people: Sequence[NDArray[np.float64]], variance: float) -> Within | None:
         """What bins hide of pairs, by their noisy counts."""
-        if self.statistic.from_table:
-            kernel = farthest_off(self.statistic, self.grid)
-        elif self.statistic.within(self.grid) is not None:
-            kernel = self.statistic.forms(self.grid, "average")[0].uncertainty
-        else:
+        if self._within is None:
             return None
-        (total,), ((spread,),) = from_counts(people, [kernel], variance)
+        (total,), ((spread,),) = from_counts(people, [self._within.matrix], variance)
         number = pairs([int(each.sum()) for each in people])
         return Within(float(total) / number, float(spread) / number**2, False)
 

@@ -191,6 +191,12 @@ class Rough:
         crowds = unresolved(self.grid, masses, deviation, self.finer_along, rates)
         return min(max(crowds, unordered(self.grid, masses, self.narrow, self.finer_along)), most)
 
+    def rate(self, released: float, within: float) -> float:
+        """At which pairs go together that share a coarse cell and no bin; a share ``within`` shares one."""
+        ((_, masses),) = self.masses.items()
+        apart = together(self.grid, masses) - within
+        return min(self._lost(released) / apart, 1.0) if apart > 0 else 1.0
+
     @cached_property
     def narrow(self) -> dict[int, Vector]:
         """Shares of cells in which two columns may go together more narrowly than cells are wide."""

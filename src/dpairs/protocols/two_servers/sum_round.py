@@ -38,7 +38,15 @@ from .budget import BUDGET_FIELDS, LAPLACE, SERVERS, NoiseBudget, Query
 from .claim import two_servers_claim
 from .corrected import LARGEST, corrected, with_oneself
 from .goldilocks import MODULUS
-from .hidden import compared_within, crowd_variance, hidden_by, spread_of, together_within, uneven_within
+from .hidden import (
+    compared_within,
+    crowd_variance,
+    hidden_by,
+    spread_of,
+    table_within,
+    together_within,
+    uneven_within,
+)
 from .released import Numbers, SharedNumbers
 from .rounds import TwoRounds
 from .shared import ANSWERED_BY, FEWEST, PEOPLE, Shared, read_answered_by, write_answered_by
@@ -111,6 +119,7 @@ class SumRound(Shared, TwoRounds):
         hidden = hidden_by(statistic, pilot.grid, start, imagined.imagined, noise)
         hidden += compared_within(statistic, pilot.grid, pilot.masses, noise)
         hidden += together_within(statistic, pilot.grid, pilot.masses, linear.value, noise)
+        hidden += table_within(statistic, pilot.grid, pilot.masses, noise)
         remainder = remainder_of(statistic, linearizer, there, imagined, half_range)
         uneven = uneven_within(statistic, pilot.grid, pilot.masses)
         crowd = crowd_variance(pilot.grid, there.functions, _functions(linearizer, imagined), pilot.masses)

@@ -1,0 +1,47 @@
+"""The writer's own connection to PostgreSQL, which stays open from one statement to the next.
+
+A pool takes a fifth of a statement's time to lend a connection and take it back, and its readers may have all
+of them.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from sqlalchemy import URL, Connection, create_engine, event
+
+
+class Line:
+    """One connection, on which each statement is a transaction; for one thread at a time."""
+
+    def __init__(
+        self, url: URL, arguments: Mapping[str, Any], ping: Callable[..., None], idle: float
+    ) -> None:
+        """It is asked for life by ``ping`` when nobody used it for ``idle`` seconds."""
+        # The engine commits each statement, not the connection: SQLAlchemy may open another in its place.
+        self._engine = create_engine(
+            url, connect_args=dict(arguments), isolation_level="AUTOCOMMIT", pool_size=1, max_overflow=0
+        )
+        event.listen(self._engine, "checkout", ping)
+        self._idle = idle
+        self._used = 0.0
+        self._connection: Connection | None = None
+
+    def connection(self) -> Connection:
+        now = time.monotonic()
+        if self._connection is None or self._connection.invalidated or now - self._used >= self._idle:
+            self._let_go()
+            self._connection = self._engine.connect()
+        self._used = now
+        return self._connection
+
+    def close(self) -> None:
+        self._let_go()
+        self._engine.dispose()
+
+    def _let_go(self) -> None:
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            connection.close()
