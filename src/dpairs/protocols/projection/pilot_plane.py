@@ -25,8 +25,6 @@ from .winsorize import SIGNIFICANT
 
 Vector = NDArray[np.float64]
 Table = NDArray[np.float64]
-UNSURE = 2.0
-"""How many times less boxes must miss in so few imagined rounds to be taken where a copula fits."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,7 +81,7 @@ class SmoothPlane:
         doubt = float(np.std(lefts, ddof=1))
         fits = abs(left - float(np.mean(lefts))) <= SIGNIFICANT * doubt
         mine, theirs = np.sqrt(np.square(forms).mean(axis=0))
-        better = bool(fits and mine < UNSURE * theirs)
+        better = bool(fits and mine < theirs)
         return cls(edges, shares, list(smoothed), doubt, better, _inside(copula, correlation, shares))
 
 
