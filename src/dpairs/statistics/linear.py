@@ -11,7 +11,7 @@ smooth function of forms adds their psi along its gradient. That is all a person
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..data.grids import Grid
+from ..errors import NotEstimable
 
 if TYPE_CHECKING:
     from .base import Statistic
@@ -67,19 +68,45 @@ class Linearizer:
         first, *others = (masses[stratum] for stratum in self.statistic.strata)
         second = others[0] if others else first
         forms = np.array([first @ matrix @ second for matrix in self._forms])
+        # A person of one stratum meets the other; where there is only one, both sides of a pair.
+        partners = [second, first] if others else [2 * first]
+        sides = {
+            stratum: [matrix @ partner for matrix in self._against[stratum]]
+            for stratum, partner in zip(self.statistic.strata, partners, strict=True)
+        }
+        return self._joined(forms, sides, sizes)
+
+    def every(self, masses: Sequence[Masses], sizes: Mapping[str, int]) -> list[Linear | None]:
+        """The same at many distributions together; None at those where the statistic has no value."""
+        if not masses:
+            return []
+        first, *others = (np.stack([each[stratum] for each in masses]) for stratum in self.statistic.strata)
+        second = others[0] if others else first
+        forms = np.stack([((first @ matrix) * second).sum(axis=1) for matrix in self._forms], axis=1)
+        partners = [second, first] if others else [2 * first]
+        sides = {
+            stratum: [partner @ matrix.T for matrix in self._against[stratum]]
+            for stratum, partner in zip(self.statistic.strata, partners, strict=True)
+        }
+        found: list[Linear | None] = []
+        for place, here in enumerate(forms):
+            rows = {stratum: [each[place] for each in whole] for stratum, whole in sides.items()}
+            try:
+                found.append(self._joined(here, rows, sizes))
+            except NotEstimable:
+                found.append(None)
+        return found
+
+    def _joined(
+        self, forms: Vector, sides: Mapping[str, Sequence[Vector]], sizes: Mapping[str, int]
+    ) -> Linear:
+        """The forms and their functions, finished."""
         value, gradient = float(forms[0]), np.ones(1)
         if forms.size > 1:
             finished = self.statistic.finish(forms, sizes)
             value, gradient = finished.value, finished.gradient
-        # A person of one stratum meets the other; where there is only one, both sides of a pair.
-        partners = [second, first] if others else [2 * first]
         functions = {
-            stratum: np.asarray(
-                sum(
-                    weight * (matrix @ partner)
-                    for weight, matrix in zip(gradient, self._against[stratum], strict=True)
-                )
-            )
-            for stratum, partner in zip(self.statistic.strata, partners, strict=True)
+            stratum: np.asarray(sum(weight * side for weight, side in zip(gradient, each, strict=True)))
+            for stratum, each in sides.items()
         }
         return Linear(forms, value, functions)

@@ -7,7 +7,7 @@ the same, and that is all the `projection` protocol needs.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, NoReturn
@@ -137,6 +137,10 @@ class VolumeLinearizer:
     def _bins(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """P(x > y) and P(x = y) for x in the row's bin and y in the column's."""
         return greater(self.axis, 0.0, "average").matrix, equal(self.axis, "average").matrix
+
+    def every(self, masses: Sequence[Masses], sizes: Mapping[str, int]) -> list[Linear | None]:
+        """As `Linearizer.every`; a volume always has a value."""
+        return [self.at(each, sizes) for each in masses]
 
     def at(self, masses: Masses, sizes: Mapping[str, int]) -> Linear:
         """The volume, and the derivative of each class."""

@@ -8,10 +8,10 @@ from dpairs.protocols.projection.pilot_descent import Descent, told_apart
 from dpairs.protocols.tree.hierarchy import Level
 from dpairs.protocols.tree.leaves import Leaves
 
-SLABS = np.repeat(np.arange(8, dtype=np.uint64), 8)
+SLABS = np.repeat(np.arange(8), 8)
 MASS, ERROR = np.full(64, 1 / 64), 0.004
 NOISE = np.full(64, ERROR**2)
-LEFT = MASS * np.linspace(0.4, 0.6, 8)[SLABS.astype(np.int64)]
+LEFT = MASS * np.linspace(0.4, 0.6, 8)[SLABS]
 """Every slab has a share of its own, and all of its boxes have it."""
 
 
@@ -32,7 +32,7 @@ def test_columns_that_have_nothing_to_do_with_each_other_are_shared_alike():
     alike = 0
     for seed in range(100):
         here = measured(LEFT, seed)
-        shared = told_apart(MASS, here, NOISE, SLABS)
+        shared, _ = told_apart(MASS, here, NOISE, SLABS)
         np.testing.assert_allclose(slab_sums(shared), slab_sums(here), atol=1e-15)
         alike += bool(np.ptp(shared.reshape(8, 8) / MASS.reshape(8, 8), axis=1).max() < 1e-12)
     assert alike > 50
@@ -41,13 +41,30 @@ def test_columns_that_have_nothing_to_do_with_each_other_are_shared_alike():
 def test_dependence_beyond_noise_is_kept():
     """Boxes three standard errors from their slab's share stay as measured, unless the noise is ten times."""
     given = measured(LEFT + 3 * ERROR * np.tile([1.0, -1.0], 32), 1)
-    assert (told_apart(MASS, given, NOISE, SLABS) == given).all()
-    assert (told_apart(MASS, given, 100 * NOISE, SLABS) != given).any()
+    shared, told = told_apart(MASS, given, NOISE, SLABS)
+    assert told
+    assert (shared == given).all()
+    shared, told = told_apart(MASS, given, 100 * NOISE, SLABS)
+    assert not told
+    assert (shared != given).any()
+
+
+def test_rounds_are_looked_at_one_by_one():
+    """One of them is told apart and one is not, and boxes that nobody looked into change neither."""
+    rounds = np.stack([measured(LEFT + 3 * ERROR * np.tile([1.0, -1.0], 32), 1), measured(LEFT, 1)])
+    looked = np.arange(64) % 8 < 6
+    mass, left, noise = (np.where(looked, each, 0.0) for each in (MASS, rounds, NOISE))
+    both, told = told_apart(mass, left, noise, SLABS)
+    assert told.tolist() == [True, False]
+    for given, shared in zip(rounds, both, strict=True):
+        alone, _ = told_apart(MASS[looked], given[looked], NOISE[looked], SLABS[looked])
+        np.testing.assert_allclose(shared[looked], alone, rtol=1e-12)
 
 
 def test_no_box_was_looked_into():
     nothing = np.empty(0)
-    assert told_apart(nothing, nothing, nothing, np.empty(0, dtype=np.uint64)).size == 0
+    shared, _ = told_apart(nothing, nothing, nothing, np.empty(0, dtype=np.int64))
+    assert shared.size == 0
 
 
 # ---------------------------------------------------------------- pairs that were not told apart

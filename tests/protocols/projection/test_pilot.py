@@ -88,6 +88,15 @@ def test_public_noise_is_the_same_for_all_and_goes_on():
     assert (PublicNoise(Coins.of("f" * 64)).normals(8) != PublicNoise(COINS).normals(8)).all()
 
 
+def test_rounds_of_public_noise_are_those_of_one_after_the_other():
+    one, two = PublicNoise(COINS), PublicNoise(COINS)
+    together = one.rounds((3, 8, 1), 4)
+    for number in range(4):
+        for count, rows in zip((3, 8, 1), together, strict=True):
+            assert (two.normals(count) == rows[number]).all()
+    assert one.used == two.used
+
+
 @pytest.mark.parametrize("scale", [1.0, 1.05])
 def test_public_noise_is_normal(scale):
     """Kolmogorov and Smirnov's test at one named failure probability; the control is 5% too wide."""
@@ -402,8 +411,10 @@ def test_half_the_imagined_noise_is_noticed(name, monkeypatch):
     """Negative control: with noise of half the size the same test fails."""
     for allowance in ("UNEVEN", "UNEVEN_LINE", "ALL_TOGETHER"):
         monkeypatch.setattr(remainders, allowance, 0.0)
-    whole = PublicNoise.normals
-    monkeypatch.setattr(PublicNoise, "normals", lambda self, count: whole(self, count) / 2)
+    whole = PublicNoise.rounds
+    monkeypatch.setattr(
+        PublicNoise, "rounds", lambda self, counts, rounds: [each / 2 for each in whole(self, counts, rounds)]
+    )
     assert np.sqrt((left_over(name) ** 2).mean()) > MOST * SLACK
 
 

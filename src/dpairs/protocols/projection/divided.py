@@ -19,15 +19,14 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import BadFile, NotEstimable
+from ...errors import BadFile
 from ...formats.canonical import agreed
 from ...formats.checks import real
 from ...statistics import Linear, Statistic
 from ...statistics.base import TWO_SIDED, fieller
 from ...statistics.linear import Linearizer, nominal
-from ...statistics.vertices import cell_means
 from .pilot import Pilot
-from .remainder import Remainder
+from .remainder import Remainder, correction
 
 MOST = 1e100
 
@@ -71,16 +70,12 @@ class Divided:
         people = nominal(statistic)
         divided = statistic.finish(linear.forms, people).gradient[0]
         factors, rests, missed = [], [], []
-        for masses in pilot.imagined:
-            try:
-                there = linearizer.at(masses, people)
-                factor = float(divided / statistic.finish(there.forms, people).gradient[0])
-            except NotEstimable:
+        linears = linearizer.every(pilot.imagined, people)
+        for masses, there in zip(pilot.imagined, linears, strict=True):
+            if there is None:
                 continue
-            moved = sum(
-                float(cell_means(pilot.grid, function) @ (pilot.masses[name] - masses[name]))
-                for name, function in there.functions.items()
-            )
+            factor = float(divided / statistic.finish(there.forms, people).gradient[0])
+            moved = correction(pilot, there, masses)
             factors.append(factor - 1)
             rests.append(linear.value - there.value - factor * moved)
             missed.append(linear.value - there.value - moved)

@@ -10,7 +10,7 @@ from ...errors import NotEstimable
 from ...mechanisms import scalar_response
 from ...statistics import Linear, Statistic
 from ...statistics.fixed_length import reach
-from ...statistics.linear import nominal
+from ...statistics.linear import Linearizer, nominal
 from .pilot import Narrowed, Pilot
 from .winsorize import left_out, levelled
 
@@ -18,13 +18,12 @@ LEVEL = 0.95
 
 
 def narrowed(
-    statistic: Statistic, pilot: Pilot, epsilon: float, later: float
+    statistic: Statistic, linearizer: Linearizer, pilot: Pilot, epsilon: float, later: float
 ) -> tuple[Pilot, Linear, Narrowed | None]:
     """The pilot of people moved between the best ends, the derivative there, and the ends.
 
     A wider range has more noise and leaves less out. ``later`` people answer in the second round.
     """
-    linearizer = statistic.linearizer(pilot.grid)
     if not pilot.narrowed:
         return pilot, linearizer.at(pilot.masses, nominal(statistic)), None
     even = np.linspace(0, 1, 65)

@@ -49,6 +49,8 @@ class Pilot:
     """The same cells as devices have them, without the atoms that the pilot found; None: the same."""
     inside: float = 0.0
     """What pairs within one part may add to the first form, from none of it to all."""
+    doubt: float = 0.0
+    """The standard deviation of what imagined rounds do not show of the first form's remainder."""
     narrowed: Sequence[Narrowed] = ()
     """Ends that values could be moved between, where few people far away would decide the value."""
 
@@ -69,23 +71,43 @@ class PublicNoise:
     used: int = 0
 
     def normals(self, count: int) -> Vector:
-        """The next ``count`` numbers, by Box and Muller's transform of public words."""
-        blocks = -(-count // WORDS_IN_BLOCK)
-        words = self.coins.words(Purpose.IMAGINED, 0, self.used, blocks).reshape(-1)
-        self.used += blocks
+        """The next ``count`` numbers."""
+        return np.asarray(self.rounds([count], 1)[0][0])
+
+    def rounds(self, counts: Sequence[int], rounds: int) -> list[NDArray[np.float64]]:
+        """For every count a row of so many numbers for each round, by Box and Muller's transform.
+
+        The numbers of a round are those that `normals` would give for one count after the other.
+        """
+        blocks = [-(-count // WORDS_IN_BLOCK) for count in counts]
+        words = self.coins.words(Purpose.IMAGINED, 0, self.used, rounds * sum(blocks)).reshape(rounds, -1)
+        self.used += rounds * sum(blocks)
         uniform = ((words >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53
-        radius, angle = np.sqrt(-2 * np.log(uniform[0::2])), 2 * np.pi * uniform[1::2]
-        return np.concatenate([radius * np.cos(angle), radius * np.sin(angle)])[:count]
+        radius, angle = np.sqrt(-2 * np.log(uniform[:, 0::2])), 2 * np.pi * uniform[:, 1::2]
+        sides = radius * np.cos(angle), radius * np.sin(angle)
+        ends = np.cumsum([0, *blocks]) * (WORDS_IN_BLOCK // 2)
+        return [
+            np.concatenate([side[:, start:stop] for side in sides], axis=1)[:, :count]
+            for count, start, stop in zip(counts, ends, ends[1:], strict=False)
+        ]
+
+
+def by_round(masses: Masses) -> list[Masses]:
+    """Shares with a row for each round, round by round."""
+    return [dict(zip(masses, rows, strict=True)) for rows in zip(*masses.values(), strict=True)]
 
 
 def on_simplex(estimates: Vector) -> Vector:
     """The nearest distribution: what is below a common level becomes 0, what is above is lowered by it.
 
+    Of several, a row each.
+
     >>> on_simplex(np.array([0.7, 0.6, -0.3])).round(2).tolist()
     [0.55, 0.45, 0.0]
     """
-    descending = np.sort(estimates)[::-1]
-    levels = (np.cumsum(descending) - 1) / np.arange(1, estimates.size + 1)
-    last = np.flatnonzero(descending > levels)[-1]
-    nearest: Vector = np.maximum(estimates - levels[last], 0.0)
+    descending = np.sort(estimates)[..., ::-1]
+    levels = (np.cumsum(descending, axis=-1) - 1) / np.arange(1, estimates.shape[-1] + 1)
+    above = np.argmax((descending > levels)[..., ::-1], axis=-1, keepdims=True)
+    level = np.take_along_axis(levels, estimates.shape[-1] - 1 - above, axis=-1)
+    nearest: Vector = np.maximum(estimates - level, 0.0)
     return nearest

@@ -28,8 +28,8 @@ class Boxes:
     """Of every two halves, the first one's part of the values."""
     halved: NDArray[np.bool_]
     """Whether both halves hold values."""
-    slabs: NDArray[np.uint64]
-    """Where the box of two halves lies in the column that is halved."""
+    slabs: NDArray[np.int64]
+    """Which boxes of two halves lie alike in the column that is halved: numbers from 0 on, without gaps."""
 
     @classmethod
     def of(cls, leaves: Leaves, number: int, level: Level) -> Boxes:
@@ -39,10 +39,10 @@ class Boxes:
         there = np.logical_and.reduce(starts < np.array(column_ends(leaves))[:, None], axis=0)
         if number == 0:
             none = np.empty(0)
-            return cls(starts, np.array(widths), there, none, none.astype(bool), none.astype(np.uint64))
+            return cls(starts, np.array(widths), there, none, none.astype(bool), none.astype(np.int64))
         extent = leaves.extents(number, level.nodes).reshape(-1, 2)
         total = extent.sum(axis=1)
         even = np.divide(extent[:, 0], total, out=np.full(total.size, 0.5), where=total > 0)
         halved = (extent[:, 0] > 0) & (extent[:, 1] > 0)
-        slabs = boxes[leaves.turns[number - 1]][1][::2] >> np.uint64(1)
+        _, slabs = np.unique(boxes[leaves.turns[number - 1]][1][::2] >> np.uint64(1), return_inverse=True)
         return cls(starts, np.array(widths), there, even, halved, slabs)

@@ -27,13 +27,18 @@ PLANE_CELLS = 1024
 """Cells of several columns together."""
 FILLINGS = 4
 """How often parts of the plane are filled like the marginals that this gives."""
+TOGETHER = 4096
+"""Parts of a line that are put into bins at once."""
 AROUND = 8
 """A leaf is one value if it holds most of the people of so many leaves around it."""
 
 
 @dataclass(frozen=True)
 class Parts:
-    """Evenly filled boxes: first leaf and number of leaves in every column (a row each), and their shares."""
+    """Evenly filled boxes: first leaf and number of leaves in every column (a row each), and their shares.
+
+    Shares of several rounds have a row each.
+    """
 
     starts: Vector
     widths: Vector
@@ -57,6 +62,30 @@ class Parts:
         people have runs through all parts, also through those that are too light to be split. The
         marginals come from the parts so filled, beginning with even ones.
         """
+        if len(edges) == 1:
+            line = np.zeros((*self.shares.shape[:-1], edges[0].size - 1))
+            for start in range(0, self.shares.shape[-1], TOGETHER):
+                part = self._some(slice(start, start + TOGETHER))
+                line += part.shares @ part._sides(edges, ends)[1][0]
+            return line
+        sides = self._sides(edges, ends)
+        if self.shares.ndim == 1:
+            return _filled(self.shares, *sides)
+        return np.array([_filled(each, *sides) for each in self.shares])
+
+    def like(self, edges: Sequence[Vector], ends: Sequence[float], marginals: Sequence[Vector]) -> Vector:
+        """The same in the plane, as a table, with parts filled like these marginals (of each round)."""
+        sides = self._sides(edges, ends)
+        if self.shares.ndim == 1:
+            return _like(self.shares, *sides, marginals)
+        rounds = zip(self.shares, *marginals, strict=True)
+        return np.array([_like(shares, *sides, own) for shares, *own in rounds])
+
+    def _some(self, which: slice) -> Parts:
+        return Parts(self.starts[:, which], self.widths[:, which], self.shares[..., which])
+
+    def _sides(self, edges: Sequence[Vector], ends: Sequence[float]) -> tuple[list[Vector], list[Vector]]:
+        """Of every part and bin of each column: the share of the bin inside the part, and of the part."""
         sides, evens = [], []
         for column, (cuts, end) in enumerate(zip(edges, ends, strict=True)):
             low = self.starts[column][:, None]
@@ -64,24 +93,31 @@ class Parts:
             inner = np.clip(np.minimum(high, cuts[None, 1:]) - np.maximum(low, cuts[None, :-1]), 0.0, None)
             sides.append(inner / np.diff(cuts))
             evens.append(inner / (high - low))
-        if len(sides) == 1:
-            line: Vector = self.shares @ evens[0]
-            return line
-        filled = self._product(evens)
-        for _ in range(FILLINGS):
-            marginals = filled.sum(axis=1), filled.sum(axis=0)
-            within = []
-            for inside, even, marginal in zip(sides, evens, marginals, strict=True):
-                weights = inside * marginal
-                total = weights.sum(axis=1, keepdims=True)
-                within.append(np.where(total > 0, weights / np.where(total > 0, total, 1.0), even))
-            filled = self._product(within)
-        return filled.reshape(-1)
+        return sides, evens
 
-    def _product(self, within: Sequence[Vector]) -> Vector:
-        """Every part's share as the product of how each column fills it, added up."""
-        first, second = within
-        return np.asarray((first * self.shares[:, None]).T @ second)
+
+def _filled(shares: Vector, sides: list[Vector], evens: list[Vector]) -> Vector:
+    """The cells of the plane in a row, from parts filled like the marginals that this gives."""
+    there = shares > 0
+    shares, sides, evens = shares[there], [each[there] for each in sides], [each[there] for each in evens]
+    filled = _product(shares, *evens)
+    for _ in range(FILLINGS):
+        filled = _like(shares, sides, evens, (filled.sum(axis=1), filled.sum(axis=0)))
+    return filled.reshape(-1)
+
+
+def _like(shares: Vector, sides: list[Vector], evens: list[Vector], marginals: Sequence[Vector]) -> Vector:
+    within = []
+    for inside, even, marginal in zip(sides, evens, marginals, strict=True):
+        weights = inside * marginal
+        total = weights.sum(axis=1, keepdims=True)
+        within.append(np.where(total > 0, weights / np.where(total > 0, total, 1.0), even))
+    return _product(shares, *within)
+
+
+def _product(shares: Vector, first: Vector, second: Vector) -> Vector:
+    """Every part's share as the product of how each column fills it, added up."""
+    return np.asarray((first * shares[:, None]).T @ second)
 
 
 def column_ends(leaves: Leaves) -> list[float]:
@@ -102,7 +138,7 @@ def column_edges(parts: Mapping[str, Parts], leaves: Leaves) -> list[Vector]:
     free = sum(not given for given in listed)
     most = int((PLANE_CELLS / taken) ** (1 / free) + 1e-9) if free else 0
     return [
-        np.arange(end + 1) if given else _heaviest_halved(parts, column, leaves.bits[column], end, most)
+        np.arange(end + 1) if given else heaviest_halved(parts, column, leaves.bits[column], end, most)
         for column, (end, given) in enumerate(zip(ends, listed, strict=True))
     ]
 
@@ -119,7 +155,7 @@ def _every_cut(parts: Mapping[str, Parts], end: float) -> Vector:
     return np.concatenate([starts[kept], [end]])
 
 
-def _heaviest_halved(
+def heaviest_halved(
     parts: Mapping[str, Parts], column: int, bits: int, end: float, most: int
 ) -> NDArray[np.float64]:
     """Halve the bin that holds most people, while there is something to see in it."""
@@ -165,14 +201,19 @@ class AtomAxis(CutAxis):
         return np.where(single, middle, low), np.where(single, middle, high), np.where(single, 1.0, points)
 
 
-def named_atoms(cuts: Vector, masses: Sequence[Vector]) -> NDArray[np.bool_]:
-    """Bins of one leaf that hold most of the people of the leaves around them, in some stratum."""
-    single = np.diff(cuts) == 1
+def named_atoms(cuts: Vector, masses: Sequence[Vector], wide: bool = False) -> NDArray[np.bool_]:
+    """Bins of one leaf that hold most of the people of the leaves around them, in some stratum.
+
+    ``wide``: bins of any width, and so many times their own width around them: the pilot of a plane sees
+    values that many people share, but not to a leaf.
+    """
+    widths = np.diff(cuts)
+    single = (AROUND * widths < cuts[-1]) if wide else widths == 1
     found = np.zeros(single.size, dtype=bool)
     for shares in masses:
         reached = np.concatenate([[0.0], np.cumsum(shares)])
-        first = np.floor(cuts[:-1] / AROUND) * AROUND
-        around = np.interp(first + AROUND, cuts, reached) - np.interp(first, cuts, reached)
+        first = np.floor(cuts[:-1] / (AROUND * widths)) * AROUND * widths
+        around = np.interp(first + AROUND * widths, cuts, reached) - np.interp(first, cuts, reached)
         found |= single & (shares > around / 2) & (shares > 0)
     return found
 

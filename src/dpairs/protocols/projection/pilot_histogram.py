@@ -17,7 +17,7 @@ from ..base import Answer
 from ..counts import DenseCounts
 from ..histogram.protocol import Histogram
 from ..shape import Shape
-from .pilot import REPLICATES, Pilot, PublicNoise, Vector, on_simplex
+from .pilot import REPLICATES, Pilot, PublicNoise, Vector, by_round, on_simplex
 from .predict import histogram_alone, histogram_remainder
 
 FEW_PEOPLE = 4
@@ -33,22 +33,24 @@ class PilotHistogram(Histogram):
         mechanism = self.mechanism
 
         def read(reports: Vector) -> Vector:
-            return on_simplex(reports @ mechanism.decoder / reports.sum())
+            return on_simplex(reports @ mechanism.decoder / reports.sum(axis=-1, keepdims=True))
 
-        def imagine(masses: Vector, people: int) -> Vector:
+        def imagine(masses: Vector, people: int, normals: Vector) -> Vector:
             expected = masses @ mechanism.channel
             # Counts of a multinomial, by their normal approximation.
-            error = np.sqrt(expected / people) * noise.normals(expected.size)
-            return read(people * np.maximum(expected + error - expected * error.sum(), 0.0))
+            error = np.sqrt(expected / people) * normals
+            lacking = expected * error.sum(axis=-1, keepdims=True)
+            return read(people * np.maximum(expected + error - lacking, 0.0))
 
         masses = {stratum: read(each.array.astype(np.float64)) for stratum, each in counts.items()}
-        imagined = [
-            {stratum: imagine(masses[stratum], each.people) for stratum, each in counts.items()}
-            for _ in range(REPLICATES)
-        ]
+        normals = noise.rounds([mechanism.symbols] * len(counts), REPLICATES)
+        imagined = {
+            stratum: imagine(masses[stratum], each.people, numbers)
+            for (stratum, each), numbers in zip(counts.items(), normals, strict=True)
+        }
         # Where cells hold several values, pairs within one were not told apart.
         uneven = 0.0 if self.grid.single else max(float(each @ each) for each in masses.values())
-        return Pilot(cut_cells(self.grid), masses, imagined, uneven)
+        return Pilot(cut_cells(self.grid), masses, by_round(imagined), uneven)
 
     def own_answer(self, counts: Mapping[str, DenseCounts]) -> Answer:
         return self.estimate(counts, self.estimators[0])

@@ -34,9 +34,10 @@ from ..tree.estimate import Evidence
 from ..tree.leaves import Leaves, bits_of
 from ..tree.parities import best_parities
 from ..tree.predict import level_noise
-from .pilot import REPLICATES, Masses, Narrowed, Pilot, PublicNoise
+from .pilot import REPLICATES, Masses, Narrowed, Pilot, PublicNoise, by_round
 from .pilot_cells import column_edges, column_ends, cut_axis, named_atoms
-from .pilot_descent import Descent, explore
+from .pilot_descent import Descent, explore, imagined
+from .pilot_plane import SmoothPlane
 from .predict import tree_remainder
 from .winsorize import Ends, possible_ends
 
@@ -188,27 +189,26 @@ class PilotTree(TreeAnswers):
             for (stratum, each), oracles in zip(counts.items(), evidence.oracles, strict=True)
         }
         descents = {stratum: each.descend() for stratum, each in explored.items()}
-        repeated = [
-            {stratum: explored[stratum].imagine(descents[stratum], noise) for stratum in explored}
-            for _ in range(REPLICATES)
-        ]
-        imagined = [
-            {stratum: explored[stratum].read(solution) for stratum, solution in each.items()}
-            for each in repeated
-        ]
+        inside, uneven = 0.0, self._uneven(descents)
+        if self._two_numbers:
+            ((stratum, descent),) = descents.items()
+            if self.parities > 1:
+                smooth = SmoothPlane.of(explored[stratum], evidence.oracles[0], noise)
+                if smooth.better:
+                    return self._smooth(stratum, smooth)
+            inside = descent.local_concordance()
+        known = [(each, descents[stratum].masses) for stratum, each in explored.items()]
+        repeated = dict(zip(explored, imagined(known, noise, REPLICATES), strict=True))
+        again = {stratum: explored[stratum].read(solution) for stratum, solution in repeated.items()}
         if self.statistic.from_table:
-            return Pilot(
-                self.cells,
-                self._on_leaves(descents),
-                [self._on_leaves(each) for each in imagined],
-                self._uneven(descents),
-            )
+            pilots = by_round(self._on_leaves(again))
+            return Pilot(self.cells, self._on_leaves(descents), pilots, uneven)
         parts = {stratum: each.parts for stratum, each in descents.items()}
         edges, ends = column_edges(parts, self.nodes), column_ends(self.nodes)
         narrowed: list[Ends] = []
         if self._far:
             ((stratum, here),) = explored.items()
-            tail = here.tail([each[stratum] for each in repeated])
+            tail = here.tail(repeated[stratum])
             narrowed = possible_ends(parts[stratum], tail, ends[0])
             cuts = [cut for each in narrowed for cut in (each.low, each.high, *each.sure)]
             edges = [np.unique(np.concatenate([edges[0], cuts]))]
@@ -217,31 +217,44 @@ class PilotTree(TreeAnswers):
             return {stratum: each.parts.on(edges, ends) for stratum, each in found.items()}
 
         masses = on_edges(descents)
-        given, seen = [], []
-        for place, column in enumerate(edges):
-            others = tuple(other for other in range(len(edges)) if other != place)
-            shape = [each.size - 1 for each in edges]
-            marginals = [each.reshape(shape).sum(axis=others) for each in masses.values()]
-            axes = cut_axis(self.columns[place], self.bits[place], column, named_atoms(column, marginals))
-            given.append(axes[0])
-            seen.append(axes[1])
+        given, seen = self._cells(edges, masses)
         return Pilot(
-            Grid(tuple(seen)),
+            seen,
             masses,
-            list(map(on_edges, imagined)),
-            self._uneven(descents),
-            given=Grid(tuple(given)),
-            inside=self._inside(descents),
+            by_round(on_edges(again)),
+            uneven,
+            given=given,
+            inside=inside,
             narrowed=[self._narrowed(each, edges[0]) for each in narrowed],
         )
 
-    def _inside(self, found: Mapping[str, Descent]) -> float:
-        """Of a kernel that compares two columns, what pairs within one part may add."""
+    @property
+    def _two_numbers(self) -> bool:
+        """Whether a kernel compares two columns of numbers."""
         numbers = all(isinstance(each, (Interval, Integers)) for each in self.columns)
-        if len(self.columns) != 2 or not numbers or self.statistic.needs != "ordered":
-            return 0.0
-        (descent,) = found.values()
-        return descent.local_concordance()
+        return len(self.columns) == 2 and numbers and self.statistic.needs == "ordered"
+
+    def _smooth(self, stratum: str, smooth: SmoothPlane) -> Pilot:
+        """The pilot of columns that depend as a copula has it."""
+        masses, *imagined = ({stratum: each.reshape(-1)} for each in (smooth.shares, *smooth.imagined))
+        given, seen = self._cells(smooth.edges, masses, wide=True)
+        uneven = float((smooth.shares**2).sum())
+        return Pilot(seen, masses, imagined, uneven, given=given, inside=smooth.inside, doubt=smooth.doubt)
+
+    def _cells(
+        self, edges: Sequence[NDArray[np.float64]], masses: Masses, wide: bool = False
+    ) -> tuple[Grid, Grid]:
+        """The cells between these edges as devices have them, and with atoms as the statistic has them."""
+        given, seen = [], []
+        shape = [each.size - 1 for each in edges]
+        for place, column in enumerate(edges):
+            others = tuple(other for other in range(len(edges)) if other != place)
+            marginals = [each.reshape(shape).sum(axis=others) for each in masses.values()]
+            atoms = named_atoms(column, marginals, wide)
+            axes = cut_axis(self.columns[place], self.bits[place], column, atoms)
+            given.append(axes[0])
+            seen.append(axes[1])
+        return Grid(tuple(given)), Grid(tuple(seen))
 
     @property
     def _far(self) -> bool:
@@ -285,12 +298,12 @@ class PilotTree(TreeAnswers):
 
     def _on_leaves(self, found: Mapping[str, Descent]) -> Masses:
         """Shares of all leaves, in the order of the grid's cells."""
-        return {stratum: self._spread(each.masses[-1])[self._order] for stratum, each in found.items()}
+        return {stratum: self._spread(each.masses[-1])[..., self._order] for stratum, each in found.items()}
 
     def _spread(self, masses: NDArray[np.float64]) -> NDArray[np.float64]:
         """Shares of leaves, evenly within the nodes where a descent among few people ended."""
-        each = max(1, 2**self.depth // masses.size)
-        return np.repeat(masses / each, each)
+        each = max(1, 2**self.depth // masses.shape[-1])
+        return np.repeat(masses / each, each, axis=-1)
 
     @cached_property
     def _order(self) -> NDArray[np.int64]:

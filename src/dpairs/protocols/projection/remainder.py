@@ -63,7 +63,7 @@ def remainder_of(
     missed, moved = imagined_remainders(statistic, linearizer, linear, pilot)
     variance = allowed_variance(statistic, pilot, float(np.var(missed, ddof=1)), half_range)
     if gradient and statistic.needs == "ordered" and len(statistic.domain_columns) == 2:
-        variance += (gradient * slab_deviation(pilot)) ** 2
+        variance += gradient**2 * (slab_deviation(pilot) ** 2 + pilot.doubt**2)
     # Of what pairs within parts add there is between nothing and all: half of it may be wrong.
     mean = float(np.mean(missed)) + inside / 2
     bias, expected = abs(inside) / 2 + abs(beyond), 0.0
@@ -79,20 +79,19 @@ def imagined_remainders(
 ) -> tuple[list[float], list[float]]:
     """What the derivative at each imagined pilot misses of the statistic at the pilot, and corrects."""
     missed, corrections = [], []
-    for masses in pilot.imagined:
-        try:
-            other = linearizer.at(masses, nominal(statistic))
-        except NotEstimable:
+    linears = linearizer.every(pilot.imagined, nominal(statistic))
+    for masses, other in zip(pilot.imagined, linears, strict=True):
+        if other is None:
             # An imagined pilot at which a ratio has no value tells only that the pilot is poor.
             continue
-        corrections.append(_correction(pilot, other, masses))
+        corrections.append(correction(pilot, other, masses))
         missed.append(linear.value - other.value - corrections[-1])
     if len(missed) < len(pilot.imagined) / 2:
         raise NotEstimable("the first round is too noisy for a pilot: more people are needed in it")
     return missed, corrections
 
 
-def _correction(pilot: Pilot, other: Linear, masses: Masses) -> float:
+def correction(pilot: Pilot, other: Linear, masses: Masses) -> float:
     """What a second round adds to the value at another pilot, if this pilot is the truth."""
     return sum(
         float(cell_means(pilot.grid, function) @ (pilot.masses[stratum] - masses[stratum]))

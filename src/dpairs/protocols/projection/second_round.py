@@ -74,8 +74,8 @@ class SecondRound(Alone):
     ) -> SecondRound:
         """Linearize the statistic at the pilot, and imagine how far that may be off."""
         later = min(people.values()) * (BLOCK / earlier.share - 1)
-        pilot, linear, ends = narrowed(statistic, pilot, epsilon, later)
         linearizer = statistic.linearizer(pilot.grid)
+        pilot, linear, ends = narrowed(statistic, linearizer, pilot, epsilon, later)
         given = pilot.grid if pilot.given is None else pilot.given
         gradient = 1.0
         if statistic.form_count > 1:

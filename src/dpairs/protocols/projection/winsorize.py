@@ -89,9 +89,13 @@ class Tail:
         sure = np.flatnonzero(above > SURE * error)
         # To see nobody is no reason to cut where the pilot would not have seen many; nor is it where nobody
         # is seen apart from the median: a column of zeros says nothing about how far the others lie.
+        # Whoever lies beyond a distance lies beyond every nearer one, so a bound there holds here.
         apart = float(np.max(above - SURE * error)) > MOST / 2
-        many = MOST if apart else 0.0
-        few = np.logical_and.accumulate((above + SIGNIFICANT * error <= many)[::-1])[::-1]
+        most_here = above + SIGNIFICANT * error
+        if apart:
+            few = np.minimum.accumulate(most_here) <= MOST
+        else:
+            few = np.logical_and.accumulate((most_here <= 0)[::-1])[::-1]
         last = max(unbroken, int(sure[-1]) + 1 if sure.size else 0, int(np.argmax(few)))
         if last == seen.size:
             return whole, 0.0

@@ -62,31 +62,32 @@ class Weights:
         return cls(levels, variances, own, [np.ones((1, 1)), *map(_shares, variances[1:])])
 
     def solve(self, measured: list[Vector], total: float) -> Solution:
-        """The estimates of all nodes, from one vector for each level, the root's unused."""
+        """The estimates of all nodes, from a vector for each level but the root, or rows of such vectors."""
         last = len(self.levels) - 1
+        rows = measured[-1].shape[:-1]
         sums: list[Vector] = [np.empty(0)] * (last + 1)
         for depth in range(last, 0, -1):
             sums[depth] = measured[depth].copy()
             expanded = self.levels[depth].expanded
             if depth < last and expanded.any():
-                below = sums[depth + 1].reshape(-1, 2).sum(axis=1)
+                below = sums[depth + 1].reshape(*rows, -1, 2).sum(axis=-1)
                 weight = self.own[depth][expanded]
                 # A side of weight 0 was never measured, and its number is none.
-                sums[depth][expanded] = np.where(
-                    weight > 0, weight * measured[depth][expanded], 0.0
+                sums[depth][..., expanded] = np.where(
+                    weight > 0, weight * measured[depth][..., expanded], 0.0
                 ) + np.where(weight < 1, (1 - weight) * below, 0.0)
-        estimates = [np.array([total])]
+        estimates = [np.full((*rows, 1), total)]
         for depth in range(1, last + 1):
-            parents = estimates[depth - 1][self.levels[depth - 1].expanded]
-            pair = sums[depth].reshape(-1, 2)
-            lacking = parents - pair.sum(axis=1)
-            estimates.append((pair + self.shares[depth] * lacking[:, None]).reshape(-1))
+            parents = estimates[depth - 1][..., self.levels[depth - 1].expanded]
+            pair = sums[depth].reshape(*rows, -1, 2)
+            lacking = parents - pair.sum(axis=-1)
+            estimates.append((pair + self.shares[depth] * lacking[..., None]).reshape(*rows, -1))
         return Solution(estimates, self)
 
 
 @dataclass(frozen=True, eq=False)
 class Solution:
-    """The least-squares estimates of all explored nodes of one class, root first."""
+    """The least-squares estimates of all explored nodes of one class (or several, a row each), root first."""
 
     estimates: list[Vector]
     weights: Weights

@@ -102,6 +102,24 @@ class Oracle:
             sums[start : start + together] = signs.sum() - 2 * (odd @ signs)
         return self._count(sums)
 
+    def added(self, places: NDArray[np.uint64]) -> NDArray[np.float64]:
+        """The estimated counts of all nodes that agree in the bits at ``places``, the highest place first.
+
+        The signs of a row add up to nothing over such nodes unless the row ignores all other bits.
+        """
+        signs, rows = self._seen
+        here = np.zeros_like(rows)
+        for place in places:
+            here = here << np.uint64(1) | rows >> place & np.uint64(1)
+        back = np.zeros_like(rows)
+        for step, place in enumerate(places[::-1]):
+            back |= (here >> np.uint64(step) & np.uint64(1)) << place
+        own = rows == back
+        sums = transform(np.bincount(here[own].view(np.int64), signs[own], 2**places.size))
+        # A count of each node is made of its sum and of a part that is the same for all.
+        boxes = self.size / 2.0**places.size
+        return boxes * self._count(sums)
+
     def variance(self, weights: NDArray[np.float64], shares: NDArray[np.float64], resampled: bool) -> float:
         """The variance of the sum of ``weights`` times estimates, for nodes with these shares of people.
 

@@ -1,0 +1,108 @@
+"""A pilot of two columns of numbers: each column by itself, and how they depend as one number.
+
+Which pilot is better, this one or boxes as they are measured, imagined rounds say: what a derivative misses
+is the form e'Ae of a pilot's errors e. Where few boxes hold nearly everybody, a column's nodes have the noise
+of all other boxes in them, and boxes alone are better.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..tree.hierarchy import Solution
+from ..tree.oracle import Oracle
+from .pilot import REPLICATES, PublicNoise
+from .pilot_cells import PLANE_CELLS, heaviest_halved
+from .pilot_copula import Copula, form
+from .pilot_descent import Descent, Explored, imagined, missed_within
+from .pilot_margins import margins
+from .winsorize import SIGNIFICANT
+
+Vector = NDArray[np.float64]
+Table = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class SmoothPlane:
+    """Shares of cells between ``edges``, the same from imagined rounds, and how far the copula may be off."""
+
+    edges: list[Vector]
+    shares: Table
+    imagined: list[Table]
+    doubt: float
+    """The standard deviation of the form of the measured dependence less the copula's."""
+    better: bool
+    """Whether that form is no more than noise, and boxes as they are measured would miss more."""
+    inside: float
+    """What pairs within one cell add to tau, beyond what the function knows of them."""
+
+    @classmethod
+    def of(cls, explored: Explored, oracles: Sequence[Oracle], noise: PublicNoise) -> SmoothPlane:
+        columns = margins(oracles, explored.leaves)
+        descents = [column.descend() for column in columns]
+        most = math.isqrt(PLANE_CELLS)
+        edges = [
+            heaviest_halved({"": descent.parts}, 0, bits, column.ends[0], most)
+            for column, descent, bits in zip(columns, descents, explored.leaves.bits, strict=True)
+        ]
+
+        def seen(found: Sequence[Descent], solution: Solution) -> tuple[list[Vector], Table]:
+            """The shares of both columns' bins, and of cells as they were measured."""
+            own = [
+                descent.parts.on([cuts], column.ends)
+                for descent, cuts, column in zip(found, edges, columns, strict=True)
+            ]
+            return own, explored.terminal(solution).like(edges, explored.ends, own)
+
+        def smooth(first: Vector, second: Vector, measured: Table) -> tuple[Copula, float, Table, float]:
+            copula = Copula(first, second)
+            correlation = copula.correlation(measured)
+            shares = copula.shares(correlation)
+            return copula, correlation, shares, copula.missed(measured, shares)
+
+        (first, second), measured = seen(descents, explored.solution)
+        copula, correlation, shares, left = smooth(first, second, measured)
+        known = [(column, descent.masses) for column, descent in zip(columns, descents, strict=True)]
+        known.append((explored, _boxes(explored, edges, shares)))
+        *solutions, plane = imagined(known, noise, REPLICATES)
+        again = [column.read(each) for column, each in zip(columns, solutions, strict=True)]
+        own, tables = seen(again, plane)
+        rounds = [smooth(*each) for each in zip(*own, tables, strict=True)]
+        smoothed, lefts = np.array([each[2] for each in rounds]), [each[3] for each in rounds]
+        boxes = explored.read(plane).parts.on(edges, explored.ends).reshape(smoothed.shape)
+        forms = [
+            (form(mine - shares), form(theirs - shares)) for mine, theirs in zip(smoothed, boxes, strict=True)
+        ]
+        doubt = float(np.std(lefts, ddof=1))
+        fits = abs(left - float(np.mean(lefts))) <= SIGNIFICANT * doubt
+        mine, theirs = np.sqrt(np.square(forms).mean(axis=0))
+        better = bool(fits and mine < theirs)
+        return cls(edges, shares, list(smoothed), doubt, better, _inside(copula, correlation, shares))
+
+
+def _boxes(explored: Explored, edges: Sequence[Vector], shares: Table) -> list[Vector]:
+    """The shares of the boxes of every level, if cells are filled evenly."""
+    found = []
+    for boxes in explored.boxes:
+        sides = []
+        for start, width, cuts, end in zip(boxes.starts, boxes.widths, edges, explored.ends, strict=True):
+            low, high = start[:, None], np.minimum(start + width, end)[:, None]
+            inner = np.clip(np.minimum(high, cuts[None, 1:]) - np.maximum(low, cuts[None, :-1]), 0.0, None)
+            sides.append(inner / np.diff(cuts))
+        found.append(((sides[0] @ shares) * sides[1]).sum(axis=1))
+    return found
+
+
+def _inside(copula: Copula, correlation: float, shares: Table) -> float:
+    """As `Descent.local_concordance` has it, with the quarters that the copula gives every cell."""
+    halves = Copula(np.repeat(copula.first / 2, 2), np.repeat(copula.second / 2, 2)).shares(correlation)
+    rising = float((halves[::2, ::2] * halves[1::2, 1::2]).sum())
+    falling = float((halves[::2, 1::2] * halves[1::2, ::2]).sum())
+    if rising + falling <= 0:
+        return 0.0
+    return missed_within((rising - falling) / (rising + falling), float((shares**2).sum()))
