@@ -153,7 +153,9 @@ def test_finer_cells_hide_fewer_pairs_of_a_hump():
     assert unresolved(grid, even, 0.0, finer, hump) == unresolved(grid, even, 0.0, finer, crowd) == 0.0
     # Of a curve every cell has pairs in one bin, and a crowd that noise may have made counts.
     assert unresolved(grid, even, 0.0, finer, curve) == pytest.approx(2 * 0.25 / 8)
-    assert unresolved(grid, corner, 1.0, finer, crowd) == 0.0
+    assert unresolved(grid, (corner + even) / 2, 0.1, finer, crowd) == 0.0
+    # Unless noise would hide everybody in one cell.
+    assert unresolved(grid, corner, 1.0, finer, crowd) == pytest.approx(2)
     assert unresolved(grid, corner, 1.0, finer, curve) == pytest.approx(2)
     # Of a column that is counted value by value nothing is hidden.
     assert unresolved(grid, corner, 0.0, {0: 1 / 8}, crowd) == pytest.approx(1)

@@ -56,7 +56,7 @@ def test_equal_pairs_lie_between_none_and_all_of_a_bin(domain, fewest):
 def test_counts_tell_the_same_by_merged_neighbours():
     grid = Grid((Axis(Interval(0, 1), 16),) * 2)
     counts = np.full(grid.cells, 4.0)
-    ties = ties_of_counts(TAU, grid, pairs_of_a_bin(grid, counts / counts.sum()), counts, 0.0)
+    ties = ties_of_counts(TAU, grid, pairs_of_a_bin(grid, counts / counts.sum()), counts, 0.0, 1024)
     assert ties.likely[1:] == pytest.approx([0, 0], abs=1e-12)
     assert ties.most[1:] == pytest.approx([1 / 16] * 2)
 

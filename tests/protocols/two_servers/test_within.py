@@ -15,7 +15,9 @@ from dpairs.protocols.two_servers.hidden import table_within
 from dpairs.protocols.two_servers.law import ErrorLaw
 from dpairs.protocols.two_servers.narrow import FALSELY, narrow, surely, unordered, unseen
 from dpairs.protocols.two_servers.protocol import TwoServers
+from dpairs.protocols.two_servers.released import Numbers
 from dpairs.protocols.two_servers.within import Within
+from dpairs.release import Release
 
 UNIT = Interval(0, 1)
 RUNS = 25
@@ -237,3 +239,60 @@ def test_a_kernel_whose_table_is_flat_has_an_interval():
     people = {"value": np.where(rng.random(400) < 0.7, 0.31, rng.random(400))}
     low, high = dpairs.simulate(study, people, seed=1).confidence_interval(target="sample")
     assert low <= dpairs.exact(kernel, people) <= high
+
+
+@pytest.mark.parametrize("name", ["auc", "kendall_tau"])
+def test_counts_that_noise_adds_up_to_nothing_have_an_interval(name):
+    """The number of people is public: what noise makes of it divides nothing."""
+    options: dict[str, Any] = {"domain": Interval(0, 1)}
+    if name == "kendall_tau":
+        options = {"domain": (Interval(0, 1),) * 2, "variant": "b"}
+    study = Study.create(name, protocol="two_servers", epsilon=0.25, release="counts", bins=6, **options)
+    sizes = dict.fromkeys(study.strata, 50)
+    protocol = study.protocol
+    assert isinstance(protocol, TwoServers)
+    cells = protocol.shape(sizes)[1]
+    for last in (0, 1, -1):
+        counts = {stratum: np.zeros(number, dtype=np.int64) for stratum, number in cells.items()}
+        for there in counts.values():
+            there[:3] = 5, -5, last
+        estimate = Release(study, sizes, Numbers((), counts)).estimate(None)
+        low, high = estimate.confidence_interval()
+        assert low <= estimate.value <= high
+
+
+@pytest.mark.parametrize("name", ["variance", "gini_mean_difference", "gini_coefficient"])
+def test_gaussian_noise_on_numbers_fits_into_the_field(name):
+    people = {"value": np.random.default_rng(3).uniform(0.2, 0.6, 400)}
+    study = Study.create(
+        name, protocol="two_servers", epsilon=1.0, domain=Interval(0, 1), noise="gaussian", delta=1e-6
+    )
+    assert dpairs.simulate(study, people, seed=1).standard_error > 0
+
+
+def test_people_in_one_corner_of_two_columns_are_allowed_for():
+    """Where nothing tells how many pairs share a bin, all may: of 200 studies none covered the truth."""
+    rng = np.random.default_rng(5)
+    together = rng.normal(size=2666)
+    columns = [np.exp((together + rng.normal(size=2666)) / 4) for _ in "xy"]
+    truth = stats.kendalltau(*columns).statistic
+    study = Study.create(
+        "kendall_tau", protocol="two_servers", epsilon=0.25, domain=(Interval(0, 300),) * 2, n=2666
+    )
+    for seed in range(5):
+        estimate = dpairs.simulate(study, dict(zip("xy", columns, strict=True)), seed=seed)
+        low, high = estimate.confidence_interval(target="sample")
+        assert low <= truth <= high
+
+
+def test_a_crowd_at_the_edge_of_two_cells_is_seen_in_counts():
+    """Two full cells side by side may be two values: Gini covered the sample in 81%."""
+    values = np.repeat([0.25, 0.75], [150, 161])
+    study = Study.create(
+        "gini_coefficient", protocol="two_servers", epsilon=8.0, domain=Interval(0, 30), release="counts"
+    )
+    people = {"value": values}
+    truth = dpairs.exact("gini_coefficient", people)
+    for seed in range(20, 30):
+        low, high = dpairs.simulate(study, people, seed=seed).confidence_interval(target="sample")
+        assert low <= truth <= high

@@ -148,7 +148,9 @@ def crowded_bins(rough: Rough) -> float:
     ):
         return 0.0
     ((name, masses),), (axis,), (fine,) = rough.masses.items(), grid.axes, bins.axes
-    crowd = masses * standing_out(masses, widths(axis), math.sqrt(rough.variance) / rough.sizes[name], 1)
+    crowd = masses * standing_out(
+        masses, widths(axis), math.sqrt(rough.variance) / rough.sizes[name], 2 if rough.merging else 1
+    )
     (rise,) = slopes(grid, rough.linear.functions[name]).values()
     first = float(crowd @ np.abs(rise * widths(fine).max() / widths(axis))) / 2
     low, high, _ = axis.geometry

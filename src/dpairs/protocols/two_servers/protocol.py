@@ -210,7 +210,7 @@ class TwoServers(OneHot, FirstRound):
             for form, weight in zip(self.forms, self.weights, strict=False)
         ]
         for form, query in zip(self.forms, numbers, strict=True):
-            if form.largest * pairs(people) + FAR * self.budget.scale(query) > MODULUS // 2:
+            if form.largest * pairs(people) + FAR * math.sqrt(self.budget.variance(query)) > MODULUS // 2:
                 raise BadParameter(f"{max(people):,} people are too many for sums in a field of 64 bits")
         counts = Query.counts(self.coarse(sizes)[0].cells, coarse) if coarse else None
         return numbers, counts
@@ -269,8 +269,8 @@ class TwoServers(OneHot, FirstRound):
             counted = [numbers.counts[name].astype(np.float64) for name in self.strata]
             totals, covariance = from_counts(counted, kernels, variance)
             forms, spread = totals / number, covariance / number**2
-            ties = ties_of_counts(self.statistic, self.grid, forms, counted[0], variance)
-            within = self._counted_within(counted, variance)
+            ties = ties_of_counts(self.statistic, self.grid, forms, counted[0], variance, people[0])
+            within = self._counted_within(sizes, counted, variance)
             return Measured(
                 self.statistic, self.domains, sizes, forms, spread, rough, False, within, self.grid, ties
             ).answer()
@@ -289,12 +289,14 @@ class TwoServers(OneHot, FirstRound):
             self.statistic, self.domains, sizes, forms, noise, rough, laplace, within, coarse, ties
         ).answer()
 
-    def _counted_within(self, people: Sequence[NDArray[np.float64]], variance: float) -> Within | None:
+    def _counted_within(
+        self, sizes: Mapping[str, int], people: Sequence[NDArray[np.float64]], variance: float
+    ) -> Within | None:
         """What bins hide of pairs, by their noisy counts."""
         if self._within is None:
             return None
         (total,), ((spread,),) = from_counts(people, [self._within.matrix], variance)
-        number = pairs([int(each.sum()) for each in people])
+        number = pairs(list(sizes.values()))
         return Within(float(total) / number, float(spread) / number**2, False)
 
     def _rough(self, sizes: Mapping[str, int], numbers: Numbers, variance: float) -> Rough:

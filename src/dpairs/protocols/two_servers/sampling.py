@@ -220,11 +220,12 @@ class Rough:
     def _rates(self, released: float, shared: float) -> PairRates:
         """At which pairs of one bin go together, by those that coarse cells hide.
 
-        A crowd may do so at the rate r = B / S of all, and so may a hump if B is clear. If the mean sign of
-        two people at a distance t is t / W, cells of width W hide a third of their pairs' order, and merging
-        cells of half that width hides half of it. A larger r needs a curve, on which pairs go together at any
-        distance: at least a share q of the pairs with r = q + (1 - q) / 3. Coarse cells have a value of at
-        most 1 - S, so r is no less than (|tau| - 1 + S) / S, however noisy they are.
+        A crowd may do so at the rate r = B / S of all, with the largest B that noise leaves possible where none
+        is clear; so may a hump if B is clear. If the mean sign of two people at a distance t is t / W, cells of
+        width W hide a third of their pairs' order, and merging cells of half that width hides half of it. A
+        larger r needs a curve, on which pairs go together at any distance: at least a share q of the pairs
+        with r = q + (1 - q) / 3. Coarse cells have a value of at most 1 - S, so r is no less than
+        (|tau| - 1 + S) / S, however noisy they are.
         """
         lost, noise = self._lost(released), math.sqrt(self._lost_noise)
         clear = lost if lost > CLEAR * noise else 0.0
@@ -233,7 +234,8 @@ class Rough:
             # Few cells of noisy counts cannot exclude a curve: as much as noise leaves possible.
             hump, smooth, least = lost, 1 / 2, lost + TWO_SIDED * noise
         curve = (min(least / shared, 1.0) - smooth) / (1 - smooth)
-        return PairRates(min(lost / shared, 1.0), min(hump / shared, 1.0), max(curve, 0.0))
+        possible = lost if self.merging or clear else lost + TWO_SIDED * noise
+        return PairRates(min(possible / shared, 1.0), min(hump / shared, 1.0), max(curve, 0.0))
 
     def tied(self, released: float) -> float:
         """The same of equal values, where pairs of one bin were not counted."""

@@ -8,6 +8,7 @@ share a spike on the edge between them, and are looked at together, too.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
@@ -88,7 +89,9 @@ def unresolved(
             continue
         noise = deviation * float(np.sqrt(masses.size / along.size))
         single = standing_out(along, width, 0.0, 1) ** 2
-        clear = np.where(standing_out(along, width, noise, 1) > 0, single, 0.0)
+        # Noise that would hide everybody in one cell excludes no crowd.
+        blind = CLEAR * noise * math.sqrt(2) >= 1
+        clear = single if blind else np.where(standing_out(along, width, noise, 1) > 0, single, 0.0)
         parts = (
             rates.crowd * clear,
             rates.hump * alone * (2 - alone) * near,

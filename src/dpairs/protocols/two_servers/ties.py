@@ -64,12 +64,14 @@ def ties_of(
     return Ties(least, likely, most)
 
 
-def ties_of_counts(statistic: Statistic, grid: Grid, forms: Vector, counts: Vector, variance: float) -> Ties:
+def ties_of_counts(
+    statistic: Statistic, grid: Grid, forms: Vector, counts: Vector, variance: float, people: int
+) -> Ties:
     """The same from noisy counts of all cells, by merging neighbours."""
     if not statistic.same_bin:
         return Ties(forms, forms, forms)
     coarse, place = coarsened(grid)
-    merged, people = np.bincount(place, counts, coarse.cells), float(counts.sum())
+    merged = np.bincount(place, counts, coarse.cells)
     noise = variance * grid.cells / coarse.cells / people**2
     return ties_of(statistic, grid, forms, coarse, merged / people, noise)
 
