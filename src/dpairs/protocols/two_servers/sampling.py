@@ -220,11 +220,11 @@ class Rough:
     def _rates(self, released: float, shared: float) -> PairRates:
         """At which pairs of one bin go together, by those that coarse cells hide.
 
-        A crowd may do so at the rate r = B / S of all, with the largest B that noise leaves possible where none
-        is clear; so may a hump if B is clear. If the mean sign of two people at a distance t is t / W, cells of
-        width W hide a third of their pairs' order, and merging cells of half that width hides half of it. A
-        larger r needs a curve, on which pairs go together at any distance: at least a share q of the pairs
-        with r = q + (1 - q) / 3. Coarse cells have a value of at most 1 - S, so r is no less than
+        A crowd may do so at the rate r = B / S of all, with the largest B that noise leaves possible where
+        none is clear; so may a hump if B is clear. If the mean sign of two people at a distance t is t / W,
+        cells of width W hide a third of their pairs' order, and merging cells of half that width hides half
+        of it. A larger r needs a curve, on which pairs go together at any distance: at least a share q of the
+        pairs with r = q + (1 - q) / 3. Coarse cells have a value of at most 1 - S, so r is no less than
         (|tau| - 1 + S) / S, however noisy they are.
         """
         lost, noise = self._lost(released), math.sqrt(self._lost_noise)
