@@ -60,11 +60,11 @@ TIMES = 3
 def run(quick: bool) -> list[Row]:
     people = 10**6 if quick else 10**7
     with tempfile.TemporaryDirectory() as folder:
-        found = measured(people, Path(folder))
+        times = measured(people, Path(folder))
     reports = f"{people:,} reports"
 
     def ratio(engine: str, form: str, note: str) -> Row:
-        ours, bare = (found.get(f"{name}{engine}{form}", {}).get("seconds") for name in ("", "bare "))
+        ours, bare = (times.get(f"{name}{engine}{form}", {}).get("seconds") for name in ("", "bare "))
         name = "cells" if form else "one-bit reports"
         return Row(f"{engine.title()}, {reports} as {name}", "the bare GROUP BY",
                    float("nan") if ours is None else ours, bare, "s", note=note)  # fmt: skip
@@ -79,19 +79,19 @@ def run(quick: bool) -> list[Row]:
         ratio("spark", "", none),
         *(
             Row(f"{engine}, a table of {name}", "its de-duplicating GROUP BY",
-                found[f"{task}{form}"]["seconds"], found[f"plain {task}{form}"]["seconds"], "s", 1 / 1.5)
+                times[f"{task}{form}"]["seconds"], times[f"plain {task}{form}"]["seconds"], "s", 1 / 1.5)
             for engine, task in (("DuckDB", "table"), ("Spark", "spark table"))
             for form, name in ((" cells", "cells"), ("", "one-bit reports"))
-            if f"{task}{form}" in found
+            if f"{task}{form}" in times
         ),
-        Row("memory of DuckDB, cells", "the limit", found["memory cells"]["megabytes"], LIMIT, "MB", 1.0),
+        Row("memory of DuckDB, cells", "the limit", times["memory cells"]["megabytes"], LIMIT, "MB", 1.0),
         Row("memory of DuckDB, one-bit reports", "the limit",
-            found["memory"]["megabytes"], LIMIT, "MB", 1.0),
+            times["memory"]["megabytes"], LIMIT, "MB", 1.0),
         Row("memory of DuckDB, a table of cells", "the limit",
-            found["memory of a table cells"]["megabytes"], LIMIT, "MB", 1.0),
+            times["memory of a table cells"]["megabytes"], LIMIT, "MB", 1.0),
     ]  # fmt: skip
     for form, name in ((" cells", "cells"), ("", "one-bit reports")):
-        wrote, made = found[f"write{form}"], found[f"simulate{form}"]["seconds"]
+        wrote, made = times[f"write{form}"], times[f"simulate{form}"]["seconds"]
         rows += [
             Row(f"writing {name}", "pyarrow, same encodings", wrote["ours"], wrote["alike"], "s", 0.5),
             Row("the same", "pyarrow's defaults", wrote["ours"], wrote["defaults"], "s"),
@@ -101,7 +101,7 @@ def run(quick: bool) -> list[Row]:
                 wrote["alike bytes"], "B", 1 / 1.1),
             Row("the same", "pyarrow's defaults", wrote["bytes"], wrote["defaults bytes"], "B"),
         ]  # fmt: skip
-    tally = found["duckdb cells"]
+    tally = times["duckdb cells"]
     rows.append(
         Row("the estimate", "the tally", tally["estimate"], tally["seconds"], "s",
             note="whatever the number of reports")
@@ -118,12 +118,12 @@ def measured(people: int, folder: Path, only: Sequence[str] = ()) -> dict[str, d
     tasks = [f"{kind} {form}" for form in FORMS for kind in kinds]
     if shutil.which("java"):
         tasks.append("spark")
-    found: dict[str, dict[str, Any]] = {}
+    times: dict[str, dict[str, Any]] = {}
     for task in only or tasks:
-        found |= alone(task, people, folder)
-    tallies = {each.pop("tally") for each in found.values() if "tally" in each}
+        times |= alone(task, people, folder)
+    tallies = {each.pop("tally") for each in times.values() if "tally" in each}
     assert len(tallies) == 1, "engines and forms differ"
-    return {task.removesuffix(" symbols"): each for task, each in found.items()}
+    return {task.removesuffix(" symbols"): each for task, each in times.items()}
 
 
 def alone(task: str, people: int, folder: Path) -> dict[str, dict[str, Any]]:
@@ -192,7 +192,7 @@ def write(form: str, _: int, folder: Path) -> dict[str, Any]:
 
     alike = {"compression": "zstd", "write_page_checksum": True, "row_group_size": ROW_GROUP}
     theirs: dict[str, dict[str, Any]] = {"alike": alike | encodings(FORMS[form]), "defaults": {}}
-    found = {"ours": 0.0, "bytes": 0} | dict.fromkeys(theirs, 0.0) | {f"{name} bytes": 0 for name in theirs}
+    spent = {"ours": 0.0, "bytes": 0} | dict.fromkeys(theirs, 0.0) | {f"{name} bytes": 0 for name in theirs}
     for path in sorted(folder.glob(f"{form}/*/*.parquet")):
         table = pq.read_table(path).combine_chunks()
         stratum = STUDY.strata[int(path.parent.name.removeprefix("stratum-"))]
@@ -200,15 +200,15 @@ def write(form: str, _: int, folder: Path) -> dict[str, Any]:
         began = time.perf_counter()
         with ReportWriter(folder / "ours.parquet", STUDY, cells=FORMS[form]) as writer:
             writer.write_column(stratum, indices, symbols)
-        found["ours"] += time.perf_counter() - began
-        found["bytes"] += (folder / "ours.parquet").stat().st_size
+        spent["ours"] += time.perf_counter() - began
+        spent["bytes"] += (folder / "ours.parquet").stat().st_size
         arrays = pa.table({name: table[name] for name in ("stratum", "index", "symbol")})
         for name, options in theirs.items():
             began = time.perf_counter()
             pq.write_table(arrays, folder / "theirs.parquet", **options)
-            found[name] += time.perf_counter() - began
-            found[f"{name} bytes"] += (folder / "theirs.parquet").stat().st_size
-    return {f"write {form}": found}
+            spent[name] += time.perf_counter() - began
+            spent[f"{name} bytes"] += (folder / "theirs.parquet").stat().st_size
+    return {f"write {form}": spent}
 
 
 def processor() -> float:
@@ -219,16 +219,16 @@ def processor() -> float:
 
 def in_turn(**tasks: Callable[[], Any]) -> dict[str, dict[str, Any]]:
     """Times of tasks that run in turn: the best, and the median of the processor's."""
-    found: dict[str, dict[str, list[float]]] = {name: {"all": [], "computed": []} for name in tasks}
+    taken: dict[str, dict[str, list[float]]] = {name: {"all": [], "computed": []} for name in tasks}
     for _ in range(TIMES):
         for name, task in tasks.items():
             computed, began = processor(), time.perf_counter()
             task()
-            found[name]["all"].append(time.perf_counter() - began)
-            found[name]["computed"].append(processor() - computed)
+            taken[name]["all"].append(time.perf_counter() - began)
+            taken[name]["computed"].append(processor() - computed)
     return {
         name: {**each, "seconds": min(each["all"]), "processor": statistics.median(each["computed"])}
-        for name, each in found.items()
+        for name, each in taken.items()
     }
 
 
@@ -259,22 +259,22 @@ def tallied(form: str, people: int, folder: Path) -> tuple[float, dpairs.Tally]:
 
 
 def with_duckdb(form: str, people: int, folder: Path) -> dict[str, Any]:
-    found = in_turn(bare=lambda: duckdb_query(BARE, folder, form), ours=lambda: tallied(form, people, folder))
+    times = in_turn(bare=lambda: duckdb_query(BARE, folder, form), ours=lambda: tallied(form, people, folder))
     _, tally = tallied(form, people, folder)
     began = time.perf_counter()
     tally.estimate()
-    found["ours"] |= {"estimate": time.perf_counter() - began, "tally": digest(tally)}
-    return {f"bare duckdb {form}": found["bare"], f"duckdb {form}": found["ours"]}
+    times["ours"] |= {"estimate": time.perf_counter() - began, "tally": digest(tally)}
+    return {f"bare duckdb {form}": times["bare"], f"duckdb {form}": times["ours"]}
 
 
 def table_with_duckdb(form: str, people: int, folder: Path) -> dict[str, Any]:
     """A relation, which says nothing about itself, against the usual SQL that counts everybody once."""
-    found = in_turn(
+    times = in_turn(
         plain=lambda: duckdb_query(DEDUPLICATED, folder, form),
         ours=lambda: tallied_table(form, people, folder),
     )
-    found["ours"] |= {"tally": digest(tallied_table(form, people, folder))}
-    return {f"plain table {form}": found["plain"], f"table {form}": found["ours"]}
+    times["ours"] |= {"tally": digest(tallied_table(form, people, folder))}
+    return {f"plain table {form}": times["plain"], f"table {form}": times["ours"]}
 
 
 def tallied_table(form: str, people: int, folder: Path) -> dpairs.Tally:
@@ -302,7 +302,7 @@ def with_spark(people: int, folder: Path) -> dict[str, Any]:
     from dpairs.engines.on_spark import session, tally_with_spark
 
     spark = session(f"local[{cores()}]")
-    found: dict[str, Any] = {}
+    by_task: dict[str, Any] = {}
     for form in FORMS:
         if not (folder / form).exists():
             continue
@@ -319,9 +319,9 @@ def with_spark(people: int, folder: Path) -> dict[str, Any]:
         def table(form: str = form, frame: Any = frame) -> dpairs.Tally:
             return right(tally_with_spark(STUDY, frame, cells=FORMS[form]))
 
-        def right(found: Any) -> dpairs.Tally:
-            assert found.reasons == {"counted": people}
-            tally: dpairs.Tally = found.tally
+        def right(counted: Any) -> dpairs.Tally:
+            assert counted.reasons == {"counted": people}
+            tally: dpairs.Tally = counted.tally
             return tally
 
         for name, text, ours in (("", BARE, files), (" table", DEDUPLICATED, table)):
@@ -329,10 +329,10 @@ def with_spark(people: int, folder: Path) -> dict[str, Any]:
             query(text)
             tally = ours()
             times = in_turn(theirs=partial(query, text), ours=ours)
-            found |= {f"{'plain' if name else 'bare'} spark{name} {form}": times["theirs"]}
-            found |= {f"spark{name} {form}": times["ours"] | {"tally": digest(tally)}}
+            by_task |= {f"{'plain' if name else 'bare'} spark{name} {form}": times["theirs"]}
+            by_task |= {f"spark{name} {form}": times["ours"] | {"tally": digest(tally)}}
     spark.stop()
-    return found
+    return by_task
 
 
 def digest(tally: dpairs.Tally) -> str:

@@ -164,19 +164,19 @@ def answers(
     """Send all requests over so many connections; seconds taken, and the answers in order of arrival."""
     import uvloop
 
-    found: list[bytes] = []
+    received: list[bytes] = []
 
     async def run() -> float:
         loop, left = asyncio.get_running_loop(), iter(requests)
         done = [loop.create_future() for _ in range(connections)]
         began = time.perf_counter()
         for each in done:
-            await loop.create_connection(partial(_Line, left, each, found), *address)
+            await loop.create_connection(partial(_Line, left, each, received), *address)
         await asyncio.gather(*done)
         return time.perf_counter() - began
 
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        return runner.run(run()), found
+        return runner.run(run()), received
 
 
 def paced(

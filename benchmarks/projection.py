@@ -45,8 +45,8 @@ def people(each: int) -> dict[str, np.ndarray]:
 
 
 def run(quick: bool) -> list[Row]:
-    each, repeats = (10**5, 3) if quick else (10**6, 5)
-    data, asked = people(each), study(2 * each)
+    per_class, repeats = (10**5, 3) if quick else (10**6, 5)
+    data, asked = people(per_class), study(2 * per_class)
     first = simulate_round(asked, data, 1)
     second = asked.next(first)
     times = seconds(
@@ -55,7 +55,7 @@ def run(quick: bool) -> list[Row]:
         next=lambda: asked.next(first),
         bare=lambda: bare(data, second),
     )
-    limit, number = LIMIT * each / 10**6, 2 * each
+    limit, number = LIMIT * per_class / 10**6, 2 * per_class
     size = len(second.to_json().encode())
     return [
         Row(

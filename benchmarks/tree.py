@@ -42,8 +42,8 @@ def people(bits: int, each: int) -> dict[str, np.ndarray]:
 
 
 def run(quick: bool) -> list[Row]:
-    each, some, repeats = (10**5, 2 * 10**4, 2) if quick else (10**6, 10**5, 3)
-    data, asked = people(20, each), study(20)
+    per_class, some, repeats = (10**5, 2 * 10**4, 2) if quick else (10**6, 10**5, 3)
+    data, asked = people(20, per_class), study(20)
     tally = dpairs.simulate_tally(asked, data, seed=1)
     times = seconds(
         repeats,
@@ -54,7 +54,7 @@ def run(quick: bool) -> list[Row]:
         Row(
             "simulate and estimate, 2^20 values",
             "pure-ldp's Hadamard response, client only",
-            2 * each / times["simulate"],
+            2 * per_class / times["simulate"],
             peer_rate(some),
             "people/s",
             WANTED,
@@ -62,7 +62,7 @@ def run(quick: bool) -> list[Row]:
         Row("estimate from counts, 2^20 values", "the limit", times["estimate"], 1.0, "s", 1.0),
     ]
     for bits in (32, 64):
-        spent = deep(bits, each)
+        spent = deep(bits, per_class)
         rows += [
             Row(f"2^{bits} values, {unit}", "the limit", spent[unit], LIMITS[unit], unit, 1.0)
             for unit in LIMITS

@@ -124,12 +124,12 @@ def peers(reports: int) -> dict[str, dict[str, float]]:
         done = subprocess.run([*install, f"{PEER}@{PEER_VERSION}"], capture_output=True, check=False)
         if done.returncode != 0:
             return {}
-        found = {}
+        rates = {}
         for kind in ("histogram 256", "sum 16"):
             command = ["node", str(HERE / "vdaf_peer.mjs"), folder, *kind.split(), str(reports)]
             told = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
-            found[kind] = json.loads(told.stdout)
-        return found
+            rates[kind] = json.loads(told.stdout)
+        return rates
 
 
 # ---------------------------------------------------------------- growth and start

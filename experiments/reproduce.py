@@ -67,13 +67,13 @@ def reproduce(
     return sections
 
 
-def shown(experiment: Figure, scale: Scale, found: Results, folder: Path | None) -> Section:
+def shown(experiment: Figure, scale: Scale, results: Results, folder: Path | None) -> Section:
     """An experiment's section; its pictures are written into a folder, where one is given."""
     drawn = []
-    for picture in experiment.pictures(found):
+    for picture in experiment.pictures(results):
         if folder is not None:
             style.save(picture.figure, folder / f"{picture.name}.png")
         style.close(picture.figure)
         drawn.append((picture.name, picture.caption))
     judged = experiment.quick_checks or not scale.quick
-    return Section(experiment, scale.command(experiment.name), experiment.findings(found), drawn, judged)
+    return Section(experiment, scale.command(experiment.name), experiment.findings(results), drawn, judged)

@@ -22,12 +22,12 @@ def benchmark() -> dict[str, Any]:
 def page() -> str:
     """A table for each benchmark, and where it was measured."""
     parts = []
-    for found in benchmark().values():
-        machine = ", ".join(f"{name} {value}" for name, value in found["machine"].items())
-        parts += [f"## {found['title']}", found["about"], f"Measured with: {machine}."]
-        if found["quick"]:
+    for part in benchmark().values():
+        machine = ", ".join(f"{name} {value}" for name, value in part["machine"].items())
+        parts += [f"## {part['title']}", part["about"], f"Measured with: {machine}."]
+        if part["quick"]:
             parts.append("*From a short run (`--quick`), with less data and fewer repeats.*")
-        lines = [list(COLUMNS), ["---"] * len(COLUMNS), *(row["cells"] for row in found["rows"])]
+        lines = [list(COLUMNS), ["---"] * len(COLUMNS), *(row["cells"] for row in part["rows"])]
         parts.append("\n".join("| " + " | ".join(line) + " |" for line in lines))
     return "\n\n".join(parts)
 

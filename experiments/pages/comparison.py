@@ -50,18 +50,18 @@ def of(package: str, case: str) -> list[Result]:
 
 def listed() -> dict[str, list[Result]]:
     """Every way, with its results of all cases."""
-    found: dict[str, list[Result]] = {}
+    by_way: dict[str, list[Result]] = {}
     for place, name in enumerate(("planned, two rounds", "planned, one round", "histogram, one round")):
         # For tau the plan of one round is the histogram.
-        found[f"dpairs, {name}"] = [
+        by_way[f"dpairs, {name}"] = [
             ways[min(place, len(ways) - 1)] for ways in (of("dpairs", case) for case in CASES)
         ]
     for package, mechanisms in MECHANISMS.items():
         for name in mechanisms:
             chosen = [next(each for each in of(package, case) if named(each) == name) for case in CASES]
             few = f" ({len(chosen[0].errors)} runs)" * (len(chosen[0].errors) < RUNS)
-            found[f"{NAMES[package]}, {name}{few}"] = chosen
-    return found
+            by_way[f"{NAMES[package]}, {name}{few}"] = chosen
+    return by_way
 
 
 @table("comparison_accuracy")

@@ -157,7 +157,7 @@ EXPERIMENT = Experiment("coverage", "What two intervals hold", settings, measure
 
 @table("coverage")
 def coverage_table() -> Table:
-    found = results("coverage")
+    runs = results("coverage")
     head = [
         "",
         "mean `standard_error`",
@@ -165,8 +165,8 @@ def coverage_table() -> Table:
         *(f"{target} interval holds the {truth}'s value" for target in TARGETS for truth in TARGETS),
     ]
     rows = []
-    for epsilon, n in dict.fromkeys((row["epsilon"], row["people"]) for row in found):
-        both = [found.where(epsilon=epsilon, people=n, interval=target).rows[0] for target in TARGETS]
+    for epsilon, n in dict.fromkeys((row["epsilon"], row["people"]) for row in runs):
+        both = [runs.where(epsilon=epsilon, people=n, interval=target).rows[0] for target in TARGETS]
         held = [f"{100 * float(row[truth]):.1f}%" for row in both for truth in TARGETS]
         rows.append([f"eps {epsilon:g}, n = {n:,}", *(f"{row['error']:.4f}" for row in both), *held])
     columns = list(zip(head, *rows, strict=True))

@@ -47,28 +47,28 @@ OURS = ("paper", "budget-advanced")
 @table("tree_splitting")
 def splittings() -> Table:
     """The mean squared error of every splitting on two normals, and how it grows with the depth."""
-    found, rows = results("splitting"), []
+    squares, rows = results("splitting"), []
     for name, words in ESTIMATORS.items():
-        for (data, way, target), (summaries, slope, doubt) in splitting.fits(found, name).items():
+        for (data, way, target), (summaries, slope, doubt) in splitting.fits(squares, name).items():
             if data == "normals":
                 order = splitting.bound(way, target) if name == "paper" else None
                 whose = "our sum of losses, the paper's estimator" if (name, way) == OURS else words
                 cells = [f"{1e6 * each.mean:,.0f} ± {1e6 * each.standard_error:,.0f}" for each in summaries]
                 bound = "-" if order is None else f"$\\alpha^{order}$"
                 rows.append([f"`{way}`, {whose}, {target}", *cells, f"{slope:.1f} ± {doubt:.1f}", bound])
-    head = [f"MSE·10⁶, $\\alpha$ = {alpha}" for alpha in found.values("alpha")]
+    head = [f"MSE·10⁶, $\\alpha$ = {alpha}" for alpha in squares.values("alpha")]
     return Table("", ["splitting, target", *head, "grows as $\\alpha$ to the", "paper's bound"], rows)
 
 
 @table("tree_depth")
 def depth() -> Table:
     """Mean absolute errors at epsilon 1 by depth."""
-    found = results("auc-synthetic-tree").where(epsilon=1.0)
-    depths = found.where(data="ur").values("alpha")
+    errors = results("auc-synthetic-tree").where(epsilon=1.0)
+    depths = errors.where(data="ur").values("alpha")
     rows = []
-    for data in found.values("data"):
+    for data in errors.values("data"):
         for name, words in ESTIMATORS.items():
-            part = found.where(data=data, estimator=name)
+            part = errors.where(data=data, estimator=name)
             rows.append(
                 [f"{data}, {words}", *(f"{part.where(alpha=each).error.mean:.4f}" for each in depths)]
             )
@@ -77,12 +77,12 @@ def depth() -> Table:
 
 @table("tree_diabetes")
 def diabetes() -> Table:
-    found = results("auc-diabetes")
-    epsilons = found.values("epsilon")
+    errors = results("auc-diabetes")
+    epsilons = errors.values("epsilon")
     rows = [
         [f"{words}, $d = 2^{{{alpha}}}$", *(_three(name, alpha, epsilon) for epsilon in epsilons)]
         for name, words in ESTIMATORS.items()
-        for alpha in found.values("alpha")[::2]
+        for alpha in errors.values("alpha")[::2]
     ]
     return Table("", ["leaves", *(f"eps {epsilon:g}" for epsilon in epsilons)], rows)
 
@@ -97,14 +97,14 @@ def _three(name: str, alpha: int, epsilon: float) -> str:
 
 def by_way(data: str) -> Table:
     """All protocols on one set, by epsilon."""
-    found = results("beyond").where(data=data)
-    epsilons = found.values("epsilon")
+    runs = results("beyond").where(data=data)
+    epsilons = runs.values("epsilon")
     rows = [
-        [words, *(str(found.where(way=way, epsilon=epsilon).error) for epsilon in epsilons)]
+        [words, *(str(runs.where(way=way, epsilon=epsilon).error) for epsilon in epsilons)]
         for way, words in beyond.WAYS.items()
-        if way in found.values("way") and way != "planned"
+        if way in runs.values("way") and way != "planned"
     ]
-    limits = [found.where(epsilon=epsilon, way="projection").column("limit").mean() for epsilon in epsilons]
+    limits = [runs.where(epsilon=epsilon, way="projection").column("limit").mean() for epsilon in epsilons]
     rows.append(["one bit, pilot known", *(f"{limit:.4f}" for limit in limits)])
     return Table("", ["protocol", *(f"eps {epsilon:g}" for epsilon in epsilons)], rows)
 
@@ -119,14 +119,14 @@ for _name, _set in (("ratings", "ratings"), ("diabetes", "hospital"), ("epsilon"
 @table("pairs_ratings")
 def ratings() -> Table:
     """Mean absolute errors of Kendall's tau of the hotel ratings."""
-    found = results("kendall-tripadvisor").where(missing="kept")
-    epsilons = found.values("epsilon")
+    kept = results("kendall-tripadvisor").where(missing="kept")
+    epsilons = kept.values("epsilon")
     rows = [
         [
             kendall_statements.words(method, pairs),
-            *(f"{found.where(method=method, pairs=pairs, epsilon=each).error.mean:.4f}" for each in epsilons),
+            *(f"{kept.where(method=method, pairs=pairs, epsilon=each).error.mean:.4f}" for each in epsilons),
         ]
-        for method, pairs in kendall_statements.ways(found)
+        for method, pairs in kendall_statements.ways(kept)
     ]
     return Table("", ["", *(f"eps {each:g}" for each in epsilons)], rows)
 

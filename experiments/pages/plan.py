@@ -116,14 +116,14 @@ RANGES = {
 @picture("plan_grid")
 def grid() -> Any:
     """Predicted against simulated errors of all studies."""
-    found = results("plan-grid")
+    studies = results("plan-grid")
     figure, panels = plt.subplots(1, 2, figsize=(10, 4), sharey=True, layout="constrained")
     for axes, knows, title in (
         (panels[0], "shape", "the plan was given the true shape"),
         (panels[1], "nothing", "nothing was known: the worst of several shapes"),
     ):
         for name, colour in COLOURS.items():
-            own = found.where(knows=knows, protocol=name)
+            own = studies.where(knows=knows, protocol=name)
             relative = [float(row["predicted"]) / RANGES[str(row["statistic"])] for row in own]
             axes.plot(
                 relative,

@@ -219,12 +219,12 @@ def settings(quick: bool) -> list[Setting]:
     """The whole grid."""
     if quick:
         return [_setting(kind, SHAPES[0], 10_000, 1.0, 10) for kind in ("gini", "entropy")]
-    found = []
+    chosen = []
     for turn, kind in enumerate(KINDS):
         for place, shape in enumerate(SHAPES):
             large = ((1_000_000, LARGE[place]),) * (place == turn % len(SHAPES))
-            found += [_setting(kind, shape, n, epsilon, RUNS[n]) for n, epsilon in (*POINTS, *large)]
-    return found
+            chosen += [_setting(kind, shape, n, epsilon, RUNS[n]) for n, epsilon in (*POINTS, *large)]
+    return chosen
 
 
 def _setting(kind: str, shape: str, n: int, epsilon: float, repeats: int) -> Setting:

@@ -102,16 +102,16 @@ def strong() -> Table:
     rows = []
     for correlation in CORRELATIONS:
         for width in WIDTHS:
-            found = results("projection-strong").where(correlation=correlation, width=width)
-            bias = Summary.of(found.column("value") - found.column("truth"))
+            runs = results("projection-strong").where(correlation=correlation, width=width)
+            bias = Summary.of(runs.column("value") - runs.column("truth"))
             rows.append(
                 [
                     f"correlation {correlation:g}, $[-{width:g}, {width:g}]^2$",
-                    f"{found.column('truth').mean():.3f}",
+                    f"{runs.column('truth').mean():.3f}",
                     f"{bias.mean:+.4f} ± {bias.standard_error:.4f}",
-                    str(found.error),
-                    f"{found.column('reported').mean():.4f}",
-                    held(found),
+                    str(runs.error),
+                    f"{runs.column('reported').mean():.4f}",
+                    held(runs),
                 ]
             )
     head = ["normal pairs, domain", "exact", "mean of errors", "mean absolute error", "reported", "held"]
@@ -129,26 +129,26 @@ LOOKS = {
 
 @table("projection_people")
 def people_table() -> Table:
-    found = results("projection-people")
+    runs = results("projection-people")
     rows = [
-        [LOOKS[way][0], *(str(found.where(protocol=way, size=size).error) for size in SIZES)]
+        [LOOKS[way][0], *(str(runs.where(protocol=way, size=size).error) for size in SIZES)]
         for way in PROTOCOLS
     ]
-    limits = [found.where(protocol="projection", size=size).column("limit").mean() for size in SIZES]
+    limits = [runs.where(protocol="projection", size=size).column("limit").mean() for size in SIZES]
     rows.append(["one bit, pilot known", *(f"{limit:.4f}" for limit in limits)])
     return Table("", ["protocol", *(f"{size:,}" for size in SIZES)], rows)
 
 
 @picture("projection_people")
 def by_people() -> Any:
-    found = results("projection-people")
+    runs = results("projection-people")
     figure, axes = plt.subplots(figsize=(6.4, 4.0))
     for way, (words, colour, style) in LOOKS.items():
-        errors = [found.where(protocol=way, size=size).error for size in SIZES]
+        errors = [runs.where(protocol=way, size=size).error for size in SIZES]
         mean, doubt = [each.mean for each in errors], [each.standard_error for each in errors]
         label = words.replace("`", "")
         axes.errorbar(SIZES, mean, doubt, fmt=style, color=colour, ms=4.5, lw=1.4, capsize=2, label=label)
-    limits = [found.where(protocol="projection", size=size).column("limit").mean() for size in SIZES]
+    limits = [runs.where(protocol="projection", size=size).column("limit").mean() for size in SIZES]
     axes.plot(SIZES, limits, "--", color=BLACK, lw=1.3, label="one bit, pilot known")
     axes.set(
         xscale="log", yscale="log", xlabel="people in each class", ylabel="mean absolute error of the AUC"

@@ -79,12 +79,12 @@ def measure(setting: Setting, seed: int, folder: Path) -> list[Row]:
     """One study; a new seed gives new data, new coins and new noise."""
     statistic, domain, data = drawn(setting, seed)
     study = study_of(setting, statistic, domain, len(next(iter(data.values()))), seed)
-    found = dpairs.simulate_tally(study, data, seed=seed).estimate()
+    estimate = dpairs.simulate_tally(study, data, seed=seed).estimate()
     return [
         {
-            "value": found.value,
+            "value": estimate.value,
             "truth": dpairs.exact(statistic, data),
-            "reported": found.sample_standard_error,
+            "reported": estimate.sample_standard_error,
             "limit": limits.one_bit(statistic, domain, data, float(setting["epsilon"])),
         }
     ]

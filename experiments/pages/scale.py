@@ -88,16 +88,16 @@ LOADS = {
 def shown(form: str) -> Table:
     kept, rows = engines(), []
     for line, (task, what) in LINES.items():
-        values = [found.get(f"{task}{form}", {}).get(what) for found in kept.values()]
+        values = [times.get(f"{task}{form}", {}).get(what) for times in kept.values()]
         unit = 1e6 if what.endswith("bytes") and what != "megabytes" else 1
         if any(value is not None for value in values):
             rows.append([line, *("-" if value is None else f"{value / unit:,.3g}" for value in values)])
     for line, (*tasks, what) in RATIOS.items():
-        both = [[found.get(f"{task}{form}", {}).get(what) for task in tasks] for found in kept.values()]
+        both = [[times.get(f"{task}{form}", {}).get(what) for task in tasks] for times in kept.values()]
         if any(None not in pair for pair in both):
             rows.append([line, *("-" if None in pair else f"{pair[0] / pair[1]:.2f}" for pair in both)])
     for line, task in LOADS.items():
-        values = [found.get(f"{task}{form}", {}).get("load") for found in kept.values()]
+        values = [times.get(f"{task}{form}", {}).get("load") for times in kept.values()]
         rows.append([line, *("-" if value is None else f"{value:.1f}" for value in values)])
     return Table("", ["", *(f"{n:,}" for n in kept)], rows)
 

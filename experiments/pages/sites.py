@@ -222,12 +222,12 @@ EXPERIMENT = Experiment("sites", "Sites that hold many records", settings, measu
 @table("sites_errors")
 def errors() -> Table:
     """Errors and coverage with 20 sites and 100,000 records."""
-    found, rows = results("sites").where(sites=20, records=100_000), []
-    for case in found.values("case"):
-        for way in found.where(case=case).values("way"):
+    runs, rows = results("sites").where(sites=20, records=100_000), []
+    for case in runs.values("case"):
+        for way in runs.where(case=case).values("way"):
             if way == LEFT_OUT:
                 continue
-            part = found.where(case=case, way=way)
+            part = runs.where(case=case, way=way)
             known = way in WAYS
             rows.append(
                 [
@@ -256,9 +256,9 @@ def theory(sites: int, records: int) -> float:
 def drawn() -> Any:
     """Errors against records for several numbers of sites, beside theory."""
     figure, axes = plt.subplots(figsize=(7, 4.5))
-    found = results("sites").where(case="auc", way="two rounds")
+    runs = results("sites").where(case="auc", way="two rounds")
     for sites, colour in zip(SITES, (BLUE, GREEN, VERMILION), strict=True):
-        part = found.where(sites=sites)
+        part = runs.where(sites=sites)
         records = sorted(part.values("records"))
         errors = [
             float(np.sqrt(np.mean((each.column("value") - each.column("truth")) ** 2)))
@@ -266,7 +266,7 @@ def drawn() -> Any:
         ]
         axes.loglog(records, errors, "o", color=colour, label=f"{sites} sites")
         axes.loglog(records, [theory(sites, count) for count in records], "-", color=colour, lw=1)
-    chosen = [found.where(sites=20, records=count).column("truth").std(ddof=1) for count in RECORDS]
+    chosen = [runs.where(sites=20, records=count).column("truth").std(ddof=1) for count in RECORDS]
     axes.loglog(RECORDS, chosen, ":", color=BLACK, label="choice of records, 20 sites")
     axes.loglog([], [], "-", color=SKY, lw=1, label="theory: noise of the sums")
     axes.set(xlabel="records at all sites", ylabel="root mean square error of the AUC")

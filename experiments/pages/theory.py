@@ -51,7 +51,7 @@ EXPERIMENT = Experiment("theory", "The variance of randomized response", setting
 
 def columns() -> list[tuple[int, float, float, float, float]]:
     """Cells; exact, measured, bound and approximation."""
-    found = []
+    rows = []
     for row in results("theory"):
         k = int(row["cells"])
         shares = np.diff(np.sqrt(np.linspace(0, 1, k + 1)))  # where squares of uniform numbers fall
@@ -61,8 +61,8 @@ def columns() -> list[tuple[int, float, float, float, float]]:
             theory.krr_variance_bound(PEOPLE, k, EPSILON),
             theory.krr_variance_approximation(PEOPLE, k, EPSILON),
         )
-        found.append((k, exact, float(row["variance"]), *limits))
-    return found
+        rows.append((k, exact, float(row["variance"]), *limits))
+    return rows
 
 
 @table("theory")

@@ -88,12 +88,12 @@ REFERENCE = {
 @table("tree_accuracy")
 def accuracy() -> Table:
     """Errors on the paper's data at epsilon 1, beside the theorem's bound."""
-    found, rows = results("auc-synthetic-tree").where(epsilon=1.0), []
+    runs, rows = results("auc-synthetic-tree").where(epsilon=1.0), []
     constant = theory.oracle_gain(1.0) ** 2
     for (data, alpha), reference in REFERENCE.items():
         row = [f"{data}, $\\alpha$ = {alpha}", f"{reference:.3f}"]
         for name in ("paper", "pruned"):
-            part = found.where(data=data, alpha=alpha, estimator=name)
+            part = runs.where(data=data, alpha=alpha, estimator=name)
             row += [str(part.error), f"{math.sqrt(part.square.mean):.4f}"]
         factor = theory.tree_factor(MILLION, MILLION, alpha, constant)
         bound = theory.tree_mse_bound(MILLION, MILLION, alpha, constant, factor)
@@ -178,8 +178,8 @@ def explain() -> Any:
     exact = dpairs.exact("auc", data)
     # Of 21 runs the one with the median error, so that it is neither a lucky nor an unlucky one.
     runs = [dpairs.simulate(study, data, seed=run) for run in range(21)]
-    found = sorted(runs, key=lambda each: abs(each.value - exact))[10]
-    why = found.explain()
+    median = sorted(runs, key=lambda each: abs(each.value - exact))[10]
+    why = median.explain()
     figure, axes = plt.subplots(figsize=(8.2, 4.2))
     for number, (low, high, left) in enumerate(zip(why.low, why.high, why.discarded, strict=True)):
         if left:
@@ -204,7 +204,7 @@ def explain() -> Any:
     axes.legend(handles, [*names, "a part that was discarded"], fontsize=8.5, loc="upper left")
     axes.set(xlim=(0, 1), xlabel="score", ylabel="share of the class at or below")
     axes.set_title(
-        f"private AUC {found.value:.4f} ± {found.sample_standard_error:.4f}, exact {exact:.4f}; "
+        f"private AUC {median.value:.4f} ± {median.sample_standard_error:.4f}, exact {exact:.4f}; "
         f"{why.discarded.size} parts, epsilon = 1",
         fontsize=9.5,
     )

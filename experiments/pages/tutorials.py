@@ -93,7 +93,7 @@ def salary() -> Any:
     bands, smileys = np.arange(1, 7), np.arange(1, 6)
     counts = {"everybody": page["pilot"].counts("everybody")}
     pilot = first.protocol.pilot.pilot(counts, PublicNoise(first.coins))
-    found = pilot.masses["everybody"].reshape(6, 5)
+    masses = pilot.masses["everybody"].reshape(6, 5)
     pairs = tuple(each.reshape(-1) for each in np.meshgrid(bands, smileys, indexing="ij"))
     influence = last.influences["everybody"]
     scaled = influence(pairs, ("x", "y")).reshape(6, 5)
@@ -101,7 +101,7 @@ def salary() -> Any:
     heights = (low + (high - low) * scaled) / 2  # a pair counts for both of its people
     top = np.abs(heights).max()
     for panel, values, style, title in (
-        (shares, 100 * found, {"cmap": "cividis"}, "first round: % of members"),
+        (shares, 100 * masses, {"cmap": "cividis"}, "first round: % of members"),
         (numbers, heights, {"cmap": "PuOr_r", "vmin": -top, "vmax": top}, "the number of each answer"),
     ):
         shade = panel.imshow(values.T, origin="lower", extent=(0.5, 6.5, 0.5, 5.5), **style)

@@ -186,15 +186,17 @@ def falls(results: Results, errors: Errors, reason: str = "") -> Check:
     for statistic, shape in groups(results):
         for way in results.values("way"):
             part = results.where(statistic=statistic, shape=shape, way=way)
-            found = [errors(part.where(epsilon=each)) for each in epsilons]
+            by_epsilon = [errors(part.where(epsilon=each)) for each in epsilons]
             words = f"{statistic.replace('_', ' ')} of {shape}, {way}"
-            steps += len(found) - 1
+            steps += len(by_epsilon) - 1
             rises += [
                 f"{words}, from {low:g} to {high:g}"
-                for low, high, one, two in zip(epsilons, epsilons[1:], found, found[1:], strict=False)
+                for low, high, one, two in zip(
+                    epsilons, epsilons[1:], by_epsilon, by_epsilon[1:], strict=False
+                )
                 if _clearly_above(two, one)
             ]
-            gains.append(found[0].mean / found[-1].mean)
+            gains.append(by_epsilon[0].mean / by_epsilon[-1].mean)
             if gains[-1] <= 1:
                 flat.append(words)
     return Check(

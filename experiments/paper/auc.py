@@ -38,7 +38,7 @@ def tree_rows(
     domain: Domain, setting: Setting, data: Mapping[str, Any], truth: float, seed: int, **options: Any
 ) -> list[Row]:
     """Two studies by the tree protocol, the paper's and ours."""
-    found: list[Row] = []
+    measured: list[Row] = []
     for name, rows in ROWS.items():
         study = Study.create(
             "auc",
@@ -49,15 +49,15 @@ def tree_rows(
             seed=seed,
         )
         value = simulate_tally(study, data, seed=seed).estimate(name).raw
-        found.append({"estimator": name, "value": value, "truth": truth})
-    return found
+        measured.append({"estimator": name, "value": value, "truth": truth})
+    return measured
 
 
 def generic_rows(
     domain: Domain, setting: Setting, data: Mapping[str, Any], truth: float, seed: int
 ) -> list[Row]:
     """Two studies by the generic protocol, one for each mechanism."""
-    found: list[Row] = []
+    measured: list[Row] = []
     for name in MECHANISMS:
         study = Study.create(
             "auc",
@@ -68,8 +68,8 @@ def generic_rows(
             seed=seed,
         )
         value = simulate_tally(study, data, seed=seed).estimate().raw
-        found.append({"mechanism": name, "value": value, "truth": truth})
-    return found
+        measured.append({"mechanism": name, "value": value, "truth": truth})
+    return measured
 
 
 def mean_error(results: Results, **equal: str | int | float) -> float:

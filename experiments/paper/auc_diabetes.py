@@ -42,14 +42,14 @@ def pictures(results: Results) -> Iterator[Picture]:
     figure, grid = panels(2, 2, sharey=True)
     epsilons, depths = results.values("epsilon"), results.values("alpha")
     for (name, words), (left, right) in zip(ESTIMATORS.items(), grid, strict=True):
-        found = results.where(estimator=name)
+        part = results.where(estimator=name)
         for place, alpha in enumerate(depths):
-            errors = [found.where(alpha=alpha, epsilon=each).error for each in epsilons]
+            errors = [part.where(alpha=alpha, epsilon=each).error for each in epsilons]
             # Side by side, so that bars do not hide one another.
             beside = [each * 1.025 ** (place - len(depths) // 2) for each in epsilons]
             curve(left, beside, errors, place, f"$d = 2^{{{alpha}}}$")
         for place, epsilon in enumerate(epsilons):
-            errors = [found.where(alpha=each, epsilon=epsilon).error for each in depths]
+            errors = [part.where(alpha=each, epsilon=epsilon).error for each in depths]
             beside = [each + 0.15 * (place - len(epsilons) // 2) for each in depths]
             curve(right, beside, errors, place, f"epsilon {epsilon:g}")
         log_axes(left, epsilons)

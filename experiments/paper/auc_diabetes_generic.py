@@ -88,7 +88,7 @@ def findings(results: Results) -> Findings:
     }
     coarse = {alpha: rounding(results, alpha) for alpha in few}
     told = ", ".join(
-        f"{error:.3f} at epsilon {each:g} (d = {2**alpha})" for each, (error, alpha) in best.items()
+        f"{error:.3f} at epsilon {epsilon:g} (d = {2**alpha})" for epsilon, (error, alpha) in best.items()
     )
     checks = [
         Check(
@@ -109,7 +109,7 @@ def findings(results: Results) -> Findings:
             f"With at most {2**SMALL} bins the error is small: below 0.05, a tenth of the range of an AUC, "
             "for epsilon 1 or more.",
             f"least mean error: {told}",
-            all(error < 0.05 for each, (error, _) in best.items() if each >= 1),
+            all(error < 0.05 for epsilon, (error, _) in best.items() if epsilon >= 1),
             "Few bins are fine enough, yet 693 positives are few people. With d bins the noise of the "
             "smaller class alone is about 1 / (sqrt(12 * 693) (1 - beta)), with 1 - beta = (e^eps - 1)/(d + "
             "e^eps - 1).",
@@ -122,9 +122,9 @@ def findings(results: Results) -> Findings:
     }
     last = alphas[-1]
     gain = [
-        mean_error(results, mechanism="krr", epsilon=each, alpha=last)
-        / mean_error(results, mechanism="projective", epsilon=each, alpha=last)
-        for each in epsilons
+        mean_error(results, mechanism="krr", epsilon=epsilon, alpha=last)
+        / mean_error(results, mechanism="projective", epsilon=epsilon, alpha=last)
+        for epsilon in epsilons
     ]
     remark = (
         f"With {2**last:,} bins the paper's mechanism has {spoken(gain)} times the error of ours. Where "

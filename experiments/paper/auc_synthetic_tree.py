@@ -84,16 +84,16 @@ def findings(results: Results) -> Findings:
     shared = paper.where(data="ur").values("alpha")
     deep = [alpha for alpha in shared if alpha >= PARTED]
 
-    def errors(data: str, epsilon: float, alphas: list[int], found: Results = paper) -> list[float]:
-        return [mean_error(found, data=data, epsilon=epsilon, alpha=alpha) for alpha in alphas]
+    def errors(data: str, epsilon: float, alphas: list[int], part: Results = paper) -> list[float]:
+        return [mean_error(part, data=data, epsilon=epsilon, alpha=alpha) for alpha in alphas]
 
-    def overall(data: str, epsilon: float, alphas: list[int], found: Results = paper) -> float:
-        return fmean(errors(data, epsilon, alphas, found))
+    def overall(data: str, epsilon: float, alphas: list[int], part: Results = paper) -> float:
+        return fmean(errors(data, epsilon, alphas, part))
 
     growth = {
         data: [
-            math.log(found[-1] / found[0]) / math.log(alphas[-1] / alphas[0])
-            for found in (errors(data, epsilon, alphas) for epsilon in epsilons)
+            math.log(by_depth[-1] / by_depth[0]) / math.log(alphas[-1] / alphas[0])
+            for by_depth in (errors(data, epsilon, alphas) for epsilon in epsilons)
         ]
         for data, alphas in (("auc_one", shared), ("ur", shared))
     }
@@ -117,8 +117,8 @@ def findings(results: Results) -> Findings:
         Check(
             "The tree is robust to d: its error grows as a power of log d, no larger than table 1's 1.5.",
             f"from 2^{shared[0]} to 2^{shared[-1]} leaves as log d to the "
-            + ", ".join(f"{spoken(found)} on {data}" for data, found in growth.items()),
-            max(max(found) for found in growth.values()) <= 1.5,
+            + ", ".join(f"{spoken(powers)} on {data}" for data, powers in growth.items()),
+            max(max(powers) for powers in growth.values()) <= 1.5,
         ),
         Check(
             "auc_one is the tree's hard case: of the three sets it has the largest error.",
@@ -141,13 +141,13 @@ def findings(results: Results) -> Findings:
         ),
         Check(
             f"On ithdigit the error is low from 2^{PARTED} leaves on: below 0.05 for epsilon 1 or more.",
-            "; ".join(f"{spoken(found, 3)} at epsilon {each:g}" for each, found in seen.items()),
-            max(error for each, found in seen.items() if each >= 1 for error in found) < 0.05,
+            "; ".join(f"{spoken(means, 3)} at epsilon {each:g}" for each, means in seen.items()),
+            max(error for each, means in seen.items() if each >= 1 for error in means) < 0.05,
         ),
         Check(
             "Beyond epsilon 2 little is gained: less than a third of the error.",
             f"at epsilon {epsilons[-1]:g} the mean error is {pooled(kept.values()):.2f} times that at 2 over "
-            f"the three sets ({', '.join(f'{found:.2f} on {data}' for data, found in kept.items())})",
+            f"the three sets ({', '.join(f'{ratio:.2f} on {data}' for data, ratio in kept.items())})",
             min(kept.values()) > 2 / 3,
             f"The noise of one class alone keeps {less:.2f} of the error, the product of both {less**2:.2f}.",
         ),
@@ -164,7 +164,7 @@ def findings(results: Results) -> Findings:
         for data, alphas in (("auc_one", shared), ("ur", shared), ("ithdigit", parted))
     }
     remark = "The paper's protocol has this many times the mean error of ours: " + ", ".join(
-        f"{spoken(found)} on {data}" for data, found in gain.items()
+        f"{spoken(ratios)} on {data}" for data, ratios in gain.items()
     )
     return Findings(
         checks, [error_table(results, lines)], [f"{remark} (epsilon {least:g} to {epsilons[-1]:g})."]

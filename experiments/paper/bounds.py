@@ -62,11 +62,11 @@ def pictures(results: Results) -> Iterator[Picture]:
     figure, (left, right) = panels(2, width=5.6, height=5.6, gridspec_kw={"width_ratios": [1.25, 1]})
     bounds = shown(results)
     colours = {3: BLUE, 4: GREEN, 5: VERMILION}
-    for place, (case, found, bound, _) in enumerate(bounds):
+    for place, (case, summary, bound, _) in enumerate(bounds):
         left.errorbar(
-            found.mean / bound,
+            summary.mean / bound,
             place,
-            xerr=found.standard_error / bound,
+            xerr=summary.standard_error / bound,
             fmt="o",
             ms=5,
             capsize=2,
@@ -79,12 +79,12 @@ def pictures(results: Results) -> Iterator[Picture]:
     left.set_yticks(range(len(bounds)), [case.name for case, *_ in bounds])
     left.invert_yaxis()
     values = [each for each in errata_statements.rows(results) if not each[0].limit]
-    for place, (_, found, printed, true) in enumerate(values):
+    for place, (_, summary, printed, true) in enumerate(values):
         width = printed - true
         right.errorbar(
-            (found.mean - true) / width,
+            (summary.mean - true) / width,
             place,
-            xerr=found.standard_error / abs(width),
+            xerr=summary.standard_error / abs(width),
             fmt="D",
             ms=5,
             capsize=2,
@@ -112,11 +112,11 @@ def verdict(case: Case, ratio: float) -> str:
 def findings(results: Results) -> Findings:
     """Bounds hold, equalities hold, and errata are what they are said to be."""
     bounds = shown(results)
-    ratios = {case.name: found.mean / bound for case, found, bound, _ in bounds}
+    ratios = {case.name: summary.mean / bound for case, summary, bound, _ in bounds}
     # In standard errors; where nothing is random, a last digit may differ.
     above = {
-        case.name: (found.mean - bound) / (found.standard_error + 1e-9 * bound)
-        for case, found, bound, _ in bounds
+        case.name: (summary.mean - bound) / (summary.standard_error + 1e-9 * bound)
+        for case, summary, bound, _ in bounds
     }
 
     def of(kind: str) -> list[str]:
@@ -140,7 +140,7 @@ def findings(results: Results) -> Findings:
             not off,
             f"More than {LIMIT:g} standard errors away: {', '.join(off)}",
         ),
-        *_order([(found, bound) for case, found, bound, _ in bounds if case.kind == "order"]),
+        *_order([(summary, bound) for case, summary, bound, _ in bounds if case.kind == "order"]),
         *_quite_tight([ratios[case.name] for case, *_ in bounds if case is bounds_tree.HARD]),
         *errata_statements.checks(results),
     ]
@@ -148,13 +148,13 @@ def findings(results: Results) -> Findings:
         [
             case.words,
             str(case.section),
-            errata_statements.short(found),
+            errata_statements.short(summary),
             f"{exact:.3g}" if exact else "",
             f"{bound:.3g}",
             f"{ratios[case.name]:.3g}",
             verdict(case, ratios[case.name]),
         ]
-        for case, found, bound, exact in bounds
+        for case, summary, bound, exact in bounds
     ]
     table = Table(
         "Mean squared errors (or nodes of the worst level) and their bounds, ± the standard error over runs",
@@ -168,12 +168,13 @@ def findings(results: Results) -> Findings:
     return Findings(checks, [table, errata_statements.table(results)], remarks)
 
 
-def _order(found: list[tuple[Summary, float]]) -> list[Check]:
+def _order(measured: list[tuple[Summary, float]]) -> list[Check]:
     """The corollary has no constant, but what is left of it must not grow with n."""
-    if len(found) < 2:
+    if len(measured) < 2:
         return []
     first, last = (
-        Summary(each.mean / order, 0.0, each.standard_error / order) for each, order in (found[0], found[-1])
+        Summary(each.mean / order, 0.0, each.standard_error / order)
+        for each, order in (measured[0], measured[-1])
     )
     return [
         Check(

@@ -27,8 +27,8 @@ def pairs(rounds: int, n: int = 2000, epsilon: float = 2.0, clamped: bool = Fals
 
     def run(seed: int) -> Iterator[Measured]:
         squares, exact_noise = [], 2 * (rounds / epsilon) ** 2
-        for each in seeds(seed, repeats):
-            draw = people(each)
+        for run_seed in seeds(seed, repeats):
+            draw = people(run_seed)
             cell = draw.integers(0, top, n, endpoint=True)
             if clamped:
                 study = Study.create(
@@ -38,14 +38,14 @@ def pairs(rounds: int, n: int = 2000, epsilon: float = 2.0, clamped: bool = Fals
                     domain=Integers(0, top),
                     pairs=rounds,
                     noise="laplace",
-                    seed=each,
+                    seed=run_seed,
                 )
-                found = simulate(study, {"value": cell}, seed=each, crypto="ideal").raw / top
+                value = simulate(study, {"value": cell}, seed=run_seed, crypto="ideal").raw / top
                 exact_noise = added(study, matrix, shares)
             else:
                 kernel = partial(between, matrix, cell)
-                found = paper_pairs(kernel, n, rounds, epsilon, 1.0, draw)
-            squares.append((found - truth) ** 2)
+                value = paper_pairs(kernel, n, rounds, epsilon, 1.0, draw)
+            squares.append((value - truth) ** 2)
         printed = theory.pairs_mse(n, rounds, *zetas, 2 * (rounds / epsilon) ** 2)
         right = theory.pairs_mse(n, rounds, *zetas, exact_noise)
         yield Measured(float(np.mean(squares)), printed, right)

@@ -30,14 +30,14 @@ def node_counts(seed: int, repeats: int, epsilon: float = 1.0) -> Vector:
     """The oracle's estimates of one node's count, from a randomized sign of a random row of each person."""
     answer = KaryResponse.for_epsilon(2, epsilon)
     node = np.where(np.arange(SIZE) < COUNT, 0, 1 + np.arange(SIZE) % (2**LEVEL - 1)).astype(np.uint64)
-    found = []
-    for each in seeds(seed, repeats):
-        rows = people(each).integers(0, 2**LEVEL, SIZE, dtype=np.uint64)
-        sent = answer.randomize(parity(node & rows).astype(np.int64), SeededRandomness(each))
+    counted = []
+    for run_seed in seeds(seed, repeats):
+        rows = people(run_seed).integers(0, 2**LEVEL, SIZE, dtype=np.uint64)
+        sent = answer.randomize(parity(node & rows).astype(np.int64), SeededRandomness(run_seed))
         counts = LevelCounts(LEVEL)
         counts.add(rows, sent.astype(np.uint8))
-        found.append(Oracle(counts, WORDS / answer.boost, "all", SIZE)(np.zeros(1, dtype=np.uint64))[0])
-    return np.array(found)
+        counted.append(Oracle(counts, WORDS / answer.boost, "all", SIZE)(np.zeros(1, dtype=np.uint64))[0])
+    return np.array(counted)
 
 
 def oracle(seed: int) -> Iterator[Measured]:

@@ -7,12 +7,12 @@ from ..runs import Results, Summary
 from .errata import ERRATA, LIMIT, Erratum
 
 
-def judged(erratum: Erratum, found: Summary, printed: float, right: float) -> tuple[bool, bool]:
+def judged(erratum: Erratum, summary: Summary, printed: float, right: float) -> tuple[bool, bool]:
     """Whether the printed value is refuted, and whether the corrected one is not."""
     if erratum.limit:
-        return found.mean > printed, found.mean <= right
-    reach = LIMIT * found.standard_error + erratum.slack + 1e-9 * abs(right)
-    return abs(found.mean - printed) > reach, abs(found.mean - right) <= reach
+        return summary.mean > printed, summary.mean <= right
+    reach = LIMIT * summary.standard_error + erratum.slack + 1e-9 * abs(right)
+    return abs(summary.mean - printed) > reach, abs(summary.mean - right) <= reach
 
 
 def rows(results: Results) -> list[tuple[Erratum, Summary, float, float]]:
@@ -33,10 +33,10 @@ def rows(results: Results) -> list[tuple[Erratum, Summary, float, float]]:
 
 
 def checks(results: Results) -> list[Check]:
-    found = []
+    statements = []
     for erratum, summary, printed, right in rows(results):
         refuted, holds = judged(erratum, summary, printed, right)
-        found.append(
+        statements.append(
             Check(
                 f"Erratum {erratum.number}, {erratum.about}: {erratum.statement}.",
                 f"{erratum.quantity}: measured {short(summary)}, printed {printed:.5g}, "
@@ -45,7 +45,7 @@ def checks(results: Results) -> list[Check]:
                 f"printed refuted: {refuted}; corrected holds: {holds}",
             )
         )
-    return found
+    return statements
 
 
 def table(results: Results) -> Table:

@@ -51,7 +51,7 @@ def checks(results: Results) -> list[Check]:
     gains = {
         name: {each: response(each).mean / error(name, 1, each).mean for each in epsilons} for name in NOISES
     }
-    found = [
+    statements = [
         Check(
             "Kendall's tau-a of the ratings is 0.58.",
             f"{truths['kept']:.4f} with missing ratings as the lowest level, {truths['left out']:.4f} "
@@ -62,7 +62,7 @@ def checks(results: Results) -> list[Check]:
     for most, source in ((1.0, ""), (2.0, ", as the paper says")):
         for name in NOISES:
             told = {each: gain for each, gain in gains[name].items() if each <= most}
-            found.append(
+            statements.append(
                 Check(
                     f"One pair for each person ({name}) has about a tenth of the error of randomized "
                     f"response (nearer to a tenth than to the whole) for epsilon up to {most:g}{source}.",
@@ -72,10 +72,10 @@ def checks(results: Results) -> list[Check]:
                     "epsilon 1 on, when e^epsilon nears the 36 cells; a pair's noise falls as 1/epsilon.",
                 )
             )
-    found += [_more_pairs(kept, name) for name in NOISES]
+    statements += [_more_pairs(kept, name) for name in NOISES]
     worst = {each: max(ways(kept), key=lambda way: error(way[0], way[1], each).mean) for each in epsilons}
     other = [each for each, way in worst.items() if way[0] != ALL]
-    found.append(
+    statements.append(
         Check(
             "All pairs has the largest error.",
             f"at epsilon {', '.join(f'{each:g}' for each in epsilons if each not in other)}"
@@ -85,7 +85,7 @@ def checks(results: Results) -> list[Check]:
         )
     )
     ratio = {each: error(ALL, every, each).mean / response(each).mean for each in epsilons}
-    found.append(
+    statements.append(
         Check(
             "Randomized response is slightly better than all pairs.",
             "the error of all pairs is "
@@ -94,7 +94,7 @@ def checks(results: Results) -> list[Check]:
             _tiny(kept, [epsilon for epsilon, each in ratio.items() if each <= 1]),
         )
     )
-    return [*found, _larger(kept), _as_predicted(results)]
+    return [*statements, _larger(kept), _as_predicted(results)]
 
 
 def _larger(kept: Results) -> Check:
@@ -102,7 +102,7 @@ def _larger(kept: Results) -> Check:
     epsilon, n = max(kept.values("epsilon")), int(kept.values("people")[0])
     part = kept.where(epsilon=epsilon)
     pairs = [count for method, count in ways(part) if method == LAPLACE]
-    found = {count: part.where(method=LAPLACE, pairs=count).error.mean for count in pairs}
+    errors = {count: part.where(method=LAPLACE, pairs=count).error.mean for count in pairs}
     response = part.where(method=RESPONSE)
     noise = 16 / (n * epsilon**2)
     rest = max(float(part.where(method=LAPLACE, pairs=1).rows[0]["expected"]) ** 2 - noise, 0.0)
@@ -111,9 +111,9 @@ def _larger(kept: Results) -> Check:
         f"For epsilon {epsilon:g} a larger P (Laplace) matches randomized response: its error is at most a "
         "quarter more.",
         f"{response.error.mean:.5f} by randomized response; "
-        + ", ".join(f"{error:.5f} with P = {count}" for count, error in found.items())
+        + ", ".join(f"{error:.5f} with P = {count}" for count, error in errors.items())
         + f"; by the theorems no P has less than {least / target:.1f} times its root mean square error",
-        min(found.values()) <= 1.25 * response.error.mean or least <= 1.25 * target,
+        min(errors.values()) <= 1.25 * response.error.mean or least <= 1.25 * target,
         f"Each pair gets epsilon / P, so the noise of all pairs together grows with P. The best P is "
         f"{math.sqrt(rest / noise):.0f}, with a root mean square error of {least:.5f}; randomized response "
         f"has {target:.5f}.",
@@ -123,17 +123,17 @@ def _larger(kept: Results) -> Check:
 def _more_pairs(kept: Results, name: str) -> Check:
     """P > 1 is not better up to epsilon 2, and better at the largest."""
     epsilons, rounds = kept.values("epsilon"), [pairs for method, pairs in ways(kept) if method == name]
-    found = {
+    errors = {
         epsilon: {pairs: kept.where(method=name, pairs=pairs, epsilon=epsilon).error for pairs in rounds}
         for epsilon in epsilons
     }
-    best = {epsilon: min(each, key=lambda pairs: each[pairs].mean) for epsilon, each in found.items()}
+    best = {epsilon: min(each, key=lambda pairs: each[pairs].mean) for epsilon, each in errors.items()}
     high = [epsilon for epsilon in epsilons if epsilon <= 2]
     clear = [  # more pairs are better by more than chance
         epsilon
         for epsilon in high
-        if found[epsilon][1].mean - found[epsilon][best[epsilon]].mean
-        > 2 * math.hypot(found[epsilon][1].standard_error, found[epsilon][best[epsilon]].standard_error)
+        if errors[epsilon][1].mean - errors[epsilon][best[epsilon]].mean
+        > 2 * math.hypot(errors[epsilon][1].standard_error, errors[epsilon][best[epsilon]].standard_error)
     ]
     predicted = {
         epsilon: min(

@@ -60,15 +60,15 @@ def measure(setting: Setting, seed: int, data: Path) -> list[Row]:
     kernel = partial(between, people.kernel, people.cells)
     rounds = [each for each in ROUNDS if each <= int(setting["most"])]
     for pairs in rounds:
-        found = paper_pairs(kernel, people.people, pairs, epsilon, 2.0, draw)
-        rows.append(row(LAPLACE, pairs, found, people.pairs_error(pairs, 8 * (pairs / epsilon) ** 2)))
+        estimate = paper_pairs(kernel, people.people, pairs, epsilon, 2.0, draw)
+        rows.append(row(LAPLACE, pairs, estimate, people.pairs_error(pairs, 8 * (pairs / epsilon) ** 2)))
     for name, pairs in ((CLAMPED, 1), *((OURS, each) for each in rounds)):
         options = {"noise": "laplace"} if name == CLAMPED else {}
         asked = study("pairwise", pairs=pairs, **options)
-        found = simulate(asked, table, seed=seed, crypto="ideal").raw
+        estimate = simulate(asked, table, seed=seed, crypto="ideal").raw
         # A kernel in [0, 1] has a quarter of the noise.
         noise = 4 * added(asked, (people.kernel + 1) / 2, people.shares)
-        rows.append(row(name, pairs, found, people.pairs_error(pairs, noise)))
+        rows.append(row(name, pairs, estimate, people.pairs_error(pairs, noise)))
     # 30 billion Laplace numbers add up to a normal one.
     deviation = people.all_pairs_error(epsilon)
     return [*rows, row(ALL, people.people - 1, people.truth + deviation * float(draw.normal()), deviation)]
@@ -82,9 +82,9 @@ def pictures(results: Results) -> Iterator[Picture]:
     for panel, (reading, noise) in zip(axes, shown, strict=True):
         part = results.where(missing=reading)
         for method, pairs in (way for way in ways(part) if way[0] in (RESPONSE, ALL, noise)):
-            found = [part.where(method=method, pairs=pairs, epsilon=each).error for each in epsilons]
+            errors = [part.where(method=method, pairs=pairs, epsilon=each).error for each in epsilons]
             place = looks.index(pairs) if pairs in looks else len(looks)  # the same in every panel
-            curve(panel, epsilons, found, place, words(method, pairs).split(", ")[0])
+            curve(panel, epsilons, errors, place, words(method, pairs).split(", ")[0])
         log_axes(panel, epsilons, (0.0001, 0.001, 0.01, 0.1, 1))
         panel.set_ylim(bottom=0.00002)
         panel.set(xlabel="epsilon (natural log units)", title=f"{noise}; missing ratings {reading}")

@@ -86,17 +86,17 @@ def bound(way: str, target: str) -> int | None:
 
 def fits(results: Results, estimator: str) -> dict[tuple[str, str, str], tuple[list[Summary], float, float]]:
     """For each set, splitting and target: the squared errors at every depth, the exponent and its doubt."""
-    found = {}
+    by_way = {}
     depths = results.values("alpha")
     for data in SETS:
         for way in WAYS:
             for target in ("sample", "population") if way.startswith("users") else ("sample",):
-                each = [
+                summaries = [
                     squares(results, target, data=data, splitting=way, estimator=estimator, alpha=alpha)
                     for alpha in depths
                 ]
-                found[data, way, target] = (each, *exponent(depths, each))
-    return found
+                by_way[data, way, target] = (summaries, *exponent(depths, summaries))
+    return by_way
 
 
 def pictures(results: Results) -> Iterator[Picture]:

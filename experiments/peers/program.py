@@ -213,13 +213,13 @@ def histograms(source: str, which: str, cells: int, epsilon: float) -> Iterator[
     """The estimated shares of every array in the file."""
     package, name = which.split(":")
     oracle = PACKAGES[package](name, cells, epsilon)
-    found: dict[str, list[list[float]]] = {}
+    by_estimator: dict[str, list[list[float]]] = {}
     with np.load(source) as arrays:
         for place, key in enumerate(arrays.files):
             seed_all(place)
             for label, shares in oracle(arrays[key].tolist()).items():
-                found.setdefault(label, []).append(shares)
-    for label, lists in found.items():
+                by_estimator.setdefault(label, []).append(shares)
+    for label, lists in by_estimator.items():
         yield {"estimator": label, "shares": lists}
 
 

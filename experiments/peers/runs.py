@@ -126,13 +126,13 @@ def measured(case: str, which: str, cells: int, runs: range) -> dict[str, list[f
     """The errors of one mechanism by the name of the estimator."""
     arrays = [array for run in runs for array in cells_of(case, run, cells)]
     classes_ = len(arrays) // len(runs)
-    found = {}
+    errors = {}
     for line in peers("histograms", arrays, which, str(cells), str(EPSILON)):
         grouped = [line["shares"][at : at + classes_] for at in range(0, len(arrays), classes_)]
-        found[line["estimator"]] = [
+        errors[line["estimator"]] = [
             value_of(case, shares) - drawn(case, run)[3] for run, shares in zip(runs, grouped, strict=True)
         ]
-    return found
+    return errors
 
 
 @cache
@@ -154,12 +154,12 @@ def of_package(package: str) -> Iterator[Result]:
             which, kind = f"{package}:{name}", "tau" if case == "tau" else "normals"
             if which in SLOW:  # of its two estimators the one that did better in these very runs
                 cells = 36 if case == "tau" else USUAL
-                found = measured(case, which, cells, range(SLOW[which]))
-                estimator = min(found, key=lambda key: float(np.abs(found[key]).mean()))
+                errors = measured(case, which, cells, range(SLOW[which]))
+                estimator = min(errors, key=lambda key: float(np.abs(errors[key]).mean()))
             else:
                 cells, estimator = chosen(kind, which)
-                found = measured(case, which, cells, range(RUNS))
-            yield Result(case, package, f"{name}, {estimator}", cells, found[estimator])
+                errors = measured(case, which, cells, range(RUNS))
+            yield Result(case, package, f"{name}, {estimator}", cells, errors[estimator])
 
 
 def of_opendp() -> Iterator[Result]:

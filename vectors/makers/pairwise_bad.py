@@ -142,20 +142,20 @@ def bad_pair() -> Exchanges:
 def bad_message() -> Exchanges:
     study, people = small_study(), small_people()
     vector = Exchanges(study, people)
-    found = pairs_of(study, people).numbers.tolist()
+    numbers = pairs_of(study, people).numbers.tolist()
     values = ({"score": 0.25}, {"score": 0.75})
-    messages = vector.session(found[0], values, "bad_message")
+    messages = vector.session(numbers[0], values, "bad_message")
     table, labels = messages["table"], messages["labels"]
     again = session(
         study,
-        named(study, people, found[0]),
+        named(study, people, numbers[0]),
         values,
         (stream("bad_message more", WHOLE_TAPE), stream("bad_message again", WHOLE_TAPE)),
     )[0]
     other = create("auc", Interval(0, 1), epsilon=1.0, bits=8, pairs=2, seed=51)
     foreign = session(
         other,
-        Pair(other.id, *_people(named(study, people, found[0]))),
+        Pair(other.id, *_people(named(study, people, numbers[0]))),
         values,
         (stream("a", WHOLE_TAPE), stream("b", WHOLE_TAPE)),
     )[0]
@@ -164,7 +164,7 @@ def bad_message() -> Exchanges:
     def refuse(
         error: type[DpairsError],
         why: str,
-        number: int = found[0],
+        number: int = numbers[0],
         table: bytes = table,
         labels: bytes = labels,
     ) -> None:
@@ -177,8 +177,8 @@ def bad_message() -> Exchanges:
         place %= len(wire)
         return wire[:place] + bytes([wire[place] ^ 1]) + wire[place + 1 :]
 
-    symbol = Collector(function, named(study, people, found[0])).decode(table, labels)
-    vector.good("decode", number=found[0], table=table.hex(), labels=labels.hex(), symbol=symbol)
+    symbol = Collector(function, named(study, people, numbers[0])).decode(table, labels)
+    vector.good("decode", number=numbers[0], table=table.hex(), labels=labels.hex(), symbol=symbol)
     refuse(ForgedOutput, "a flipped bit in the output label", labels=flipped(labels, -1))
     refuse(ForgedOutput, "a flipped bit in the commitment", labels=flipped(labels, HEAD.size))
     refuse(ForgedOutput, "a flipped bit in the table's first hash", table=flipped(table, HEAD.size))
@@ -189,8 +189,8 @@ def bad_message() -> Exchanges:
     refuse(WrongStudy, "a flipped bit in the study", table=flipped(table, 2))
     refuse(WrongStudy, "another study's messages", table=foreign["table"], labels=foreign["labels"])
     refuse(WrongPartner, "a flipped bit in the pair", labels=flipped(labels, 10))
-    refuse(WrongPartner, "another pair's number", number=found[1])
-    refuse(NotAsked, "a number that no pair has", number=found[0] + 1)
+    refuse(WrongPartner, "another pair's number", number=numbers[1])
+    refuse(NotAsked, "a number that no pair has", number=numbers[0] + 1)
     refuse(OutOfOrder, "labels in the table's place", table=labels)
     refuse(OutOfOrder, "a table in the labels' place", labels=table)
     refuse(OutOfOrder, "the offer", table=messages["offer"])

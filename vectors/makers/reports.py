@@ -83,19 +83,21 @@ def public_coins(study: Study, stratum: str, index: int) -> dict[str, Any]:
         levels = list(range(1, tree.depth + 1))
     else:
         words = study.coins.words(Purpose.ROW, place, index, 1)
-        found = (
+        at_level = (
             even_level(study, tree, place, index)
             if tree.splitting == "users"
             else independent_levels(words, tree.depth)
         )
-        bits = min(int(found[0]), tree.parities)
+        bits = min(int(at_level[0]), tree.parities)
         if bits == 1:
-            rows = row(words[:, 0], found, tree.rows).tolist()
+            rows = row(words[:, 0], at_level, tree.rows).tolist()
         else:
             blocks = -(-(tree.parities - 1) // 4)
             more = study.coins.words(Purpose.MORE_ROWS, place, index * blocks, blocks).reshape(1, -1)
-            rows = independent_rows(np.concatenate([words[:, :1], more], axis=1)[:, :bits], found)[0].tolist()
-        levels = found.tolist() * bits
+            rows = independent_rows(np.concatenate([words[:, :1], more], axis=1)[:, :bits], at_level)[
+                0
+            ].tolist()
+        levels = at_level.tolist() * bits
     pairs = zip(levels, rows, strict=True)
     return {"coins": [{"level": level, "row": str(number)} for level, number in pairs]}
 

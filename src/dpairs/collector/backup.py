@@ -50,12 +50,12 @@ def back_up(database: str, file: str | os.PathLike[str]) -> dict[str, int]:
         with source.connect() as reading, copy.engine.begin() as writing:
             if source.dialect.name == "sqlite":
                 reading.exec_driver_sql("begin")  # one moment for all tables
-            found = {table.name: _copy(reading, writing, table) for table in COPIED}
+            rows = {table.name: _copy(reading, writing, table) for table in COPIED}
         copy.close()
         with contextlib.closing(sqlite3.connect(part)) as line:
             line.execute("PRAGMA journal_mode=DELETE")  # one file, without a log beside it
         part.replace(place)
-        return found
+        return rows
     except (SQLAlchemyError, sqlite3.Error) as error:
         raise Unavailable(f"the database cannot be backed up: {cause(error)}") from None
     except OSError as error:

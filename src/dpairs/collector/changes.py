@@ -43,10 +43,10 @@ def one_by_one(
     connection: Connection, items: Sequence[Any], one: Callable[[Connection, Any], Any]
 ) -> list[Any]:
     """What comes of each item, in order: a refusal of one keeps no other from being done."""
-    found: list[Any] = []
+    outcomes: list[Any] = []
     for item in items:
         try:
-            found.append(one(connection, item))
+            outcomes.append(one(connection, item))
         except DpairsError as error:
-            found.append(error)
-    return found
+            outcomes.append(error)
+    return outcomes

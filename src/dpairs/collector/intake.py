@@ -146,34 +146,38 @@ def _taken(
     """What came of each report, if these were new."""
     rows = [(*where, asked[where]) for where in stored_now]
     new = set(stored_now)
-    known = _known(connection, [each for each in reports if each.where not in new])
-    found: list[Any] = []
-    for each in reports:
-        if each.where in new:
-            new.remove(each.where)
-            known[each.where] = asked[each.where]
-            found.append(OnCommit(COUNTED, _nothing))
-        elif each.where in known:
-            same = known[each.where] == stored(each.symbol)
-            found.append(AGAIN if same else Conflict("another report of this participant was counted before"))
+    known = _known(connection, [report for report in reports if report.where not in new])
+    outcomes: list[Any] = []
+    for report in reports:
+        if report.where in new:
+            new.remove(report.where)
+            known[report.where] = asked[report.where]
+            outcomes.append(OnCommit(COUNTED, _nothing))
+        elif report.where in known:
+            same = known[report.where] == stored(report.symbol)
+            outcomes.append(
+                AGAIN if same else Conflict("another report of this participant was counted before")
+            )
         else:
-            found.append(Closed("this round takes no more reports"))
+            outcomes.append(Closed("this round takes no more reports"))
     if rows:
         # All that was stored is counted at once, after the last.
-        place = max(place for place, outcome in enumerate(found) if isinstance(outcome, OnCommit))
-        found[place] = OnCommit(COUNTED, _count({each.round.serial: each.round for each in reports}, rows))
-    return found
+        place = max(place for place, outcome in enumerate(outcomes) if isinstance(outcome, OnCommit))
+        outcomes[place] = OnCommit(
+            COUNTED, _count({report.round.serial: report.round for report in reports}, rows)
+        )
+    return outcomes
 
 
 def _known(connection: Connection, reports: Sequence[Sent]) -> dict[Where, int]:
-    found: dict[Where, int] = {}
+    symbols: dict[Where, int] = {}
     wanted = KNOWN if connection.dialect.name == "sqlite" else KNOWN_COLUMN
     for serial, stratum in {(each.round.serial, each.stratum) for each in reports}:
         indices = [each.index for each in reports if (each.round.serial, each.stratum) == (serial, stratum)]
         asked = {"serial": serial, "group": stratum, "indices": indices}
         for index, symbol in connection.execute(wanted, asked):
-            found[serial, stratum, index] = symbol
-    return found
+            symbols[serial, stratum, index] = symbol
+    return symbols
 
 
 def _nothing() -> None:

@@ -88,13 +88,13 @@ def progress(
     except DpairsError as error:
         why_not = str(error)
     stages = []
-    for each, points in zip(live.rounds, histories, strict=False):  # a round may have begun since
+    for stage, points in zip(live.rounds, histories, strict=False):  # a round may have begun since
         stages.append(
             models.Stage(
-                number=each.study.protocol.round,
-                study=each.study.id,
-                reports=dict(zip(_counted_by(live, each.study), each.reports, strict=True)),
-                asked=_asked(live, each.study),
+                number=stage.study.protocol.round,
+                study=stage.study.id,
+                reports=dict(zip(_counted_by(live, stage.study), stage.reports, strict=True)),
+                asked=_asked(live, stage.study),
                 growth=[(point.reports, point.at, point.value, point.standard_error) for point in points],
             )
         )

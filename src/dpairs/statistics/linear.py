@@ -88,14 +88,14 @@ class Linearizer:
             stratum: [partner @ matrix.T for matrix in self._against[stratum]]
             for stratum, partner in zip(self.statistic.strata, partners, strict=True)
         }
-        found: list[Linear | None] = []
+        linears: list[Linear | None] = []
         for place, here in enumerate(forms):
             rows = {stratum: [each[place] for each in whole] for stratum, whole in sides.items()}
             try:
-                found.append(self._joined(here, rows, sizes))
+                linears.append(self._joined(here, rows, sizes))
             except NotEstimable:
-                found.append(None)
-        return found
+                linears.append(None)
+        return linears
 
     def _joined(
         self, forms: Vector, sides: Mapping[str, Sequence[Vector]], sizes: Mapping[str, int]

@@ -198,12 +198,12 @@ class Histogram(Alone, FirstRound):
     def manipulation(self, counts: Mapping[str, DenseCounts], estimator: str, people: int) -> Manipulation:
         """A bound: the form's linear part exactly, its quadratic part and ratios from above."""
         sizes = {stratum: count.people for stratum, count in counts.items()}
-        found = self.reach([count.array.astype(np.float64) for count in counts.values()], sizes, people)
+        bound = self.reach([count.array.astype(np.float64) for count in counts.values()], sizes, people)
         if estimator == "paper":
-            return found
+            return bound
         # The nearest distribution moves the value within its noise, with the lies and without.
         more = 4 * self.estimate(counts, "paper").sample_standard_error
-        return replace(found, down=found.down + more, up=found.up + more)
+        return replace(bound, down=bound.down + more, up=bound.up + more)
 
     def reach(
         self, vectors: list[NDArray[np.float64]], sizes: Mapping[str, int], people: int

@@ -42,12 +42,12 @@ def moved(
 
 def plain_forms(protocol: Histogram, masses: Sequence[Vector], sizes: Mapping[str, int]) -> Vector:
     """The forms of so many people with these shares of the cells."""
-    found = []
+    values = []
     for form in protocol.forms:
         whole = float(masses[0] @ form.matrix @ masses[-1])
         if len(masses) == 1:
             # Pairs of different people: without everybody's pair with himself.
             people = float(sum(sizes.values()))
             whole = (people * whole - float(masses[0] @ np.diag(form.matrix))) / (people - 1)
-        found.append(whole)
-    return np.array(found)
+        values.append(whole)
+    return np.array(values)
