@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import importlib
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from ..errors import BadParameter
+from .extras import need
 from .show import output, print_json
 
 DATABASE = typer.Option(help="The collector's database.", envvar="DPAIRS_DATABASE")
@@ -22,7 +21,7 @@ def backup(
     as_json: Annotated[bool, JSON] = False,
 ) -> None:
     """Copy a collector into a file, even while it runs. The file holds the key of everybody's secrets."""
-    _needed()
+    need("a collector", "service", "dpairs.collector")
     from ..collector.backup import back_up
 
     _say(back_up(database, file), f"backed up to {file}", as_json)
@@ -34,7 +33,7 @@ def restore(
     as_json: Annotated[bool, JSON] = False,
 ) -> None:
     """Fill an empty database from a backup. All earlier secrets of participants become invalid."""
-    _needed()
+    need("a collector", "service", "dpairs.collector")
     from ..collector.backup import restore as bring_back
 
     _say(bring_back(file, database), f"restored from {file}", as_json)
@@ -46,10 +45,3 @@ def _say(rows: dict[str, int], what: str, as_json: bool) -> None:
     else:
         said = f"{what}: {rows['studies']} studies, {rows['reports']} reports"
         output.print(said, highlight=False, soft_wrap=True)
-
-
-def _needed() -> None:
-    try:
-        importlib.import_module("dpairs.collector")
-    except ImportError as error:
-        raise BadParameter(f"a collector needs {error.name}: pip install 'dpairs[service]'") from None

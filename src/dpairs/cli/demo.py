@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 import multiprocessing
 import signal
@@ -25,6 +24,7 @@ from ..formats.checks import integer
 from ..planning import plan
 from ..statistics import exact
 from ..study import Study
+from .extras import need
 from .show import output, print_json, print_table, progress
 
 if TYPE_CHECKING:
@@ -74,14 +74,8 @@ def demo(
     """
     integer("people", people, 1000, 1_000_000)
     integer("pairs", pairs, 2, 100_000)
-    try:
-        importlib.import_module("dpairs.client")
-        importlib.import_module("dpairs.collector")
-        importlib.import_module("dpairs.aggregator.app")
-    except ImportError as error:
-        raise BadParameter(
-            f"the demonstration needs {error.name}: pip install 'dpairs[client,service,servers]'"
-        ) from None
+    modules = ("dpairs.client", "dpairs.collector", "dpairs.aggregator.app")
+    need("the demonstration", "client,service,servers", *modules)
     if folder is not None and not folder.is_dir():
         raise BadParameter(f"the demonstration did not start: {folder} is not a folder")
     from .demo_servers import PEOPLE, two_servers

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -14,6 +13,7 @@ from rich.markup import escape
 from ..errors import BadParameter
 from ..formats.display import printable
 from ..study import Study
+from .extras import need
 from .report import private_values
 from .show import errors, output, print_json, print_table
 
@@ -83,10 +83,7 @@ def join(
     answered. Run it again with the same folder to continue: after a crash, in the next round, or for a pair.
     If you leave a value out, the command asks for it without showing it.
     """
-    try:
-        importlib.import_module("dpairs.client")
-    except ImportError as error:
-        raise BadParameter(f"taking part needs {error.name}: pip install 'dpairs[client]'") from None
+    need("taking part", "client", "dpairs.client")
     from ..client import Device, Link, Transport, get_offer
     from ..client import join as take_part
     from ..client.link import is_task_link

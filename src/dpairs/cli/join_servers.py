@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.markup import escape
 
-from ..errors import BadParameter
+from .extras import need
 from .join import ask_person, claim_rows, named_stratum, shown
 from .report import private_values
 from .show import errors, print_json, print_table
@@ -27,12 +27,10 @@ def join_servers(
     limits: dict[str, Any],
 ) -> None:
     """Show who runs the servers and what each can see; then send the one sealed report."""
+    need("a study of two servers", "vdaf", "dpairs.client.two_servers")
     from ..client import Device
+    from ..client.two_servers import get_task, join_task
 
-    try:
-        from ..client.two_servers import get_task, join_task
-    except ImportError as error:
-        raise BadParameter(f"two servers need {error.name}: pip install 'dpairs[vdaf]'") from None
     offered = get_task(link, patience)
     rows = task_rows(offered.task)
     if not yes:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import importlib
 import json
 import socket
 import struct
@@ -23,6 +22,7 @@ from ..protocols.pairwise.protocol import PAIRS
 from ..randomness import SystemRandomness
 from ..report import MAX_INDEX, Report
 from ..study import Study
+from .extras import need
 from .report import private_values
 from .show import output, print_json, print_table
 
@@ -69,7 +69,7 @@ def pair(
         raise BadParameter(f"--timeout must be above 0 and at most {MAX_TIMEOUT:g} seconds, not {timeout:g}")
     study = Study.load(study_file)
     protocol, both = _pairwise(study), _pair(study, number, people)
-    _extra()
+    need("a pair", "pairs", "dpairs.garbled.session")
     if (listen is None) == (connect is None):
         raise BadParameter("say either --listen HOST:PORT or --connect HOST:PORT")
     values = private_values(study, {"score": score, "x": x, "y": y, "value": value})
@@ -147,7 +147,7 @@ def decode(
 
     A pair with only one message has dropped out; it is left out and counted.
     """
-    _extra()
+    need("a pair", "pairs", "dpairs.garbled.session")
     from ..garbled.session import Collector
 
     study = Study.load(study_file)
@@ -204,14 +204,6 @@ def list_pairs(
     print_table(names, rows[:40])
     if len(rows) > 40:
         output.print(f"and {len(rows) - 40:,} more: --json lists all", highlight=False)
-
-
-def _extra() -> None:
-    """Say what is missing before anything is begun."""
-    try:
-        importlib.import_module("dpairs.garbled.session")
-    except ImportError:
-        raise BadParameter("pairs need more packages: pip install 'dpairs[pairs]'") from None
 
 
 def _pairwise(study: Study) -> InPairs:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import importlib
 import ipaddress
 import json
 import os
@@ -14,6 +13,7 @@ from typing import Annotated, Any
 import typer
 
 from ..errors import BadParameter
+from .extras import need
 from .server_options import Accept, KeyFile, Role, SecretFile, WorkerCount
 from .show import errors, output
 
@@ -71,13 +71,10 @@ def serve(
     The first start prints the analyst's token, only once. Every setting can also be an environment variable
     (DPAIRS_RATE, DPAIRS_BODY_LIMIT, ...), or be in the file that --config names; options take precedence.
     """
-    try:
-        importlib.import_module("dpairs.collector")
-        import uvicorn
-    except ImportError as error:
-        raise BadParameter(f"a collector needs {error.name}: pip install 'dpairs[service]'") from None
+    need("a collector", "service", "dpairs.collector", "uvicorn")
     from dataclasses import replace
 
+    import uvicorn
     from sqlalchemy import make_url
 
     from ..collector import Service, create_app

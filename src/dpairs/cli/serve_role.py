@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 import os
 from dataclasses import replace
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from ..errors import BadParameter
 from ..formats.checks import choice
+from .extras import need
 from .show import errors, output
 
 if TYPE_CHECKING:
@@ -30,12 +30,7 @@ def serve_role(
     as_json: bool,
 ) -> None:
     """Run a leader or a helper until it is told to end."""
-    try:
-        importlib.import_module("dpairs.aggregator.app")
-    except ImportError as error:
-        raise BadParameter(
-            f"a server of tasks needs {error.name}: pip install 'dpairs[client,service,servers]'"
-        ) from None
+    need("a server of tasks", "client,service,servers", "dpairs.aggregator.app")
     import uvicorn
 
     from ..aggregator.app import create_app

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,6 +9,7 @@ import typer
 
 from ..errors import BadParameter
 from ..study import Study
+from .extras import need
 from .show import output, print_estimate, print_json, print_table
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def task(
 
     It names the study, the servers, and the key that the result is sealed for.
     """
-    _check_extras("dpairs.client.two_servers")
+    need("this", "client,vdaf", "dpairs.client.two_servers")
     from ..client.two_servers import link_of
     from ..dap.task import Analyst, Task
     from ..servers.keys import read_key, write_key
@@ -56,15 +56,6 @@ def task(
     made.save(out)
     output.print(f"task {made.id.hex()[:16]}... written to {out}: give it to both operators", highlight=False)
     output.print(f"people take part at {link_of(made)}", highlight=False, soft_wrap=True)
-
-
-def _check_extras(module: str) -> None:
-    """Say what to install where something is missing."""
-    extras = "client,vdaf" if module.startswith("dpairs.client") else "client,service,servers"
-    try:
-        importlib.import_module(module)
-    except ImportError as error:
-        raise BadParameter(f"this needs {error.name}: pip install 'dpairs[{extras}]'") from None
 
 
 def _operator(given: str) -> Operator:
@@ -86,7 +77,7 @@ def keys(
 
     Old ones still open reports.
     """
-    _check_extras("dpairs.aggregator.keys")
+    need("this", "client,service,servers", "dpairs.aggregator.keys")
     from ..aggregator.keys import ServerKeys, fresh_keys
 
     if file.exists() != rotate:
@@ -105,7 +96,7 @@ def page(
     out: Annotated[Path, typer.Option(metavar="FOLDER", help="Host its content at the root of an address.")],
 ) -> None:
     """Write a task's page as plain files, for a third party to host."""
-    _check_extras("dpairs.aggregator.routes.pages")
+    need("this", "client,service,servers", "dpairs.aggregator.routes.pages")
     from ..aggregator.routes.pages import export
     from ..dap.task import Task
 
@@ -128,7 +119,7 @@ def collect(
     The servers release it once. From then on nobody else can take part. If you ask again, the servers return
     the same result.
     """
-    _check_extras("dpairs.client.two_servers")
+    need("this", "client,vdaf", "dpairs.client.two_servers")
     from ..client.two_servers import collect_result, server_states
     from ..dap.task import Task
     from ..servers.keys import read_key

@@ -18,6 +18,7 @@ from ..sites import PERSON_COLUMN, SITE_COLUMN, SiteAnswer, SiteTally, by_sites
 from ..study import Study
 from .columns import batches, column_names
 from .estimate import analysis_beside
+from .extras import need
 from .show import errors, output, print_json, print_table
 
 
@@ -78,10 +79,9 @@ def site(
     --out or sends it: run it again, after a crash or to send the answer once more, and you get the same
     bytes. With a link, run it again for the second round.
     """
-    try:
-        from ..client import Device, Site, get_offer
-    except ImportError as error:
-        raise BadParameter(f"a site's folder needs {error.name}: pip install 'dpairs[client]'") from None
+    need("a site's folder", "client", "dpairs.client")
+    from ..client import Device, Site, get_offer
+
     offer = get_offer(given) if given.startswith(("https://", "http://")) else None
     if offer is None:
         if send:
