@@ -3,24 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 from sqlalchemy import Connection
 
 from ..errors import DpairsError
-
-
-class Change(Protocol):
-    """What a handler is given."""
-
-    @property
-    def rows(self) -> int:
-        """About how many rows it stores."""
-
-    @property
-    def retired(self) -> bool:
-        """Whether it is about something that was loaded before this collector took over."""
-
 
 Handler = Callable[[Connection, Sequence[Any]], list[Any]]
 """Applies changes of one kind, in order, and says what came of each: a result, or a `DpairsError`.

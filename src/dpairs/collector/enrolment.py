@@ -16,7 +16,6 @@ from .live_study import OPEN, AboutStudy, LiveStudy
 from .tokens import Holder, hashed
 
 INVITED = "invited"
-ENROLMENTS = ("open", INVITED)
 
 
 @dataclass(frozen=True)

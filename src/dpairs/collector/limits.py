@@ -42,9 +42,7 @@ class Limited(Protocol):
     def settings(self) -> Settings: ...
 
     @property
-    def metrics(self) -> Any:
-        """Counts what was answered."""
-        ...
+    def metrics(self) -> Any: ...
 
 
 class Limits:

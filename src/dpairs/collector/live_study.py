@@ -116,9 +116,11 @@ class AboutStudy:
 
     live: LiveStudy
     rows = 1
+    """About how many it stores."""
 
     @property
     def retired(self) -> bool:
+        """Whether the study was loaded before this collector took over."""
         return self.live.retired
 
 

@@ -161,7 +161,6 @@ class Service:
             raise NotAllowed("this is not the analyst's token")
 
     async def start(self) -> None:
-        """Start the background work."""
         beside = ((self._grow, LOOK), (self._clean, CLEAN), (self._give_up, 0.25))
         self._tasks = [asyncio.create_task(self._repeat(work, pause)) for work, pause in beside]
         log.info("started", studies=len(self.studies))

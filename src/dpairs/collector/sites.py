@@ -59,7 +59,6 @@ class SiteRound(Round):
             self._tally.check(answer)
 
     def keep(self, answer: SiteAnswer, refused: int = 0) -> None:
-        """Count a committed answer."""
         with self._lock:
             self._tally.add(answer)
             self.kept[answer.site] = Kept(answer.numbers, refused)

@@ -32,7 +32,6 @@ def of_anybody(_: Service, __: Request) -> int:
 
 
 def of_analyst(service: Service, request: Request) -> int:
-    """Admits the analyst."""
     service.check_analyst(token_of(request))
     return service.settings.body_limit
 
