@@ -49,13 +49,13 @@ def splittings() -> Table:
     """The mean squared error of every splitting on two normals, and how it grows with the depth."""
     squares, rows = results("splitting"), []
     for name, words in ESTIMATORS.items():
-        for (data, way, target), (summaries, slope, doubt) in splitting.fits(squares, name).items():
+        for (data, way, target), (summaries, slope, error) in splitting.fits(squares, name).items():
             if data == "normals":
                 order = splitting.bound(way, target) if name == "paper" else None
                 whose = "our sum of losses, the paper's estimator" if (name, way) == OURS else words
                 cells = [f"{1e6 * each.mean:,.0f} ± {1e6 * each.standard_error:,.0f}" for each in summaries]
                 bound = "-" if order is None else f"$\\alpha^{order}$"
-                rows.append([f"`{way}`, {whose}, {target}", *cells, f"{slope:.1f} ± {doubt:.1f}", bound])
+                rows.append([f"`{way}`, {whose}, {target}", *cells, f"{slope:.1f} ± {error:.1f}", bound])
     head = [f"MSE·10⁶, $\\alpha$ = {alpha}" for alpha in squares.values("alpha")]
     return Table("", ["splitting, target", *head, "grows as $\\alpha$ to the", "paper's bound"], rows)
 

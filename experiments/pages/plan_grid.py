@@ -144,7 +144,6 @@ class Population:
         return {column: np.concatenate([part[column] for part in parts]) for column in parts[0]}
 
     def drawn(self, sizes: dict[str, int], seed: int) -> Data:
-        """At random."""
         rng = np.random.default_rng((20_260_000, seed))
         return self.people(sizes, lambda count, _: rng.random(count))
 
@@ -216,7 +215,6 @@ def truth(kind: str, shape: str) -> float:
 
 
 def settings(quick: bool) -> list[Setting]:
-    """The whole grid."""
     if quick:
         return [_setting(kind, SHAPES[0], 10_000, 1.0, 10) for kind in ("gini", "entropy")]
     chosen = []
@@ -311,8 +309,6 @@ def near(row: Row) -> bool:
 
 @dataclass(frozen=True)
 class Summary:
-    """What the grid shows."""
-
     settings: int
     cells: int
     near: float

@@ -145,9 +145,9 @@ def by_people() -> Any:
     figure, axes = plt.subplots(figsize=(6.4, 4.0))
     for way, (words, colour, style) in LOOKS.items():
         errors = [runs.where(protocol=way, size=size).error for size in SIZES]
-        mean, doubt = [each.mean for each in errors], [each.standard_error for each in errors]
+        mean, bars = [each.mean for each in errors], [each.standard_error for each in errors]
         label = words.replace("`", "")
-        axes.errorbar(SIZES, mean, doubt, fmt=style, color=colour, ms=4.5, lw=1.4, capsize=2, label=label)
+        axes.errorbar(SIZES, mean, bars, fmt=style, color=colour, ms=4.5, lw=1.4, capsize=2, label=label)
     limits = [runs.where(protocol="projection", size=size).column("limit").mean() for size in SIZES]
     axes.plot(SIZES, limits, "--", color=BLACK, lw=1.3, label="one bit, pilot known")
     axes.set(
@@ -205,7 +205,6 @@ def share() -> Any:
 
 @table("projection_shares")
 def shares() -> Table:
-    """What studies choose."""
     rows = []
     for name, statistic, domain in (
         ("`auc`, integers of 20 bits", "auc", dpairs.Integers(0, 2**20 - 1)),

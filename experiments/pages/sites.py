@@ -149,18 +149,18 @@ def population(case: str, sites: int, records: int) -> float:
     """The statistic of the sites' distributions, with as many records of each site as there are."""
     weights = _sizes(sites, records) / _sizes(sites, records).sum()
     apart = np.subtract.outer(offsets(sites), offsets(sites))
-    spread = WIDE * math.sqrt(2)
+    deviation = WIDE * math.sqrt(2)
     if case == "auc":
-        wins = ndtr((apart + APART) / spread)
+        wins = ndtr((apart + APART) / deviation)
     elif case == "gini":
-        wins = spread * math.sqrt(2 / math.pi) * np.exp(-(apart**2) / (2 * spread**2)) + apart * (
-            1 - 2 * ndtr(-apart / spread)
+        wins = deviation * math.sqrt(2 / math.pi) * np.exp(-(apart**2) / (2 * deviation**2)) + apart * (
+            1 - 2 * ndtr(-apart / deviation)
         )
     else:
         from scipy.stats import multivariate_normal  # which takes a second
 
         both = multivariate_normal(cov=[[1, 0.5], [0.5, 1]])
-        z = apart / spread
+        z = apart / deviation
         wins = 4 * both.cdf(np.stack([z, z], axis=-1)) - 4 * ndtr(z) + 1
     return float(weights @ wins @ weights)
 

@@ -244,12 +244,12 @@ def covered(results: Results, way: str) -> Check:
     part = results.where(way=way)
     bare, held = (float(part.column(name).mean()) for name in ("held", "widened"))
     # Runs of one population at several epsilons share its people, but not their noise.
-    doubt = math.sqrt(LEVEL * (1 - LEVEL) / len(part))
+    deviation = math.sqrt(LEVEL * (1 - LEVEL) / len(part))
     words = "intervals" if not part.column("binning").any() else "intervals, widened for binning,"
     return Check(
         f"The {LEVEL:.0%} {words} of {way} hold the exact value of these people.",
         f"{held:.1%} of {len(part)} do" + ("" if bare == held else f"; {bare:.1%} before they are widened"),
-        held >= LEVEL - 3 * doubt,
+        held >= LEVEL - 3 * deviation,
         "Fewer than 95% by more than three standard errors of that share. Fewest: " + _fewest(part) + ".",
     )
 

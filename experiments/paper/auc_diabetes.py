@@ -86,13 +86,13 @@ def findings(results: Results) -> Findings:
     ]
     allowed, largest = depths[-1] / depths[0], epsilons[-1]
     means = {key: sum(each.mean for each in found) / len(found) for key, found in errors.items()}
-    doubts = {
+    standard_errors = {
         key: math.hypot(*(each.standard_error for each in found)) / len(found)
         for key, found in errors.items()
     }
     more, enough = ("paper", largest), ("paper", ENOUGH)
     kept = means[more] / means[enough]
-    doubt = kept * math.hypot(doubts[more] / means[more], doubts[enough] / means[enough])
+    error = kept * math.hypot(standard_errors[more] / means[more], standard_errors[enough] / means[enough])
     told = ", ".join(f"{means['paper', each]:.3f} at epsilon {each:g}" for each in epsilons)
     less = oracle_gain(largest) / oracle_gain(ENOUGH)
     checks = [
@@ -104,7 +104,7 @@ def findings(results: Results) -> Findings:
         ),
         Check(
             "Beyond epsilon 2 little is gained: less than a third of the error.",
-            f"mean error over d: {told}; at {largest:g} it is {kept:.2f} ± {doubt:.2f} times that at 2",
+            f"mean error over d: {told}; at {largest:g} it is {kept:.2f} ± {error:.2f} times that at 2",
             kept > 2 / 3,
             f"The paper has this from a plot. The noise of one class alone would keep {less:.2f} of the "
             f"error, the product of both {less**2:.2f}; with 693 positives both count.",

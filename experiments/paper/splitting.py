@@ -67,11 +67,11 @@ def squares(results: Results, target: str, **equal: str | int | float) -> Summar
 
 def exponent(depths: Sequence[int], summaries: Sequence[Summary]) -> tuple[float, float]:
     """The slope of log(mean) on log(depth) by weighted least squares, and its standard error."""
-    mean, doubt = (
+    mean, error = (
         np.array([getattr(each, name) for each in summaries]) for name in ("mean", "standard_error")
     )
-    # With a single run nothing is known of the doubts; then all depths weigh the same.
-    weight = (mean / doubt) ** 2 if doubt.all() else np.ones(mean.size)
+    # With a single run the standard errors are unknown; then all depths weigh the same.
+    weight = (mean / error) ** 2 if error.all() else np.ones(mean.size)
     x, y = np.log(np.array(depths)), np.log(np.maximum(mean, 1e-12))
     centre = float(weight @ x / weight.sum())
     total = float(weight @ (x - centre) ** 2)
@@ -85,7 +85,7 @@ def bound(way: str, target: str) -> int | None:
 
 
 def fits(results: Results, estimator: str) -> dict[tuple[str, str, str], tuple[list[Summary], float, float]]:
-    """For each set, splitting and target: the squared errors at every depth, the exponent and its doubt."""
+    """For each set, splitting and target: the squared errors at every depth, and the exponent ± its error."""
     by_way = {}
     depths = results.values("alpha")
     for data in SETS:
@@ -129,16 +129,16 @@ def findings(results: Results) -> Findings:
     depths = results.values("alpha")
     paper, ours = fits(results, "paper"), fits(results, "pruned")
     within = {
-        key: (slope, doubt, order)
-        for key, (_, slope, doubt) in paper.items()
+        key: (slope, error, order)
+        for key, (_, slope, error) in paper.items()
         if (order := bound(*key[1:])) is not None
     }
-    over = [key for key, (slope, doubt, order) in within.items() if slope - 2 * doubt > order]
+    over = [key for key, (slope, error, order) in within.items() if slope - 2 * error > order]
     beyond = ", ".join(
-        f"{way} on {SETS[data]} ({slope:.1f} ± {doubt:.1f}, the bound has {order})"
-        for (data, way, _), (slope, doubt, order) in ((key, within[key]) for key in over)
+        f"{way} on {SETS[data]} ({slope:.1f} ± {error:.1f}, the bound has {order})"
+        for (data, way, _), (slope, error, order) in ((key, within[key]) for key in over)
     )
-    hard, doubt, order = within["auc_one", "users", "population"]
+    hard, error, order = within["auc_one", "users", "population"]
     deepest = depths[-1]
 
     def last(data: str, way: str) -> float:
@@ -159,7 +159,7 @@ def findings(results: Results) -> Findings:
         Check(
             "On auc_one the analysis is not far from tight: with people split, around the population, the "
             "exponent is within 1/2 of the bound's.",
-            f"{hard:.2f} ± {doubt:.2f}, the bound has {order}",
+            f"{hard:.2f} ± {error:.2f}, the bound has {order}",
             abs(hard - order) <= 0.5,
         ),
         Check(
@@ -179,13 +179,13 @@ def findings(results: Results) -> Findings:
     ]
     rows = []
     for name, found in (("paper", paper), ("pruned", ours)):
-        for (data, way, target), (summaries, slope, doubt) in found.items():
+        for (data, way, target), (summaries, slope, error) in found.items():
             order = bound(way, target) if name == "paper" else None
             rows.append(
                 [
                     f"{SETS[data]}, {ESTIMATORS[name]}: {way}, {target}",
                     *(f"{1e6 * each.mean:,.0f} ± {1e6 * each.standard_error:,.0f}" for each in summaries),
-                    f"{slope:.2f} ± {doubt:.2f}",
+                    f"{slope:.2f} ± {error:.2f}",
                     "-" if order is None else str(order),
                 ]
             )

@@ -120,7 +120,6 @@ class Store:
         }
 
     def add(self, connection: Connection, more: Mapping[str, Bucket]) -> None:
-        """Add verified sums."""
         before = self.sums(connection)
         for name, bucket in more.items():
             place = self.task.study.strata.index(name)

@@ -65,7 +65,6 @@ def read_aggregate_share_req(wire: bytes) -> AggregateShareReq:
 
 
 def read_aggregate_share(wire: bytes) -> HpkeCiphertext:
-    """An AggregateShare."""
     reader = Reader(wire, "an aggregate share")
     sealed = HpkeCiphertext.read(reader)
     reader.end()

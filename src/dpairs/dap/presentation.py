@@ -37,7 +37,6 @@ class Reader:
         return len(self._wire) - self._at
 
     def take(self, size: int) -> bytes:
-        """The next bytes."""
         end = self._at + size
         if end > len(self._wire):
             raise BadMessage(f"{self._what} ends too early")

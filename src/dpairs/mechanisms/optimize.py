@@ -61,11 +61,11 @@ class Goal:
             # Such a channel cannot be decoded, however small the computed variance is.
             return math.inf, np.zeros_like(channel)
         half = np.linalg.inv(root)
-        spread = half.T @ half
-        inner = -(spread @ self.target @ spread)
+        inverse = half.T @ half
+        inner = -(inverse @ self.target @ inverse)
         along = channel @ inner
         own = np.einsum("yk,yk->y", along, channel) / symbols**2
-        return float((self.target * spread).sum()), 2 * along / symbols[:, None] - own[:, None] * self.prior
+        return float((self.target * inverse).sum()), 2 * along / symbols[:, None] - own[:, None] * self.prior
 
     def project(self, wanted: Matrix, floor: Vector) -> Matrix:
         """The nearest entries between the floors and e^epsilon times them, each input's summing to 1."""

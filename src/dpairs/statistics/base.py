@@ -315,14 +315,14 @@ class Statistic(ABC):
         """
         reaches = []
         for name, (divisor, place) in self.divisors(forms).items():
-            spread = error(np.eye(len(forms))[place])
-            if not divisor > CERTAIN * spread:
+            deviation = error(np.eye(len(forms))[place])
+            if not divisor > CERTAIN * deviation:
                 raise NotEstimable(
-                    f"{name} is estimated as {divisor:.3g} with a standard error of {spread:.3g}, so it "
+                    f"{name} is estimated as {divisor:.3g} with a standard error of {deviation:.3g}, so it "
                     f"may be 0: too few people for this epsilon, or {self.name} is not defined"
                 )
             if len(forms) > 1:
-                reaches.append(TWO_SIDED * spread / divisor)
+                reaches.append(TWO_SIDED * deviation / divisor)
         return fieller(reaches)
 
     def details(

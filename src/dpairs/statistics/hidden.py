@@ -78,5 +78,5 @@ def half_square_uneven(axis: Axis, masses: Vector, shares: Vector) -> tuple[floa
 
     The first is from 0 to w^2/4, and for an even spread w^2/6; means that are off lower it, by their square.
     """
-    wide, off, spread = widths(axis), masses * shares, inside_variance(axis)
-    return -float(off @ spread) - (float(off @ wide) / 2) ** 2, float(off @ (wide**2 / 4 - spread))
+    wide, off, inside = widths(axis), masses * shares, inside_variance(axis)
+    return -float(off @ inside) - (float(off @ wide) / 2) ** 2, float(off @ (wide**2 / 4 - inside))

@@ -129,7 +129,7 @@ class VolumeLinearizer:
     three: float
 
     @cached_property
-    def _corners(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def _at_vertices(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         vertices = Vertices(self.axis)
         return vertices.below, vertices.same
 
@@ -145,7 +145,7 @@ class VolumeLinearizer:
     def at(self, masses: Masses, sizes: Mapping[str, int]) -> Linear:
         """The volume, and the derivative of each class."""
         low, middle, high = (masses[name] for name in CLASSES)
-        (below, same), (over, level) = self._corners, self._bins
+        (below, same), (over, level) = self._at_vertices, self._bins
         above = 1 - below - same
         tie = self.two
         # For a middle person in each bin: how much of the lows lie below, and of the highs above.

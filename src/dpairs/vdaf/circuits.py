@@ -100,7 +100,6 @@ class Circuit(ABC):
 
     @cached_property
     def proof(self) -> int:
-        """Elements of a proof."""
         return self.gadget.arity + gadget_length(self.gadget, self.calls)
 
     @cached_property
@@ -133,12 +132,10 @@ class EachElement(Circuit):
 
     @property
     def calls(self) -> int:
-        """One for each element."""
         return self.length
 
     @property
     def outputs(self) -> int:
-        """One for each element."""
         return self.length
 
     @property
@@ -160,7 +157,6 @@ class EachElement(Circuit):
         return (results - measurement) % self.field.modulus if self.minus_element else results
 
     def decode(self, total: Vector) -> int:
-        """One number."""
         return int(total[0])
 
 
@@ -197,7 +193,6 @@ class InChunks(Circuit):
 
     @property
     def joint(self) -> int:
-        """One for each chunk."""
         return self.calls
 
     @property

@@ -44,7 +44,6 @@ class Field:
         return np.array(reduced, dtype=object) if reduced else np.empty(0, dtype=object)
 
     def zeros(self, *shape: int) -> Vector:
-        """An array of zeros."""
         zero = np.empty(shape, dtype=object)
         zero.fill(0)
         return zero

@@ -44,7 +44,6 @@ class Products:
 
     @property
     def degree(self) -> int:
-        """That of a product."""
         return 2
 
     def apply(self, field: Field, wires: Vector) -> Vector:
@@ -60,12 +59,10 @@ class PolynomialOf:
 
     @property
     def arity(self) -> int:
-        """One wire."""
         return 1
 
     @property
     def degree(self) -> int:
-        """That of the polynomial."""
         return len(self.coefficients) - 1
 
     def apply(self, field: Field, wires: Vector) -> Vector:

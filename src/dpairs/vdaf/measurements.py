@@ -28,12 +28,10 @@ class Count(EachElement):
 
     @property
     def length(self) -> int:
-        """The bit."""
         return 1
 
     @property
     def gadget(self) -> Gadget:
-        """Its square."""
         return Products(1)
 
     @property
@@ -42,7 +40,6 @@ class Count(EachElement):
         return True
 
     def encode(self, measurement: Any) -> Vector:
-        """The bit."""
         number = int(measurement) if isinstance(measurement, (bool, np.bool_)) else measurement
         return self.field.vector([whole("the measurement", number, 0, 1, BadValue)])
 
@@ -59,21 +56,17 @@ class Sum(EachElement):
 
     @property
     def length(self) -> int:
-        """Its bits."""
         return self.largest.bit_length()
 
     @property
     def gadget(self) -> PolynomialOf:
-        """A range check."""
         return RANGE_OF_BIT
 
     @cached_property
     def weights(self) -> tuple[int, ...]:
-        """Of its bits."""
         return bit_weights(self.largest)
 
     def encode(self, measurement: Any) -> Vector:
-        """Its bits."""
         number = whole("the measurement", measurement, 0, self.largest, BadValue)
         return self.field.vector(bits_of(number, self.largest))
 
@@ -93,12 +86,10 @@ class SumVec(InChunks):
 
     @property
     def length(self) -> int:
-        """The bits of all."""
         return self.entries * self.largest.bit_length()
 
     @property
     def sums(self) -> int:
-        """One for each entry."""
         return self.entries
 
     @cached_property
@@ -156,7 +147,6 @@ class Histogram(InChunks):
 
     @property
     def sums(self) -> int:
-        """One for each cell."""
         return self.cells
 
     @cached_property
@@ -192,7 +182,6 @@ class MultihotCountVec(InChunks):
 
     @property
     def sums(self) -> int:
-        """One for each cell."""
         return self.cells
 
     @cached_property

@@ -87,7 +87,6 @@ def decode(wire: Any, kind: Kind) -> list[bytes]:
 def leader_init(
     vdaf: Prio3, key: bytes, context: bytes, nonce: bytes, public: bytes, share: bytes
 ) -> Continued | Rejected:
-    """The leader begins."""
     two_servers(vdaf)
     try:
         state, verifier = vdaf.verify_init(key, context, 0, nonce, public, share)

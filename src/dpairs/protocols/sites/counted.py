@@ -90,14 +90,14 @@ def _covariance(classes: Sequence[NoisyClass], kernels: Sequence[Matrix], moved:
         right = np.array([_centred(kernel @ second.people, first) for kernel in kernels])
         left = np.array([_centred(first.people @ kernel, second) for kernel in kernels])
         both = first.variance * second.variance * alike
-        spread = first.variance * right @ right.T + second.variance * left @ left.T - 2 * both
-        return no_less(spread) + both
+        covariance = first.variance * right @ right.T + second.variance * left @ left.T - 2 * both
+        return no_less(covariance) + both
     (only,) = classes
     along = np.array([_centred(2 * kernel @ only.people - np.diagonal(kernel), only) for kernel in kernels])
     diagonals = np.array([np.diagonal(each) for each in moved])
-    spread = only.variance * (along @ along.T - 4 * only.variance * alike)
+    covariance = only.variance * (along @ along.T - 4 * only.variance * alike)
     return np.asarray(
-        no_less(spread) + 2 * only.variance**2 * alike + only.cumulant * diagonals @ diagonals.T
+        no_less(covariance) + 2 * only.variance**2 * alike + only.cumulant * diagonals @ diagonals.T
     )
 
 

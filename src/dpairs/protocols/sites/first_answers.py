@@ -146,7 +146,7 @@ class FirstAnswers:
         half_range = max(extents) / (4 if len(extents) == 1 else 2)
         pilot = Pilot(self.grid, {name: on_simplex(each) for name, each in masses.items()}, [])
         variance = allowed_variance(statistic, pilot, float(np.var(missed, ddof=1)), half_range)
-        crowd = followed_wrongly(statistic, self.grid, masses, _doubt(here))
+        crowd = followed_wrongly(statistic, self.grid, masses, _deviations(here))
         mean = float(np.mean(missed)) + with_oneself(statistic, linear, pilot, sizes)
         remainder = Remainder(agreed(mean), agreed(variance + crowd))
         analysis = Analysis.of(statistic, pilot, linear, self.influences, remainder, sizes, None)
@@ -154,7 +154,7 @@ class FirstAnswers:
             name: agreed(float(influence.cells @ masses[name]))
             for name, (influence, _) in self.influences.items()
         }
-        most, divisor = uneven_within(statistic, self.grid, pilot.masses, _doubt(here))
+        most, divisor = uneven_within(statistic, self.grid, pilot.masses, _deviations(here))
         steep = 1.0
         if statistic.form_count > 1:
             steep = abs(float(statistic.finish(linear.forms, nominal(statistic)).gradient[0]))
@@ -206,7 +206,7 @@ class FirstAnswers:
         if grid.single or statistic.arity > 2:
             return 0.0
         value = self._at(masses).value
-        alone = by_standing_out(statistic, self.grid, masses, _doubt(here), value, followed=True)
+        alone = by_standing_out(statistic, self.grid, masses, _deviations(here), value, followed=True)
         if cut_twice(grid) and statistic.needs == "ordered":
             (name,) = masses
             again = [each[name] for each in imagined[:FEW]]
@@ -277,7 +277,7 @@ def masses_of(classes: Mapping[str, NoisyClass], instead: Masses | None = None) 
     return masses
 
 
-def _doubt(classes: Mapping[str, NoisyClass]) -> dict[str, float]:
+def _deviations(classes: Mapping[str, NoisyClass]) -> dict[str, float]:
     """The standard deviation of the noise of one mass."""
     return {name: math.sqrt(each.variance) / float(each.people.sum()) for name, each in classes.items()}
 

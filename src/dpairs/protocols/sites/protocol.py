@@ -109,7 +109,6 @@ class Counting(BySites):
         return math.sqrt(cells * scale * (cells + 2 * math.sqrt(cells * far) + 2 * far))
 
     def classes(self, answers: Mapping[str, SiteNumbers]) -> dict[str, NoisyClass]:
-        """All sites' counts together."""
         noisy = self.noisy_sites(answers.values())
         scale = float(self.budget.scale(self.query))
         cumulant = laplace_cumulant(scale) if self.budget.noise == LAPLACE else 0.0
@@ -226,8 +225,8 @@ class Sites(Counting, FirstRound):
         # A form adds up the noise of many counts: nearly normal, whatever that of one is.
         answer = Measured(self.statistic, self.domains, sizes, forms, noise, rough, False).answer()
         people = {name: each.people / sizes[name] for name, each in classes.items()}
-        doubt = {name: math.sqrt(each.variance) / sizes[name] for name, each in classes.items()}
-        off = by_standing_out(self.statistic, self.grid, people, doubt, answer.value, followed=False)
+        deviations = {name: math.sqrt(each.variance) / sizes[name] for name, each in classes.items()}
+        off = by_standing_out(self.statistic, self.grid, people, deviations, answer.value, followed=False)
         off += by_merging(self.statistic, self.grid, next(iter(people.values())))
         if forms.size == 1:
             off *= abs(float(self.statistic.finish(forms, sizes).gradient[0]))
@@ -251,7 +250,6 @@ class Sites(Counting, FirstRound):
 
     @property
     def epsilon(self) -> float:
-        """The exact loss."""
         return self.budget.epsilon if self.delta else float(self.budget.loss(Fraction(1)))
 
     def privacy(self, epsilon_asked: float) -> PrivacyClaim:

@@ -232,12 +232,12 @@ def _sampling_variance(parts: Parts, sides: list[float], positive: int, negative
     h, g = parts[1] / positive, parts[2] / negative
     below = np.cumsum(g) - g / 2
     above = np.cumsum(h) - h / 2
-    spread = (
+    variances = (
         float(h @ below**2 - (h @ below) ** 2) - sides[1],
         float(g @ above**2 - (g @ above) ** 2) - sides[0],
     )
     # A share between 0 and 1 varies by a quarter at most.
-    return min(max(spread[0], 0.0), 0.25) / positive + min(max(spread[1], 0.0), 0.25) / negative
+    return min(max(variances[0], 0.0), 0.25) / positive + min(max(variances[1], 0.0), 0.25) / negative
 
 
 def _explanation(walk: Walk, parts: Parts, domain: Domain, evidence: Evidence) -> Explanation:

@@ -169,5 +169,5 @@ class Oracle:
         away = kept * (one * all_squares + two * (total**2 - all_squares))
         away += (1 - kept) * (one_out * all_squares + two_out * (total**2 - all_squares))
         mean = float(shares @ first) + elsewhere * other * total
-        spread = float(shares @ second) + elsewhere * away - mean**2
-        return self.scale**2 * self.answered * max(spread, 0.0) / (kept - other) ** 2
+        variance = float(shares @ second) + elsewhere * away - mean**2
+        return self.scale**2 * self.answered * max(variance, 0.0) / (kept - other) ** 2

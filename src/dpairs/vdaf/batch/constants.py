@@ -31,7 +31,6 @@ class Constants:
 
 
 def constants(vdaf: Prio3) -> Constants:
-    """Those of a circuit."""
     circuit, field = vdaf.circuit, vdaf.circuit.field
     if field not in (FIELD64, FIELD128):
         raise BadParameter(f"there is compiled code for Field64 and Field128, not for {field!r}")
@@ -76,7 +75,6 @@ def to_elements(field: Field, wires: Bytes) -> tuple[Words, NDArray[np.bool_]]:
 
 
 def to_bytes(vectors: Words) -> Bytes:
-    """Rows of elements, encoded."""
     width = math.prod(vectors.shape[1:])
     return np.ascontiguousarray(vectors).reshape(len(vectors), width).view(np.uint8)
 

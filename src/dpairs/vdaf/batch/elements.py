@@ -50,12 +50,10 @@ multiply_add: Callable[..., Any] = intrinsic(_multiply_add)
 
 
 def add(a: Any, b: Any) -> Any:
-    """The sum."""
     raise NotImplementedError("compiled code only")
 
 
 def subtract(a: Any, b: Any) -> Any:
-    """The difference."""
     raise NotImplementedError("compiled code only")
 
 
@@ -70,7 +68,6 @@ def lift(a: Any) -> Any:
 
 
 def is_zero(a: Any) -> Any:
-    """Whether it is zero."""
     raise NotImplementedError("compiled code only")
 
 
@@ -80,12 +77,10 @@ def zero(vector: Any) -> Any:
 
 
 def load(vector: Any, i: Any) -> Any:
-    """Element i."""
     raise NotImplementedError("compiled code only")
 
 
 def store(vector: Any, i: Any, element: Any) -> Any:
-    """Write element i."""
     raise NotImplementedError("compiled code only")
 
 
