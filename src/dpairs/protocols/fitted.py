@@ -1,10 +1,9 @@
 """Every fitted constant of the project: what it stands for, and on which people it was fitted.
 
-`experiments/fit_constants.py` measures those of the remainder again, on the populations named here and on
-others that were not looked at when they were chosen. Those of plans and of what a pilot costs were measured
-once, and their script is still to be written; only how well a study is planned depends on them, not what
-an interval covers. Nothing else in the package may hold a fitted number. A constant that a derivation
-replaces is deleted here.
+`experiments/fit_constants.py` measures them again, on the populations named here and on others that were not
+looked at when they were chosen. On those of plans and of what a pilot costs depends only how well a study is
+planned, not what an interval covers. Nothing else in the package may hold a fitted number. A constant that a
+derivation replaces is deleted here.
 """
 
 from __future__ import annotations
@@ -19,12 +18,13 @@ FAR_APART, ALL_TOGETHER = 0.1, 1.5
 SMOOTH, SMOOTH_PLANE = 6.0, 37.0
 """How much more than imagined the remainder varies when the pilot is poor: times its size over the range."""
 
-# What a histogram pilot costs (`projection.first_round`): its remainder is about roughness c^2 / (N f).
+# What a histogram pilot of N f people costs (`projection.first_round`). Its first populations were not kept.
 HISTOGRAM_ROUGHNESS = 0.25
-"""For each cell."""
+"""Its remainder is about roughness c^2 / (N f) of the function's range for each cell, c = coth(epsilon/2)."""
 
-# Predictions of a plan. Fitted on the shapes of `planning.shapes.hard`.
-CLASSES, CLASSES_POWER = 0.07, 0.6
-"""The remainder of three classes: 0.07 x^0.6 of the function's range for x = c^2 L / n."""
+# Predictions of a plan.
+CLASSES, CLASSES_POWER = 0.2, 0.7
+"""The remainder of three classes after a tree: 0.2 x^0.7 of the function's range for x = c^2 L / n, with the
+n people of the smallest class in the pilot. Fitted on three normal classes."""
 PRUNED = 1.05
-"""How much pruning a tree adds to its least-squares error."""
+"""How much pruning a tree adds to its least-squares error. Fitted on the shapes of `planning.shapes.hard`."""
