@@ -95,7 +95,7 @@ def progress(
                 study=each.study.id,
                 reports=dict(zip(_counted_by(live, each.study), each.reports, strict=True)),
                 asked=_asked(live, each.study),
-                growth=[(point.reports, point.at, point.value, point.standard_error) for point in points],
+                growth=[(point.reports, point.at, point.value, point.low, point.high) for point in points],
             )
         )
     return models.Progress(
