@@ -20,6 +20,15 @@ from .exhibits import FIGURES
 PEOPLE = 4000
 STEPS = 12
 QUESTION = "Every clinic knows how its patients fared. We ask for the score that the model gave each of them."
+ILL = "Did the test find an infection?"
+WORDS = {
+    "organisation": "Institute of Public Health",
+    "purpose": "To see whether the score can be used in practices.",
+    "contact": "study@example.org",
+    "group_question": ILL,
+    "groups": {"positive": "It did", "negative": "It did not"},
+    "columns": {"score": {"question": "Which score did you get?"}},
+}
 
 
 def scores(rng: np.random.Generator) -> Callable[[str, int], dict[str, float]]:
@@ -38,7 +47,7 @@ def answered(server: Collector) -> str:
     study = dpairs.Study.create(
         "auc", protocol="projection", epsilon=2.0, domain=dpairs.Interval(0, 1), n=PEOPLE, seed=7
     )
-    name = server.begin(study, "How good is the triage score?", question=QUESTION, people=PEOPLE)
+    name = server.begin(study, "How good is the triage score?", question=QUESTION, people=PEOPLE, words=WORDS)
     rng = np.random.default_rng(7)
     both = ("positive", "negative")
     gateways = [server.gateway(name, dict.fromkeys(both, PEOPLE // 2 // STEPS)) for _ in range(STEPS)]
@@ -71,11 +80,11 @@ def main() -> None:
             browser.shot("pages_study")
             browser.screen(390, 800)
             browser.open(f"/take-part/{name}")
-            browser.choose("Your group", "positive")
+            browser.choose(ILL, "It did")
             browser.press("Take part")
             browser.write("form input", "0.73")
             browser.press("Randomize on this device")
-            browser.see(".chart canvas")
+            browser.see("#symbol")
             browser.see("summary", "The whole message").click()
             browser.shot("pages_person")
         finally:

@@ -128,6 +128,9 @@ def test_a_database_of_the_first_version_is_brought_up_to_date(database):
         )
         old = {"round": 1, "stratum": 0, "index": 5, "symbol": 2}
         connection.execute(text("insert into reports values (:round, :stratum, :index, :symbol)"), old)
+        connection.execute(
+            text("insert into growth values (1, 1, 1700000000, 0.5, 0.1), (1, 2, 1700000000, null, null)")
+        )
         message = {"study": study.id, "body": b"sealed"}
         connection.execute(
             text(
@@ -146,6 +149,15 @@ def test_a_database_of_the_first_version_is_brought_up_to_date(database):
         assert enrol(call, study.id, 1)["secret"] == f"person.0.0.1.{mac}"
         assert stored_symbols(database) == {(1, 0, 0): 1, (1, 0, 5): 2}
         assert now.analyst().tally(study.id).n == 2
+        first, second = now.analyst().progress(study.id)["stages"][0]["growth"][:2]
+        assert first == [
+            1,
+            1700000000,
+            0.5,
+            pytest.approx(0.5 - 0.196, abs=1e-5),
+            pytest.approx(0.5 + 0.196, abs=1e-5),
+        ]
+        assert second == [2, 1700000000, None, None, None]
 
 
 def test_a_second_collector_on_the_same_database_is_refused(database, monkeypatch):

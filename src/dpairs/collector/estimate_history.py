@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from sqlalchemy import Connection, func, insert, select
@@ -19,13 +20,14 @@ STEP = 1.05
 
 @dataclass(frozen=True)
 class Point:
-    """The estimate at so many reports; without a value where there was none yet."""
+    """The estimate and its 95% interval at so many reports; without them where there was none yet."""
 
     serial: int
     reports: int
     at: int
-    value: float | None
-    standard_error: float | None
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
     rows: ClassVar[int] = 1
     retired: ClassVar[bool] = False
 
@@ -36,14 +38,15 @@ def due(asked: Round) -> bool:
 
 
 def measure(asked: Round) -> Point:
-    value = error = None
-    reports = sum(asked.reports)
+    point = Point(asked.serial, sum(asked.reports), int(time.time()))
     try:
         estimate = asked.estimate()
-        value, error = estimate.value, estimate.standard_error
+        low, high = estimate.confidence_interval()
     except DpairsError:
-        pass
-    return Point(asked.serial, reports, int(time.time()), value, error)
+        return point
+    if not all(map(math.isfinite, (estimate.value, low, high))):  # there is nothing to draw
+        return point
+    return replace(point, value=estimate.value, low=low, high=high)
 
 
 def keep(connection: Connection, points: Sequence[Point]) -> list[Any]:
@@ -55,7 +58,7 @@ def keep(connection: Connection, points: Sequence[Point]) -> list[Any]:
         there = connection.scalar(select(rounds).where(rounds == point.serial)) is not None
         if there and (last is None or point.reports > last):
             row: dict[str, Any] = {"round": point.serial, "reports": point.reports, "at": point.at}
-            row |= {"value": point.value, "standard_error": point.standard_error}
+            row |= {"value": point.value, "low": point.low, "high": point.high}
             connection.execute(insert(table), row)
         outcomes.append(None)
     return outcomes
@@ -65,4 +68,4 @@ def points(connection: Connection, serial: int) -> list[Point]:
     """All points of a round, in order."""
     table = schema.growth
     rows = connection.execute(select(table).where(table.c.round == serial).order_by(table.c.reports))
-    return [Point(row.round, row.reports, row.at, row.value, row.standard_error) for row in rows]
+    return [Point(row.round, row.reports, row.at, row.value, row.low, row.high) for row in rows]

@@ -136,8 +136,9 @@ def _asked(reports: Sequence[Sent]) -> dict[Where, int]:
     return asked
 
 
-def _columns(rows: Sequence[tuple[int, ...]]) -> list[list[int]]:
-    return [[row[place] for row in rows] for place in range(len(NAMES))]
+def _columns(rows: Sequence[tuple[int, ...]]) -> list[str]:
+    """Arrays as PostgreSQL reads them: the driver takes a sixth of a commit's time to write lists so."""
+    return [f"{{{','.join([str(row[place]) for row in rows])}}}" for place in range(len(NAMES))]
 
 
 def _taken(

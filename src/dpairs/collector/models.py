@@ -152,8 +152,8 @@ class Stage(BaseModel):
     reports: dict[str, int]
     asked: dict[str, int]
     """How many of those enrolled are asked in this round."""
-    growth: list[tuple[int, int, float | None, float | None]]
-    """Reports, time, value and standard error, as the reports grew."""
+    growth: list[tuple[int, int, float | None, float | None, float | None]]
+    """Reports, time, value, and the ends of its 95% interval, as the reports grew."""
 
 
 class SiteProgress(BaseModel):

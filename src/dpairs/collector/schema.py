@@ -153,6 +153,7 @@ growth = Table(
     Column("reports", BigInteger, primary_key=True, autoincrement=False),
     Column("at", BigInteger, nullable=False),
     Column("value", Float),
-    Column("standard_error", Float),
+    Column("low", Float),
+    Column("high", Float),
 )
-"""The estimate as it was at so many reports."""
+"""The estimate and its 95% interval as they were at so many reports."""

@@ -1,15 +1,14 @@
 """Single reports, which nearly all requests are.
 
 Routers, dependencies and validation of FastAPI take several times the processor's time of all that a report
-needs. So these requests are answered before they come to it, and FastAPI only describes them.
+needs. So a layer before them asks this one route whether a request is its own, and calls its endpoint.
 """
 
 from __future__ import annotations
 
-import re
-
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
+from starlette.routing import Match
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ...errors import BadValue, DpairsError, NotYours
@@ -21,7 +20,6 @@ from ..live_study import LiveStudy, Round
 from . import API, Bearer, StudyPath, holder_of, of_participant
 
 PATH = f"{API}/studies/{{study}}/reports"
-MATCH = re.compile(f"{API}/studies/([0-9a-f]{{64}})/reports")
 OCTETS = "application/octet-stream"
 REPORT = {
     "requestBody": {
@@ -60,13 +58,8 @@ router = APIRouter(tags=["participants"], route_class=bounded(of_participant))
 )
 async def send_report(request: Request, study: StudyPath, _: Bearer) -> Response:
     """Send a report. The same one again is accepted and counted once; another one is refused."""
-    return await take(request)
-
-
-async def take(request: Request) -> Response:
-    """Store the report of an admitted request."""
     service, holder = request.app.state.service, holder_of(request)
-    live = service.find(request.path_params["study"])
+    live = service.find(study)
     asked, report = _read(live, header(request, b"content-type"), await request.body())
     stratum = live.strata.index(report.stratum)
     if (stratum, report.index) != (holder.stratum, holder.index):
@@ -93,21 +86,26 @@ def _read(live: LiveStudy, kind: str, body: bytes) -> tuple[Round, Report]:
     return live.now, Report.from_json(spec, live.study)
 
 
+async def _endpoint(request: Request) -> Response:
+    return await send_report(request, request.path_params["study"], None)
+
+
 class Reports:
-    """An ASGI layer that answers these requests by itself."""
+    """An ASGI layer that brings these requests to their endpoint by itself."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        mine = scope["type"] == "http" and scope["method"] == "POST" and MATCH.fullmatch(scope["path"])
-        if not mine:
+        route = router.routes[0]
+        match, matched = route.matches(scope)
+        if match is not Match.FULL:
             await self._app(scope, receive, send)
             return
-        # As the router would, for whoever reads it and for whoever counts requests by route.
-        scope["path_params"], scope["route"] = {"study": mine[1]}, router.routes[0]
+        scope.update(matched)
+        scope["route"] = route  # for whoever counts requests by route
         try:
-            response = await answer(of_participant, take, Request(scope, receive, send))
+            response = await answer(of_participant, _endpoint, Request(scope, receive, send))
         except DpairsError as error:
             response = problems.answer(error)
         await response(scope, receive, send)

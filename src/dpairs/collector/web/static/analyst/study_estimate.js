@@ -6,7 +6,6 @@ import { announcer, element, fill, table } from "../shared/dom.js";
 import { titleOf } from "../shared/statistics.js";
 import { count, many, measured, short } from "../shared/words.js";
 
-const Z = 1.96;
 /** Milliseconds between announcements to screen readers. */
 const QUIET = 15_000;
 /** Rows of the chart's table. */
@@ -26,15 +25,18 @@ function whyNot(why, { round, rounds }) {
 /** Points with a value, as columns: reports, value, upper and lower end. */
 function grown(stages) {
   const stage = [...stages].reverse().find(({ growth }) => growth.some((point) => point[2] !== null));
-  const points = (stage?.growth ?? []).filter(([, , value, error]) => value !== null && error !== null);
+  const points = (stage?.growth ?? []).filter((point) => !point.includes(null));
   const columns = [
     points.map(([reports]) => reports),
     points.map(([, , value]) => value),
-    points.map(([, , value, error]) => value + Z * error),
-    points.map(([, , value, error]) => value - Z * error),
+    points.map((point) => point[4]),
+    points.map((point) => point[3]),
   ];
   return { stage, points, columns };
 }
+
+/** Half the length of a point's interval. */
+const half = ([, , , low, high]) => (high - low) / 2;
 
 /** Not all points: the last of each stretch. */
 function thinned(points) {
@@ -43,11 +45,11 @@ function thinned(points) {
 }
 
 function numbersTable(points) {
-  const rows = thinned(points).map(([reports, , value, error]) => [
-    count(reports),
-    measured(value, error),
-    `${measured(value - Z * error, error)} to ${measured(value + Z * error, error)}`,
-  ]);
+  const rows = thinned(points).map((point) => {
+    const [reports, , value, low, high] = point;
+    const error = half(point) / 2;
+    return [count(reports), measured(value, error), `${measured(low, error)} to ${measured(high, error)}`];
+  });
   return table("The estimate as reports came in", ["Reports", "Estimate", "95% interval"], rows);
 }
 
@@ -89,7 +91,7 @@ export function estimateCard(study) {
     const [first, last] = [points[0], points.at(-1)];
     history.show(
       columns,
-      `The interval narrowed from ± ${short(Z * first[3])} at ${count(first[0])} to ± ${short(Z * last[3])} at ${many(last[0], ...unit)}.`,
+      `The interval narrowed from ± ${short(half(first))} at ${count(first[0])} to ± ${short(half(last))} at ${many(last[0], ...unit)}.`,
     );
     fill(numbers, numbersTable(points));
   }
