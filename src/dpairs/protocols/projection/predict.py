@@ -68,7 +68,7 @@ def predict(protocol: Projection, shape: Shape, sizes: Mapping[str, int]) -> Pre
 def tree_remainder(tree: PilotTree, shape: Shape, pilots: Mapping[str, float], extent: float) -> float:
     """The mean square of the remainder after a tree's pilot."""
     if len(pilots) > 2:
-        # Three classes: 0.07 x^0.6 of the function's range for x = c^2 L / n, as measured.
+        # Three classes: a share of the function's range, as measured (`fitted.CLASSES`).
         gain = WORDS / (tree.responses[-1].boost * (2**tree.parities - 1))
         noise = gain**2 * tree.depth / min(pilots.values())
         return float((extent * min(CLASSES * noise**CLASSES_POWER, 0.5)) ** 2)
