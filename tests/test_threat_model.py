@@ -32,3 +32,16 @@ def test_every_test_that_is_named_is_there():
     titles = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "js" / "test").glob("*.js"))
     for title in IN_JAVASCRIPT.findall(MODEL):
         assert f'test("{title}"' in titles, title
+
+
+def test_every_test_of_two_servers_is_there():
+    page = (ROOT / "docs" / "two-servers.md").read_text(encoding="utf-8")
+    model = page.partition("## Threat model")[2].partition("## As services")[0]
+    lines = [line for line in model.splitlines() if line.startswith("| ")][2:]
+    assert len(lines) > 25
+    files = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("test_*.py"))
+    for line in lines:
+        named = re.findall(r"`(test_[a-z0-9_]+)`", line)
+        assert named or "**not covered**" in line, line
+        for name in named:
+            assert f"\ndef {name}(" in files, name

@@ -13,7 +13,17 @@ from dpairs import BadParameter, Interval, Kernel, Levels, Study
 from dpairs.data.grids import Axis, Grid
 from dpairs.protocols.two_servers.hidden import table_within
 from dpairs.protocols.two_servers.law import ErrorLaw
-from dpairs.protocols.two_servers.narrow import FALSELY, narrow, surely, unordered, unseen
+from dpairs.protocols.two_servers.narrow import (
+    FALSELY,
+    OUTSIDE,
+    TAUS,
+    by_quadrants,
+    crammed,
+    narrow,
+    surely,
+    unordered,
+    unseen,
+)
 from dpairs.protocols.two_servers.protocol import TwoServers
 from dpairs.protocols.two_servers.released import Numbers
 from dpairs.protocols.two_servers.within import Within
@@ -53,6 +63,13 @@ def narrow_columns(rng):
     return {"x": x, "y": 0.5 * x + math.sqrt(0.75) * rng.normal(size=600)}
 
 
+def heavy_tails(rng):
+    """So few that the servers do not measure what bins hide."""
+    x, both = rng.normal(size=300), np.sqrt(2 / rng.chisquare(2, 300))
+    y = 0.7 * x + math.sqrt(0.51) * rng.normal(size=300)
+    return {"x": (x * both).clip(-50, 50), "y": (y * both).clip(-50, 50)}
+
+
 def whole_days(rng):
     return {"value": np.ceil(rng.lognormal(1.2, 0.8, 3000)).clip(0, 60)}
 
@@ -66,6 +83,7 @@ CASES: dict[str, tuple[Any, Any, dict[str, Any]]] = {
     "clumps, counts": (clumps, NEAR, {"domain": UNIT, "release": "counts"}),
     "chessboard": (chessboard, "kendall_tau", {"domain": (UNIT, UNIT)}),
     "narrow columns": (narrow_columns, "kendall_tau", {"domain": (Interval(-60, 60), Interval(-60, 60))}),
+    "heavy tails": (heavy_tails, "kendall_tau", {"domain": (Interval(-50, 50), Interval(-50, 50))}),
 }
 
 
@@ -296,3 +314,61 @@ def test_a_crowd_at_the_edge_of_two_cells_is_seen_in_counts():
     for seed in range(20, 30):
         low, high = dpairs.simulate(study, people, seed=seed).confidence_interval(target="sample")
         assert low <= truth <= high
+
+
+@pytest.mark.parametrize("correlation", [0.01, 0.3, 0.5, 0.7, 0.9, 0.99])
+def test_quadrants_show_what_tau_is_at_most(correlation):
+    both = stats.multivariate_normal(cov=[[1, correlation], [correlation, 1]])
+    tau = 2 / math.pi * math.asin(correlation)
+    for u in (0.1, 0.3, 0.5, 0.8):
+        for v in (0.2, 0.5, 0.9):
+            corner = both.cdf(stats.norm.ppf([u, v]))
+            shown = by_quadrants(2 * (corner - u * v), [u, v])
+            assert shown >= tau - 1e-3
+            if u == v == 0.5:
+                assert shown == pytest.approx(tau, abs=1 / TAUS + 1e-4)
+
+
+def test_one_column_that_is_cut_shows_the_mean_sign_across():
+    """By numerical integration over the other column, which is known."""
+    x, steps = np.linspace(-6, 6, 301), np.linspace(-8, 8, 401)
+    for correlation in (0.05, 0.5, 0.9):
+        tau, rest = 2 / math.pi * math.asin(correlation), math.sqrt(1 - correlation**2)
+        weights = stats.norm.pdf(x) / stats.norm.pdf(x).sum()
+        for u in (0.1, 0.5, 0.7):
+            below = x < stats.norm.ppf(u)
+            density = stats.norm.pdf(steps[:, None], correlation * x, rest)
+            low, high = density @ (weights * below), density @ (weights * ~below)
+            low, high, u_here = low / low.sum(), high / high.sum(), float(weights @ below)
+            mean = float(high @ np.cumsum(low) - low @ np.cumsum(high))
+            assert by_quadrants(2 * u_here * (1 - u_here) * mean, [u_here]) >= tau - 0.01
+
+
+def found(table, places, noise):
+    return [(axes, np.argwhere(block).tolist()) for axes, block in crammed(table, places, noise)]
+
+
+def test_people_around_a_corner_are_found_unless_some_are_elsewhere():
+    table = np.zeros((4, 4))
+    table[1:3, 1:3] = [[0.3, 0.2], [0.2, 0.3]]
+    corner = ([0, 1], [[1, 1], [1, 2], [2, 1], [2, 2]])
+    for noise in (0.01, 0.05):
+        assert found(table, [0, 1], noise) == [corner]
+    some = 0.9 * table
+    some[0, 0] = 0.1
+    assert found(some, [0, 1], 0.05) == [corner]
+    assert found(some, [0, 1], 0.01) == []
+    # However large noise is, people who are seen elsewhere are not around a corner.
+    some = (1 - 1.1 * OUTSIDE) * table
+    some[3, 3] = 1.1 * OUTSIDE
+    assert found(some, [0, 1], 0.05) == []
+    # Those of one cell, or of one row of cells, are no hump: see `standing_out`.
+    assert found(np.eye(16)[5].reshape(4, 4), [0, 1], 0.05) == []
+    row = np.zeros((4, 4))
+    row[1, 1:3] = 0.5
+    assert found(row, [0, 1], 0.05) == []
+    # With one column that is spread out, the other one's cells tell.
+    edge = np.repeat([[0.0], [0.125], [0.125], [0.0]], 4, axis=1)
+    assert [axes for axes, _ in found(edge, [0, 1], 0.01)] == [[0]]
+    assert [axes for axes, _ in found(edge, [0], 0.05)] == [[0]]
+    assert found(np.full((4, 4), 1 / 16), [0, 1], 0.01) == []

@@ -9,15 +9,22 @@ how much these people's comparisons with each other differ.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
+from numpy.typing import NDArray
 
 from ...data.grids import Grid
+from ...statistics.base import TWO_SIDED
 from .standing_out import Vector, hiding_places, widths
 
 FALSELY = 0.01
 """The chance at most that noise makes any cell of a grid look narrow."""
+OUTSIDE = 1 / 8
+"""Of bell-shaped people with that share or more outside of cells, bins hide little more than of even ones."""
+TAUS = 512
+"""That are compared with what cells show."""
 
 
 def surely(cells: int) -> float:
@@ -53,6 +60,74 @@ def narrow(grid: Grid, masses: Vector, deviation: float) -> dict[int, Vector]:
         share = np.divide(beyond, table, out=np.zeros_like(table), where=clear & (table > 0))
         found[place] = np.moveaxis(np.clip(share, 0.0, 1.0), 0, place)
     return found
+
+
+def crammed(
+    shares: Vector, places: Sequence[int], deviation: float
+) -> Iterator[tuple[list[int], NDArray[np.bool_]]]:
+    """Two cells side by side of axes that may hold everybody, where not one cell of any of them may.
+
+    Of all these axes together, or else of each alone where noise leaves `OUTSIDE` to be told from nobody.
+    ``shares`` are as released; ``deviation`` is that of the noise of one.
+    """
+    alone = [[place] for place in places] if len(places) > 1 else []
+    for axes in ([*places], *alone):
+        two = dict.fromkeys(axes, 2)
+        if axes in alone and _doubt(shares, two, deviation) > OUTSIDE:
+            continue
+        block = _holding_all(shares, two, deviation)
+        ones = ({**two, place: 1} for place in axes)
+        if block is not None and all(_holding_all(shares, one, deviation) is None for one in ones):
+            yield axes, block
+            if axes not in alone:
+                return
+
+
+def _sides(shares: Vector, lengths: Mapping[int, int]) -> list[int]:
+    return [min(lengths.get(place, cells), cells) for place, cells in enumerate(shares.shape)]
+
+
+def _doubt(shares: Vector, lengths: Mapping[int, int], deviation: float) -> float:
+    """How many noise alone may put outside of a block.
+
+    Inside a block of k of K cells and outside of it noise is independent, and people add up to 1: so two
+    numbers tell the share outside, and the best mean of both has a variance of k (K - k) / K counts.
+    """
+    held = math.prod(_sides(shares, lengths))
+    return TWO_SIDED * deviation * math.sqrt(held * (shares.size - held) / shares.size)
+
+
+def _holding_all(shares: Vector, lengths: Mapping[int, int], deviation: float) -> NDArray[np.bool_] | None:
+    """The block of so many cells of axes that holds most, if noise leaves nobody outside possible."""
+    sides = _sides(shares, lengths)
+    inside = sliding_window_view(shares, sides).sum(axis=tuple(range(-shares.ndim, 0)))
+    first = np.unravel_index(int(inside.argmax()), inside.shape)
+    held, most = math.prod(sides), float(inside.max())
+    outside = ((shares.size - held) * (1 - most) + held * (float(shares.sum()) - most)) / shares.size
+    if outside > min(_doubt(shares, lengths, deviation), OUTSIDE):
+        return None
+    block = np.zeros(shares.shape, dtype=np.bool_)
+    block[tuple(slice(at, at + side) for at, side in zip(first, sides, strict=True))] = True
+    return block
+
+
+def by_quadrants(seen: float, shares: Sequence[float]) -> float:
+    """Tau at most of people around an edge or a corner of cells, whose cells show ``seen`` of it.
+
+    ``shares`` are those below the edge, u and v, at the normal quantiles a and b. Normal people of tau have
+    quadrants of which cells show the integral of e^(-(a^2 + b^2 - 2 a b sin t) / (2 cos^2 t)) / pi over t
+    from 0 to pi tau / 2 (Plackett, "A reduction formula for normal multivariate integrals", 1954): tau / 2
+    around the centre, as for all elliptical people. With one column cut, tau is at most the mean sign across.
+    """
+    if len(shares) == 1:
+        shown = 2 * shares[0] * (1 - shares[0])
+        return seen / shown if seen < shown else 1.0
+    from scipy.special import ndtri  # heavy, and no participant needs it
+
+    a, b = ndtri(np.array(shares))
+    angles = (np.arange(TAUS) + 0.5) * math.pi / (2 * TAUS)
+    rises = np.exp(-(a**2 + b**2 - 2 * a * b * np.sin(angles)) / (2 * np.cos(angles) ** 2)) / (2 * TAUS)
+    return float(1 + np.searchsorted(np.cumsum(rises), seen, side="right")) / TAUS if seen < 0.5 else 1.0
 
 
 def unordered(grid: Grid, masses: Vector, shares: Mapping[int, Vector], finer: Mapping[int, float]) -> float:

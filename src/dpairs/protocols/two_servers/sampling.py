@@ -26,7 +26,7 @@ from ...statistics.linear import Linear, Linearizer
 from ...statistics.vertices import Vertices, cell_means
 from ..projection.pilot import on_simplex
 from .coarse import coarsened, narrower
-from .narrow import narrow, unordered, unseen
+from .narrow import by_quadrants, crammed, narrow, unordered, unseen
 from .standing_out import PairRates, cut_places, hiding_places, ties, together, unresolved
 
 Vector = NDArray[np.float64]
@@ -204,6 +204,31 @@ class Rough:
             return {}
         ((name, masses),) = self.masses.items()
         return narrow(self.grid, masses, math.sqrt(self.variance) / self.sizes[name])
+
+    def crammed(self, released: float) -> float:
+        """How much larger a tau may be than bins see it, where all may be around one corner of coarse cells.
+
+        Cells as wide as that show no spread, so that any of these pairs may share a bin; but how people lie
+        around the corner tells what their tau is at most: see `narrow.by_quadrants`. Nothing is hidden of
+        people whom counts show beyond the corner's cells.
+        """
+        ((name, counts),), most = self.counts.items(), 0.0
+        shares, noise = counts / self.sizes[name], math.sqrt(self.variance) / self.sizes[name]
+        table = shares.reshape([axis.bins for axis in self.grid.axes])
+        for places, block in crammed(table, list(self.finer_along), noise):
+            inside, people = block.reshape(-1), np.zeros(shares.size)
+            people[inside] = on_simplex(shares[inside])
+            there = self.linearizer.at({name: people}, self.sizes)
+            means = cell_means(self.grid, there.functions[name])[inside]
+            off = noise * math.sqrt(float(((means - means.mean()) ** 2).sum()))
+            below = []
+            for place in places:
+                along = np.moveaxis(people.reshape(table.shape), place, 0).reshape(table.shape[place], -1)
+                below.append(float(along.sum(axis=1)[np.argmax(block.any(axis=1 - place))]))
+            if there.value < 0:
+                below[-1] = 1 - below[-1]  # one column the other way round
+            most = max(most, by_quadrants(abs(there.value) + TWO_SIDED * off, below))
+        return max(most - abs(released), 0.0)
 
     def unseen(self, released: float) -> float:
         """The sampling variance at most by which narrow people's comparisons vary within cells: see `narrow`.

@@ -100,7 +100,7 @@ def near_in_two(rough: Rough, within: Within | None, released: float) -> float:
     bent = share / (2 * math.sqrt(max(1 - mean**2, TINY)))
     smooth = max(seen, share * mean * min(bent, 1.0))
     if within is None:
-        return smooth
+        return max(smooth, rough.crammed(released))
     if within.clearly_above(even):
         smooth = max(smooth, within.most * rough.rate(released, share))
     return min(smooth, within.most)
