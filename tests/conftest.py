@@ -29,6 +29,7 @@ SLOW_FIRST = (
         "cli/test_server_attacks.py",
     ),
     *("experiments/test_framework.py", "collector/test_openapi.py", "client/test_device.py"),
+    "client/test_crashes.py",
     *("test_notebooks.py", "test_typing.py", "test_docs.py", "federated/test_federated.py"),
 )
 """Files that take longest, as the head of the first worker's queue: idle workers take from a queue's end.
