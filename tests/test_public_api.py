@@ -137,8 +137,8 @@ def banned_uses(text: str) -> set[str]:
     """The banned modules and functions that a program names, whatever it calls them; not its docstrings."""
     aliases: dict[str, str] = {}
     named: set[str] = set()
-    tree = ast.parse(text)
-    for node in ast.walk(tree):
+    nodes = list(ast.walk(ast.parse(text)))
+    for node in nodes:
         if isinstance(node, ast.Import):
             for each in node.names:
                 aliases[each.asname or each.name.split(".")[0]] = (
@@ -149,7 +149,7 @@ def banned_uses(text: str) -> set[str]:
             for each in node.names:
                 aliases[each.asname or each.name] = f"{node.module}.{each.name}"
                 named |= {str(node.module), f"{node.module}.{each.name}"}
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Attribute):
             named.add(dotted(node, aliases))
     return {ban for ban in BANNED for name in named if name == ban or name.startswith(ban + ".")}

@@ -4,6 +4,7 @@ import ast
 import inspect
 import re
 from collections import defaultdict
+from functools import cache
 from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any
@@ -76,6 +77,12 @@ def parts(name: str) -> list[str]:
     return re.findall(r"[a-z0-9]+", re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower())
 
 
+@cache
+def parsed(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+@cache
 def classes() -> dict[str, list[str]]:
     """Where each class of the package is defined, those that begin with an underscore left out.
 
@@ -83,7 +90,7 @@ def classes() -> dict[str, list[str]]:
     """
     places: dict[str, list[str]] = defaultdict(list)
     for path in sorted(SOURCE.rglob("*.py")):
-        for node in ast.parse(path.read_text()).body:
+        for node in parsed(path).body:
             if {"vdaf", "dap"} & set(path.parts) or not isinstance(node, ast.ClassDef):
                 continue
             if not node.name.startswith("_"):
@@ -138,13 +145,11 @@ def test_a_retired_word_is_noticed():
     assert not retired("Planes")
 
 
-def messages(source: str) -> str:
+def messages(tree: ast.Module) -> str:
     """The words of a module that users read: its texts without docstrings, one in a line."""
-    tree = ast.parse(source)
-    documentation = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
-    texts = [
-        node for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)
-    ]
+    nodes = list(ast.walk(tree))
+    documentation = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
+    texts = [node for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)]
     return "\n".join(str(node.value) for node in texts if id(node) not in documentation)
 
 
@@ -159,7 +164,7 @@ def visible() -> dict[str, str]:
     web = SOURCE / "collector" / "web"
     scripts = [path for path in web.rglob("*.js") if "vendor" not in path.parts]
     found = {path: path.read_text(encoding="utf-8") for path in [*pages, *web.rglob("*.html")]}
-    found |= {path: messages(path.read_text(encoding="utf-8")) for path in SOURCE.rglob("*.py")}
+    found |= {path: messages(parsed(path)) for path in SOURCE.rglob("*.py")}
     for path in scripts:
         found[path] = re.sub(r"/\*.*?\*/|^\s*//.*?$", "", path.read_text(encoding="utf-8"), flags=re.S | re.M)
     return {path.relative_to(ROOT).as_posix(): re.sub(r"\s+", " ", text) for path, text in found.items()}
@@ -207,7 +212,7 @@ def test_a_retired_phrase_is_noticed():
     """Negative control of the test above."""
     assert old_phrases("HOST:PORT cannot be listened on: in use") == ["be listened on"]
     assert old_phrases("Whoever runs it has the data, but for the noise.") == ["but for", "Whoever"]
-    assert messages('"""Whoever."""\nraise E("this is no tally")\n') == "this is no tally"
+    assert messages(ast.parse('"""Whoever."""\nraise E("this is no tally")\n')) == "this is no tally"
     assert not old_phrases("There is no such study. This is not a tally. All but one.")
     assert old_phrases(documented(Riddle)) == ["these very people", "Whoever"]
 

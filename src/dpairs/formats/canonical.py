@@ -34,8 +34,11 @@ def number_text(value: float) -> str:
         raise ValueError("NaN and infinity have no JSON form")
     if value == 0:
         return "0"
+    shortest = repr(float(value))
+    if "e" not in shortest:  # from 0.0001 to 10^16 both write the same digits
+        return shortest.removesuffix(".0")
     sign = "-" if value < 0 else ""
-    mantissa, _, exponent = repr(abs(float(value))).partition("e")
+    mantissa, _, exponent = shortest.lstrip("-").partition("e")
     whole, _, fraction = mantissa.partition(".")
     digits = (whole + fraction).lstrip("0")
     point = int(exponent or 0) + len(whole) - (len(whole + fraction) - len(digits))

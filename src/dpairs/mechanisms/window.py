@@ -121,14 +121,18 @@ class WindowResponse:
         slope = Fraction(self.width * self.boost * self.last, WORDS)
         return np.array([float((symbol - first) / slope) for symbol in range(self.symbols)])
 
-    def variances(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The variance of the decoded symbol of each value, exact up to floating point."""
+    @cached_property
+    def _squares(self) -> NDArray[np.float64]:
+        """The mean square of the decoded symbol, for each window."""
         squared, symbol = self.decode**2, np.arange(self.symbols)
         common = (self.floor + (symbol < self.leftover)) / WORDS @ squared
         sums = np.concatenate(([0.0], np.cumsum(squared)))
-        squares = common + self.boost / WORDS * (sums[self.width :] - sums[: -self.width])
+        return np.asarray(common + self.boost / WORDS * (sums[self.width :] - sums[: -self.width]))
+
+    def variances(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The variance of the decoded symbol of each value, exact up to floating point."""
         # Between two windows the mean square is that of the mixture: linear.
-        second = np.interp(values * self.last, np.arange(self.last + 1), squares)
+        second = np.interp(values * self.last, np.arange(self.last + 1), self._squares)
         return np.asarray(second - values**2, dtype=np.float64)
 
     def to_json(self) -> dict[str, Any]:

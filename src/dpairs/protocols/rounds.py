@@ -6,6 +6,8 @@ second. Nobody is asked in both, and everybody can check it.
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -20,12 +22,24 @@ def asked_first(coins: Coins, stratum: int, first: int, count: int, share: int) 
     In a block, these are the ``share`` indices with the smallest public words.
     """
     start, end = first // BLOCK, -(-(first + count) // BLOCK)
+    if end - start == 1:
+        return _asked_of_block(coins, stratum, start, share)[first - start * BLOCK :][:count].copy()
+    return _asked_of_blocks(coins, stratum, start, end, share)[first - start * BLOCK :][:count]
+
+
+@lru_cache(maxsize=16)
+def _asked_of_block(coins: Coins, stratum: int, block: int, share: int) -> NDArray[np.bool_]:
+    """Kept: of one person it is asked before the report, in it, and when it is counted."""
+    return _asked_of_blocks(coins, stratum, block, block + 1, share)
+
+
+def _asked_of_blocks(coins: Coins, stratum: int, start: int, end: int, share: int) -> NDArray[np.bool_]:
     words_each = BLOCK // WORDS_IN_BLOCK
     words = coins.words(Purpose.ROUND, stratum, start * words_each, (end - start) * words_each)
     order = np.argsort(words.reshape(end - start, BLOCK), axis=1, kind="stable")
     asked = np.zeros((end - start, BLOCK), dtype=bool)
     np.put_along_axis(asked, order[:, :share], True, axis=1)
-    return asked.reshape(-1)[first - start * BLOCK :][:count]
+    return asked.reshape(-1)
 
 
 def place_in_first(coins: Coins, stratum: int, index: int, share: int) -> int:

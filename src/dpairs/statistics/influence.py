@@ -48,18 +48,20 @@ class Influence:
         return cell_means(self.grid, self.heights) / STEPS
 
     @cached_property
-    def _first(self) -> list[NDArray[np.int64]]:
-        """The first vertex of every bin, for each axis."""
-        return [np.flatnonzero(~Vertices(axis).top) for axis in self.grid.axes]
+    def _table(self) -> NDArray[np.float64]:
+        return self.heights.reshape(vertex_shape(self.grid)).astype(np.float64)
+
+    @cached_property
+    def _ends(self) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+        """The first and the last vertex of every bin, for each axis."""
+        tops = [Vertices(axis).top for axis in self.grid.axes]
+        return [(first := np.flatnonzero(~top), np.append(first[1:], top.size) - 1) for top in tops]
 
     def __call__(self, columns: Sequence[Any], names: Sequence[str]) -> NDArray[np.float64]:
         """V at each person's values: a number in [0, 1]."""
-        table = self.heights.reshape(vertex_shape(self.grid)).astype(np.float64)
-        ends = []
-        for place, (axis, values, name) in enumerate(zip(self.grid.axes, columns, names, strict=True)):
+        table, ends = self._table, []
+        for (first, last), axis, values, name in zip(self._ends, self.grid.axes, columns, names, strict=True):
             bins, through = _locate(axis, values, name)
-            first = self._first[place]
-            last = np.append(first[1:], table.shape[place]) - 1
             ends.append(((first[bins], 1 - through), (last[bins], through)))
         total = np.zeros(ends[0][0][0].size)
         for sides in product(*ends):

@@ -867,6 +867,9 @@ def test_a_forged_analysis_is_refused_or_works(name):
         (("analysis", "remainder"), [0], "remainder is two numbers"),
         (("analysis", "remainder", 1), -1e-9, "negative"),
         (("analysis", "kernel_uncertainty"), -1, "negative"),
+        (("analysis", "noises"), {"everybody": 0.1}, "noises for positive, negative"),
+        (("analysis", "noises", "positive"), -0.1, "negative"),
+        (("analysis", "alone_noise"), -0.1, "negative"),
     ],
     ids=str,
 )

@@ -1,6 +1,8 @@
 """What liars can do to a tree: the bound against every replacement, and what a built attack reaches."""
 
+import json
 import math
+from functools import cache, partial
 from itertools import combinations, product
 from typing import Any
 
@@ -39,6 +41,12 @@ def counted(study: dpairs.Study, symbols: dict[str, np.ndarray]) -> dict[str, An
     return made
 
 
+def counted_of(study: dpairs.Study, stratum: str, symbols: tuple[int, ...]) -> tuple[Any, str]:
+    """The counts of one stratum, and their text."""
+    made = counted(study, {stratum: np.array(symbols)})[stratum]
+    return made, json.dumps(made.to_json())
+
+
 def bound(study: dpairs.Study, counts: dict[str, Any], estimator: str, people: int) -> Any:
     """The bound before it is called useless."""
     protocol: Any = study.protocol
@@ -63,17 +71,20 @@ def test_no_replacement_of_a_small_tree_leaves_the_bound(kind, estimator, most):
         looked += 1
         found = bound(study, counts, estimator, most)
         who = [(stratum, index) for stratum in study.strata for index in range(PEOPLE)]
+        one = cache(partial(counted_of, study))
         seen = set()  # who repeats the truth is no liar: other liars say the same then
         for liars in combinations(who, most):
             for said in product(range(size), repeat=most):
                 false = {stratum: each.copy() for stratum, each in symbols.items()}
                 for (stratum, index), symbol in zip(liars, said, strict=True):
                     false[stratum][index] = symbol
-                told = b"".join(each.tobytes() for each in false.values())
-                if told in seen:
+                lied = {stratum: one(stratum, tuple(each.tolist())) for stratum, each in false.items()}
+                told = "".join(text for _, text in lied.values())
+                if told in seen:  # the same counts are the same estimate
                     continue
                 seen.add(told)
-                moved = study.protocol.estimate(counted(study, false), estimator).value - value
+                made = {stratum: each for stratum, (each, _) in lied.items()}
+                moved = study.protocol.estimate(made, estimator).value - value
                 assert -found.down - ROUNDING <= moved <= found.up + ROUNDING
         if looked == 3 - most:
             break

@@ -226,14 +226,14 @@ class Histogram(Alone, FirstRound):
             multiplier = max(multiplier, span(along) / values_span if values_span > 0 else 0.0)
         return Manipulation(people, people, reach.down, reach.up, False, multiplier)
 
-    def in_unit(self, counts: Mapping[str, DenseCounts], sizes: Mapping[str, int]) -> tuple[float, float]:
-        """The estimate and its variance: of the form, where there is one, or of the finished statistic."""
+    def in_unit(self, counts: Mapping[str, DenseCounts], sizes: Mapping[str, int]) -> tuple[float, Variances]:
+        """The estimate and its variances: of the form, where there is one, or of the finished statistic."""
         vectors = [count.array.astype(np.float64) for count in counts.values()]
         values = np.array([average.mean(vectors) for average, *_ in self._averages])
         if values.size == 1:
-            return float(values[0]), self._averages[0][0].variances(vectors).population
+            return float(values[0]), self._averages[0][0].variances(vectors)
         finished = self.statistic.finish(values, sizes)
-        return finished.value, self._variances_along(finished.gradient, vectors).population
+        return finished.value, self._variances_along(finished.gradient, vectors)
 
     def _variances_along(
         self, gradient: NDArray[np.float64], vectors: list[NDArray[np.float64]]

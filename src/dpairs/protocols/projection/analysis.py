@@ -20,6 +20,7 @@ from ...formats.canonical import agreed
 from ...formats.checks import fields, integer, real, required
 from ...mechanisms import ScalarResponse
 from ...statistics import Linear, Statistic
+from ...statistics.base import CLEAR
 from ...statistics.influence import Influence
 from ...statistics.linear import nominal
 from ..base import Answer
@@ -44,9 +45,11 @@ _FIELDS = (
     "bias",
     "expected",
     "divided",
+    "noises",
+    "alone_noise",
     "kernel_uncertainty",
 )
-LATER = ("bias", "expected", "divided")
+LATER = ("bias", "expected", "divided", "noises", "alone_noise")
 """What files from before intervals allowed for it do not have."""
 
 
@@ -73,6 +76,10 @@ class Analysis:
     """How far a kernel that is known only on cells can lie from its table, averaged over the pilot."""
     divided: Divided | None = None
     """What the divisor of a ratio does."""
+    noises: dict[str, float] | None = None
+    """The mechanism's variance averaged over the pilot, in the unit of ``variances``."""
+    alone_noise: float | None = None
+    """The variance of the first round's own estimate around the value of its people."""
 
     @classmethod
     def of(
@@ -83,19 +90,22 @@ class Analysis:
         influences: Mapping[str, tuple[Influence, tuple[float, float]]],
         remainder: Remainder,
         people: dict[str, int],
-        alone: tuple[float, float] | None,
+        alone: tuple[float, float, float] | None,
         divided: Divided | None = None,
+        mechanism: ScalarResponse | None = None,
     ) -> Analysis:
         """Digits that processors agree on, so that the same tally gives the same file on all of them."""
-        means, variances = {}, {}
+        means, variances, noises = {}, {}, {}
         for name, masses in pilot.masses.items():
             cells = influences[name][0].cells
             mean = float(cells @ masses)
             means[name] = agreed(mean)
             variances[name] = agreed(max(float(cells**2 @ masses) - mean**2, 0.0))
+            if mechanism is not None:
+                noises[name] = agreed(max(float(mechanism.variances(cells) @ masses), 0.0))
         return cls(
             people,
-            alone,
+            None if alone is None else alone[:2],
             tuple(map(agreed, linear.forms.tolist())),
             agreed(linear.value),
             {name: ends for name, (_, ends) in influences.items()},
@@ -104,12 +114,18 @@ class Analysis:
             remainder,
             agreed(statistic.kernel_uncertainty(next(iter(pilot.masses.values())))),
             divided,
+            noises or None,
+            None if alone is None else alone[2],
         )
 
     def to_json(self) -> dict[str, Any]:
         divided = {} if self.divided is None else {"divided": self.divided.to_json()}
+        noises = {} if self.noises is None else {"noises": self.noises}
+        alone = {} if self.alone_noise is None else {"alone_noise": self.alone_noise}
         return {
             **divided,
+            **noises,
+            **alone,
             "people": self.people,
             "alone": None if self.alone is None else list(self.alone),
             "forms": list(self.forms),
@@ -164,6 +180,8 @@ class Analysis:
             ),
             _variance("kernel uncertainty", spec["kernel_uncertainty"]),
             Divided.from_json(statistic, spec["divided"]) if "divided" in spec else None,
+            _noises(statistic, spec["noises"]) if "noises" in spec else None,
+            _variance("first round's own noise", spec["alone_noise"]) if "alone_noise" in spec else None,
         ).checked(statistic)
 
     def checked(self, statistic: Statistic) -> Analysis:
@@ -197,7 +215,7 @@ class Analysis:
         combined: bool,
     ) -> Answer:
         """The pilot's value, corrected by the mean of the functions."""
-        correction = noise = sampling = 0.0
+        correction = noise = 0.0
         decode = mechanism.decode
         for stratum, table in counts.items():
             people = table.people
@@ -209,12 +227,11 @@ class Analysis:
             mean = float(shares @ decode)
             correction += (high - low) * (mean - self.means[stratum])
             noise += (high - low) ** 2 * max(float(shares @ decode**2) - mean**2, 0.0) / (people - 1)
-            # Of the people who took part in either round, their own choice is known, not random.
-            sampling += (high - low) ** 2 * self.variances[stratum] / (people + self.people[stratum])
         value = self.value + self.remainder.mean + correction
         further = self.remainder.further(correction, noise)
         divided = None if self.divided is None else self.divided.further(further)
-        variance = self._missed(correction, further, divided) + noise
+        missed = self._missed(correction, further, divided)
+        variance, weight = missed + noise, 0.0
         if self.alone is not None and combined:
             # The weight is that of what was imagined: who answers must not move it.
             usual = self.remainder.variance + noise
@@ -222,8 +239,46 @@ class Analysis:
             value += weight * (self.alone[0] - value)
             variance = (1 - weight) ** 2 * variance + weight**2 * self.alone[1]
         sizes = {stratum: table.people + self.people[stratum] for stratum, table in counts.items()}
-        answer = self.finished(statistic, value, variance, max(variance - sampling, 0.0), sizes)
+        sample = min(self.around_sample(mechanism, counts, weight, missed), variance)
+        answer = self.finished(statistic, value, variance, sample, sizes)
         return answer if divided is None else _divided_by(answer, divided)
+
+    def around_sample(
+        self, mechanism: ScalarResponse, counts: Mapping[str, DenseCounts], weight: float, missed: float
+    ) -> float:
+        """The variance around the value of the people who took part, the first round having this weight.
+
+        Their own choice is known, not random: what is left is noise, and that rounds count by their weights
+        and not by their people. Each part is added up for itself. The difference between the variance around
+        the population's value and that of the people would be of the size of its own error where there is
+        hardly any noise.
+        """
+        noise = chosen = drawn = 0.0
+        decode = mechanism.decode
+        for stratum, table in counts.items():
+            first, second = self.people[stratum], table.people
+            low, high = self.ranges[stratum]
+            square, people = (high - low) ** 2, first + second
+            off = table.array / second @ decode
+            spread = (decode - off) ** 2
+            total = float(table.array @ spread) / (second - 1)
+            own = total - self.variances[stratum]
+            if self.noises is not None:
+                # What the answers say instead counts where it is beyond their own chance.
+                doubt = math.sqrt(max(float(table.array @ spread**2) / second - total**2, 0.0) / second)
+                own = max(self.noises[stratum], own - CLEAR * doubt)
+            noise += square * max(own, 0.0) / second
+            drawn += square * self.variances[stratum] / first
+            chosen += (
+                square
+                * self.variances[stratum]
+                * ((weight - first / people) ** 2 / first + (1 - weight - second / people) ** 2 / second)
+            )
+        sample = (1 - weight) ** 2 * (missed + noise) + chosen
+        if self.alone is not None and weight > 0:
+            alone = max(self.alone[1] - drawn, 0.0) if self.alone_noise is None else self.alone_noise
+            sample += weight**2 * alone
+        return sample
 
     def _missed(self, correction: float, further: float, divided: Divided | None) -> float:
         """The variance of the remainder, quadratic in how far the pilot is off."""
@@ -287,6 +342,10 @@ def _variance(name: str, value: Any) -> float:
     if number < 0:
         raise BadFile(f"a {name} cannot be negative, as {number:g} is")
     return number
+
+
+def _noises(statistic: Statistic, given: Any) -> dict[str, float]:
+    return {name: _variance("noise", each) for name, each in by_stratum(statistic, "noises", given).items()}
 
 
 def _pair(name: str, given: Any) -> tuple[float, float]:

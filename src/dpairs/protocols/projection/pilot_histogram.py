@@ -55,20 +55,22 @@ class PilotHistogram(Histogram):
     def own_answer(self, counts: Mapping[str, DenseCounts]) -> Answer:
         return self.estimate(counts, self.estimators[0])
 
-    def own_estimate(self, counts: Mapping[str, DenseCounts]) -> tuple[float, float] | None:
-        """The round's own estimate and its variance, in the unit of the second round's functions.
+    def own_estimate(self, counts: Mapping[str, DenseCounts]) -> tuple[float, float, float] | None:
+        """The round's own estimate and its variances, in the unit of the second round's functions.
+
+        One is around the population's value, one around that of the round's people.
 
         None where cells hold several values: what they hide would be a bias, and the second round has none.
         """
         if not self.grid.single or min(table.people for table in counts.values()) < FEW_PEOPLE:
             return None
         try:
-            value, variance = self.in_unit(counts, nominal(self.statistic))
+            value, variances = self.in_unit(counts, nominal(self.statistic))
         except (NotEstimable, NotEnoughData):
             return None
-        if not (math.isfinite(value) and 0 < variance < math.inf):
+        if not (math.isfinite(value) and 0 < variances.population < math.inf):
             return None
-        return agreed(value), agreed(variance)
+        return agreed(value), agreed(variances.population), agreed(max(variances.sample, 0.0))
 
     def predict_remainder(self, shape: Shape, pilots: Mapping[str, float], extent: float) -> float:
         return histogram_remainder(self, shape, pilots)

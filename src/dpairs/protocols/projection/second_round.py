@@ -70,7 +70,7 @@ class SecondRound(Alone):
         earlier: Earlier,
         epsilon: float,
         people: dict[str, int],
-        alone: tuple[float, float] | None,
+        alone: tuple[float, float, float] | None,
     ) -> SecondRound:
         """Linearize the statistic at the pilot, and imagine how far that may be off."""
         later = min(people.values()) * (BLOCK / earlier.share - 1)
@@ -93,17 +93,20 @@ class SecondRound(Alone):
         remainder = remainder_of(statistic, linearizer, linear, pilot, half_range, gradient, unseen, beyond)
         measured = None if ends is None else ends.mean
         divided = Divided.of(statistic, linearizer, linear, pilot, remainder, 0.0, measured=measured)
-        analysis = Analysis.of(statistic, pilot, linear, influences, remainder, people, alone, divided)
         # Strata count by what they add to the variance: the square of their range over their people.
         scales = {name: extent**2 / people[name] for name, extent in extents.items()}
         total = sum(scales.values()) or 1.0
         weights = np.concatenate([pilot.masses[name] * (scales[name] / total) for name in influences])
         cells = np.concatenate([influence.cells for influence, _ in influences.values()])
+        mechanism = scalar_response(epsilon, cells, weights)
+        analysis = Analysis.of(
+            statistic, pilot, linear, influences, remainder, people, alone, divided, mechanism
+        )
         return cls(
             statistic.described(),
             domains,
             earlier,
-            scalar_response(epsilon, cells, weights),
+            mechanism,
             {name: influence for name, (influence, _) in influences.items()},
             analysis.checked(statistic),
         )

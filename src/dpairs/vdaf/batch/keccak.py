@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 from .compiling import compiled
@@ -55,7 +59,8 @@ def digests(messages: Words, out: Words) -> None:
     state = np.empty(25, dtype=np.uint64)
     for i in range(messages.shape[0]):
         _absorb(messages[i], state)
-        out[i] = state[: out.shape[1]]
+        for word in range(out.shape[1]):  # an assignment of slices takes two seconds to compile
+            out[i, word] = state[word]
 
 
 @compiled
@@ -91,9 +96,18 @@ def _absorb(message: Words, state: Words) -> None:
         _permute(state)
 
 
-@compiled
-def _turn(x: Any, bits: Any) -> Any:
-    return (x << np.uint64(bits)) | (x >> np.uint64(64 - bits))
+def _rotate(typing: Any, x: Any, bits: Any) -> Any:
+    """A word turned to the left; a function that is compiled would be so for each number of bits."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        word, turn = arguments
+        rest = builder.sub(ir.Constant(turn.type, 64), turn)
+        return builder.or_(builder.shl(word, turn), builder.lshr(word, rest))
+
+    return types.uint64(types.uint64, types.uint64), generate
+
+
+_turn: Callable[..., Any] = intrinsic(_rotate)
 
 
 @compiled
