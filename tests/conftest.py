@@ -21,9 +21,11 @@ REQUIRED_IN_CI = ("node",)
 HERE = Path(__file__).parent
 SLOW_FIRST = (
     *("engines/test_postgresql.py", "engines/test_spark.py"),  # one cluster of Spark
-    *("collector/test_pages.py", "aggregator/test_pages.py"),  # one browser
-    *("cli/test_cli.py", "collector/test_kills.py", "collector/test_jepsen.py", "cli/test_server_attacks.py"),
-    *("experiments/test_framework.py", "collector/test_openapi.py", "client/test_device.py"),
+    *(f"collector/pages/test_{of}.py" for of in ("analyst", "people", "every_page")),  # one collector
+    "aggregator/test_pages.py",  # one browser
+    *("cli/test_simulate.py", "cli/test_server_attacks.py", "collector/test_kills.py"),
+    *("collector/test_jepsen.py", "experiments/test_command.py", "collector/test_openapi.py"),
+    *("client/test_device.py", "client/test_crashes.py"),
     *("test_notebooks.py", "test_typing.py", "test_docs.py", "federated/test_federated.py"),
 )
 """Files that take longest, as the head of the first worker's queue: idle workers take from a queue's end.

@@ -10,6 +10,10 @@ ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "dpairs"
 MOST_LINES = 400
 MOST_FILES = 10
+OWN = (
+    *("src", "tests", "experiments", "benchmarks", "vectors", "examples", "tools", "docs/hooks"),
+    *("js/src", "js/test"),
+)
 BESIDE = {"__init__.py", "__main__.py", "py.typed"}
 VAGUE = {"utils", "util", "common", "helpers", "misc"}
 NAMES = re.compile(r"((?:[\w/.]+(?:/|\.py)(?: +|$))+)")
@@ -72,12 +76,29 @@ def test_the_top_is_the_flow_and_nothing_else():
     )
 
 
+def own_files() -> list[Path]:
+    """What is written here: not what others wrote, and not what a tool made of it."""
+    return [
+        path
+        for folder in OWN
+        for path in (ROOT / folder).rglob("*")
+        if path.suffix in {".py", ".js", ".mjs"}
+        and not {"vendor", ".venv"} & set(path.relative_to(ROOT).parts)
+        and not path.name.endswith(".min.js")
+    ]
+
+
 def test_files_are_short_and_have_a_name():
-    for folder in ("src", "experiments", "benchmarks", "tools", "js/src"):
-        for path in (ROOT / folder).rglob("*"):
-            if path.suffix in {".py", ".js"} and "vendor" not in path.parts:
-                assert len(path.read_text().splitlines()) <= MOST_LINES, path
-                assert path.stem not in VAGUE, path
+    for path in own_files():
+        assert len(path.read_text().splitlines()) <= MOST_LINES, path
+        assert path.stem not in VAGUE, path
+
+
+def test_every_folder_with_programs_has_short_files():
+    """A folder that is renamed or empty would not be looked at."""
+    found = own_files()
+    for folder in OWN:
+        assert any(path.is_relative_to(ROOT / folder) for path in found), folder
 
 
 def test_what_is_left_out_of_the_coverage_has_a_reason():

@@ -18,7 +18,7 @@ from dpairs.garbled.session import Evaluator, Garbler
 from dpairs.protocols.pairwise.protocol import Pairwise
 from dpairs.randomness import SystemRandomness
 
-from ..collector.test_relay import Two
+from ..collector.two import Two
 from .dishonest import Dishonest, link_to, serving
 
 LEVELS = Levels(range(4))

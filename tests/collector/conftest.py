@@ -5,14 +5,17 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import structlog
 
 from dpairs.collector.database import POSTGRESQL
 
+from .people import histogram
 from .postgres import Cluster
-from .servers import CLOCKS, HASTE, Caller, InThread, Process, collector
+from .servers import CLOCKS, HASTE, Caller, InThread, Process, begin, collector, enrol
+from .two import Two
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -93,3 +96,30 @@ def serve(tmp_path) -> Iterator[Callable[..., Process]]:
     yield make
     for each in made:
         each.kill()
+
+
+@pytest.fixture
+def study(here):
+    """A study that it has begun."""
+    study = histogram()
+    begin(here.analyst(), study)
+    return study
+
+
+@pytest.fixture
+def me(call, study) -> dict[str, Any]:
+    """Somebody who is enrolled in it."""
+    return enrol(call, study.id, 1)
+
+
+@pytest.fixture
+def gateway(here, study) -> dict[str, Any]:
+    """A gateway for ten people of it."""
+    (given,) = here.analyst().gateway(study.id, {study.strata[0]: 10}).values()
+    return given
+
+
+@pytest.fixture
+def two(running, tmp_path) -> Two:
+    """Two people of a study of pairs."""
+    return Two(running, tmp_path)
