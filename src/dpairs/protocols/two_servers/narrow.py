@@ -17,12 +17,11 @@ from numpy.typing import NDArray
 
 from ...data.grids import Grid
 from ...statistics.base import TWO_SIDED
+from ..fitted import OUTSIDE
 from .standing_out import Vector, hiding_places, widths
 
 FALSELY = 0.01
 """The chance at most that noise makes any cell of a grid look narrow."""
-OUTSIDE = 1 / 8
-"""Of bell-shaped people with that share or more outside of cells, bins hide little more than of even ones."""
 TAUS = 512
 """That are compared with what cells show."""
 
