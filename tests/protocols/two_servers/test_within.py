@@ -11,11 +11,11 @@ from scipy import stats
 import dpairs
 from dpairs import BadParameter, Interval, Kernel, Levels, Study
 from dpairs.data.grids import Axis, Grid
+from dpairs.protocols.fitted import OUTSIDE
 from dpairs.protocols.two_servers.hidden import table_within
 from dpairs.protocols.two_servers.law import ErrorLaw
 from dpairs.protocols.two_servers.narrow import (
     FALSELY,
-    OUTSIDE,
     TAUS,
     by_quadrants,
     crammed,
@@ -322,7 +322,7 @@ def test_quadrants_show_what_tau_is_at_most(correlation):
     tau = 2 / math.pi * math.asin(correlation)
     for u in (0.1, 0.3, 0.5, 0.8):
         for v in (0.2, 0.5, 0.9):
-            corner = both.cdf(stats.norm.ppf([u, v]))
+            corner = float(both.cdf(stats.norm.ppf([u, v])))
             shown = by_quadrants(2 * (corner - u * v), [u, v])
             assert shown >= tau - 1e-3
             if u == v == 0.5:
