@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import traceback
 from pathlib import Path
 from typing import Any
 
@@ -87,12 +88,14 @@ def install(app: FastAPI) -> None:
 
     @app.exception_handler(RequestValidationError)
     async def invalid(_: Request, error: RequestValidationError) -> Response:
+        _let_go(error)
         first = error.errors()[0]
         place = ".".join(str(part) for part in first["loc"] if part != "body") or "the request"
         return answer(errors.BadValue(f"{place} cannot be used: {first['msg'].lower()}"))
 
     @app.exception_handler(HTTPException)
     async def http(request: Request, error: HTTPException) -> Response:
+        _let_go(error)
         page = request.method == "GET" and "text/html" in request.headers.get("accept", "")
         if error.status_code in (404, 405) and page and not request.url.path.startswith("/api/"):
             return FileResponse(MISSING, 404)
@@ -102,3 +105,12 @@ def install(app: FastAPI) -> None:
             return answer(errors.NotFound("there is no such page"))
         body = json.dumps({"error": "InvalidInput", "message": f"{error.detail}".lower()})
         return Response(body, error.status_code, error.headers, "application/json")
+
+
+def _let_go(error: Exception) -> None:
+    """Forget what the frames of an error hold.
+
+    A frame of FastAPI's that could not read a body holds the body and, by its own error, itself: it would
+    stay in memory until the next search for garbage, which is rare here, and outside of the budget.
+    """
+    traceback.clear_frames(error.__traceback__)
