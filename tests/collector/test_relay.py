@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from sqlalchemy import create_engine, update
 
 from dpairs.client import Device, join
-from dpairs.collector import schema
+from dpairs.collector import relay, schema
 from dpairs.errors import BadMessage
 from dpairs.garbled.session import message_sizes
 from dpairs.garbled.wire import Kind
@@ -199,3 +200,25 @@ def test_people_who_never_come_are_counted_by_whose_turn_it_is(running, tmp_path
     assert progress["waiting for the garbler"] == 2
     assert progress["waiting for the evaluator"] == 1
     assert progress["done"] == 0
+
+
+def test_nobody_is_woken_by_a_message_that_they_do_not_wait_for(two, monkeypatch):
+    """Every message made all who waited look for theirs: a thousand of them held up everybody else."""
+    looks: list[Kind] = []
+    usual = relay.fetch
+
+    def fetch(connection, live, number, kind):
+        looks.append(kind)
+        return usual(connection, live, number, kind)
+
+    monkeypatch.setattr(relay, "fetch", fetch)
+    call = Caller(two.running.base)
+    with ThreadPoolExecutor() as pool:
+        wish = pool.submit(call, "GET", f"{two.path('offer')}?wait=25", token=two.secret(two.evaluator))
+        until(lambda: looks, "a look")
+        for _ in range(5):
+            call("PUT", two.path("table"), body=b"x", token=two.secret(two.garbler))
+        assert looks == [Kind.OFFER]
+        call("PUT", two.path("offer"), body=b"y", token=two.secret(two.garbler))
+        assert wish.result().body == b"y"
+    assert looks == [Kind.OFFER] * 2

@@ -9,6 +9,7 @@ import platform
 import time
 from collections.abc import Callable, Coroutine
 from typing import Any
+from weakref import WeakValueDictionary
 
 import structlog
 from anyio import to_thread
@@ -63,8 +64,8 @@ class Service:
         )
         self.budget = Budget(settings.body_memory)
         self.metrics = Metrics(self)
-        self.arrived = asyncio.Event()
-        """Set, and replaced, whenever a message of a pair arrives."""
+        self._arrivals: WeakValueDictionary[tuple[str, int, int], asyncio.Event] = WeakValueDictionary()
+        """By study, pair and kind of message, while somebody waits for it."""
         self._tasks: list[asyncio.Task[None]] = []
         self.planning = asyncio.Semaphore(1)
         self.exporting = asyncio.Semaphore(2)
@@ -178,10 +179,15 @@ class Service:
         self.writer.close()
         self.database.close()
 
-    def announce(self) -> None:
-        """Wake everybody who waits for a message."""
-        self.arrived.set()
-        self.arrived = asyncio.Event()
+    def arrival(self, study: str, pair: int, kind: int) -> asyncio.Event:
+        """Set when this message of a pair arrives."""
+        return self._arrivals.setdefault((study, pair, kind), asyncio.Event())
+
+    def announce(self, study: str, pair: int, kind: int) -> None:
+        """Wake those who wait for this message, and nobody else: each of them looks for it."""
+        arrived = self._arrivals.pop((study, pair, kind), None)
+        if arrived is not None:
+            arrived.set()
 
     async def purge(self, study: str) -> None:
         """Delete the rows of a deleted study, some at a time, so that others are not held up."""

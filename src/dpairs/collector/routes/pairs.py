@@ -81,7 +81,8 @@ async def send_message(
     await to_thread.run_sync(relay.addressed, live, holder, number, which, True)
     message = relay.Message(live, number, which, await request.body(), service.lease.clock)
     state = await service.writer.do(relay.deliver, message)
-    service.announce()
+    if state == relay.WAITING:  # so it is there
+        service.announce(live.id, number, which)
     return models.Delivered(state=state)
 
 
@@ -108,7 +109,7 @@ async def fetch_message(
     await to_thread.run_sync(relay.addressed, live, holder, number, which, False)
     deadline = asyncio.get_running_loop().time() + wait
     while True:
-        arrived = service.arrived
+        arrived = service.arrival(live.id, number, which)
         body = await to_thread.run_sync(_fetch, service, live, number, which)
         left = deadline - asyncio.get_running_loop().time()
         if body is not None:
