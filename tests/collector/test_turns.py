@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import segno
 from sqlalchemy.exc import TimeoutError as NoConnection
 
 from dpairs.client.gateway import batch
@@ -221,3 +222,24 @@ def test_a_commit_in_doubt_of_which_nobody_can_ask_is_read_again(here, monkeypat
     monkeypatch.setattr(here.service.lease, "settle", replaced)
     with pytest.raises(LeaseLost, match="in doubt"):
         here.service.writer._settled()
+
+
+def test_the_picture_of_a_link_is_drawn_once_and_beside_requests(sqlite, monkeypatch):
+    """One address could ask for so many of them at once that nobody was answered for six seconds."""
+    drawn: list[str] = []
+    usual = segno.make
+
+    def make(*arguments, **options):
+        drawn.append(threading.current_thread().name)
+        return usual(*arguments, **options)
+
+    monkeypatch.setattr(segno, "make", make)
+    with collector(sqlite, public_url="https://once.example.org") as here:
+        study = begin(here.analyst(), histogram())
+        call = Caller(here.base)
+        with ThreadPoolExecutor(8) as pool:
+            answers = list(pool.map(lambda _: call("GET", f"/take-part/{study}/code.svg"), range(16)))
+        assert {answer.status for answer in answers} == {200}
+        assert len({answer.body for answer in answers}) == 1
+        assert len(drawn) == 1
+        assert drawn != [here._thread.name]

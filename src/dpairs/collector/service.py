@@ -69,6 +69,7 @@ class Service:
         self._tasks: list[asyncio.Task[None]] = []
         self.planning = asyncio.Semaphore(1)
         self.exporting = asyncio.Semaphore(2)
+        self.drawing = asyncio.Semaphore(1)
         try:
             if not self.database.is_sqlite:
                 with self.database.statements():

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import io
 import os
 from pathlib import Path
 from typing import Any
 
 import segno
+from anyio import to_thread
 from fastapi import APIRouter, FastAPI
 from fastapi.responses import FileResponse
 from starlette.responses import Response
@@ -59,10 +61,17 @@ async def link_code(service: Serving, study: str) -> Response:
     live = service.find(study)
     if not service.settings.public_url:
         raise NotFound("this collector does not know where people reach it: it needs a public_url")
+    async with service.drawing:
+        picture = await to_thread.run_sync(_code, f"{service.settings.public_url}/take-part/{live.id}")
+    return Response(picture, media_type="image/svg+xml")
+
+
+@functools.lru_cache(1024)
+def _code(link: str) -> bytes:
+    """A picture takes as long as a hundred reports, and anybody may ask for it: each is drawn once."""
     picture = io.BytesIO()
-    link = f"{service.settings.public_url}/take-part/{live.id}"
     segno.make(link, error="m").save(picture, kind="svg", scale=5, border=4, title=f"QR code of {link}")
-    return Response(picture.getvalue(), media_type="image/svg+xml")
+    return picture.getvalue()
 
 
 def _status(studies: dict[str, Any], study: str) -> int:
