@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from concurrent.futures import Future, ThreadPoolExecutor
+
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import urllib3
 from sqlalchemy import create_engine, delete, update
+from sqlalchemy.exc import OperationalError
 
 import dpairs
-from dpairs.collector import export, schema
+from dpairs.collector import estimate_history, export, lifecycle, schema
 from dpairs.collector.live_study import DELETED
 
 from .people import Population, histogram, projection
-from .servers import STUDIES, Caller, begin, collector, contents, until
+from .servers import STUDIES, Answer, Caller, begin, collector, contents, until
 
 
 def test_a_collector_starts_whose_deletion_was_cut_off(sqlite):
@@ -97,3 +100,73 @@ def test_reports_that_come_during_a_download_are_in_one_part_or_none(here, monke
         place = answer.headers.get("x-next")
     assert len(set(seen)) == len(seen)
     assert {crowd.enrolled[who]["index"] for who in early} <= set(seen)
+
+
+def test_a_deletion_that_the_database_broke_off_goes_on(running, monkeypatch):
+    """The analyst was told to try again, and found no study; its rows stayed until the next start."""
+    study = histogram()
+    answered(running, study, 10)
+    usual, failures = lifecycle._purge, [OperationalError("delete", None, Exception("disk full"))]
+
+    def purge(*arguments):
+        if failures:
+            raise failures.pop()
+        return usual(*arguments)
+
+    monkeypatch.setattr(lifecycle, "_purge", purge)
+    ask = Caller(running.base, running.token)
+    assert ask("DELETE", f"{STUDIES}/{study.id}").error == (503, "Unavailable")
+    assert ask("DELETE", f"{STUDIES}/{study.id}").error == (404, "NotFound")
+    until(lambda: contents(running.database)["studies"] == [], "the end of the deletion")
+    assert contents(running.database)["reports"] == []
+    begin(running.analyst(), study)
+
+
+def test_a_study_that_began_in_the_place_of_another_has_no_point_of_its_chart(here, monkeypatch):
+    """SQLite gives the number of a deleted round to the next one, and a point was on its way there."""
+    first, second = histogram(1), histogram(2)
+    ask = Caller(here.base, here.token)
+    usual = estimate_history.measure
+    measured: list[int] = []
+
+    def measure(asked):
+        point = usual(asked)
+        if not measured:
+            assert ask("DELETE", f"{STUDIES}/{first.id}").status == 204
+            begin(here.analyst(), second)
+        measured.append(point.reports)
+        return point
+
+    monkeypatch.setattr(estimate_history, "measure", measure)
+    answered(here, first, 40)
+    until(lambda: measured, "a look at what has grown")
+    crowd = Population(second, 1, 2)
+    crowd.enrol(here.transport())
+    crowd.answer(here.transport(), second)
+    progress = f"{STUDIES}/{second.id}/progress"
+    growth = until(lambda: ask("GET", progress).json["stages"][0]["growth"], "a point of its own")
+    assert [point[0] for point in growth] == [1]
+
+
+def test_a_study_that_is_being_deleted_cannot_be_closed(here, monkeypatch):
+    """Whoever had found it before made a closed study of what was left of it."""
+    study = histogram()
+    answered(here, study, 10)
+    ask, live = Caller(here.base, here.token), here.service.studies[study.id]
+    monkeypatch.setattr(lifecycle, "PURGED", 1)
+    usual = lifecycle._purge
+    late: list[Future[Answer]] = []
+
+    def purge(*arguments):
+        if not late:
+            here.service.studies[study.id] = live
+            late.append(pool.submit(ask, "POST", f"{STUDIES}/{study.id}/close"))
+            until(lambda: here.service.writer.waiting, "a request to close it")
+            del here.service.studies[study.id]
+        return usual(*arguments)
+
+    monkeypatch.setattr(lifecycle, "_purge", purge)
+    with ThreadPoolExecutor() as pool:
+        assert ask("DELETE", f"{STUDIES}/{study.id}").status == 204
+    assert late[0].result().error == (503, "Unavailable")
+    assert contents(here.database)["studies"] == []

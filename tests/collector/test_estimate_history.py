@@ -39,3 +39,19 @@ def test_a_round_without_an_estimate_has_a_point_without_one():
     asked.count(0, np.arange(2), np.zeros(2, dtype=np.int64))
     point = estimate_history.measure(asked)
     assert (point.reports, point.value, point.low, point.high) == (2, None, None, None)
+
+
+def test_a_point_has_the_number_of_reports_that_its_estimate_is_from(monkeypatch):
+    """Reports that came after they were counted, and before the estimate, were in the one alone."""
+    asked = few_people()
+
+    class Clock:
+        @staticmethod
+        def time() -> float:
+            asked.count(0, np.arange(30, 40), np.zeros(10, dtype=np.int64))
+            return 0.0
+
+    monkeypatch.setattr(estimate_history, "time", Clock)
+    point = estimate_history.measure(asked)
+    assert asked.estimate().value == point.value
+    assert point.reports == 70

@@ -6,13 +6,13 @@ import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any
 
 from sqlalchemy import Connection, func, insert, select
 
 from ..errors import DpairsError
 from . import schema
-from .live_study import Round
+from .live_study import AboutStudy, LiveStudy, Round
 
 STEP = 1.05
 """A point for every 5% more reports: some 280 points from 1 report to a million."""
@@ -28,8 +28,14 @@ class Point:
     value: float | None = None
     low: float | None = None
     high: float | None = None
-    rows: ClassVar[int] = 1
-    retired: ClassVar[bool] = False
+
+
+@dataclass(frozen=True)
+class Grown(AboutStudy):
+    """A study's history has a new point."""
+
+    live: LiveStudy
+    point: Point
 
 
 def due(asked: Round) -> bool:
@@ -40,18 +46,18 @@ def due(asked: Round) -> bool:
 def measure(asked: Round) -> Point:
     point = Point(asked.serial, sum(asked.reports), int(time.time()))
     try:
-        estimate = asked.estimate()
+        reports, estimate = asked.estimated()
         low, high = estimate.confidence_interval()
     except DpairsError:
         return point
     if not all(map(math.isfinite, (estimate.value, low, high))):  # there is nothing to draw
         return point
-    return replace(point, value=estimate.value, low=low, high=high)
+    return replace(point, reports=reports, value=estimate.value, low=low, high=high)
 
 
-def keep(connection: Connection, points: Sequence[Point]) -> list[Any]:
+def keep(connection: Connection, items: Sequence[Grown]) -> list[Any]:
     outcomes: list[Any] = []
-    for point in points:
+    for point in [item.point for item in items]:
         table = schema.growth
         last = connection.scalar(select(func.max(table.c.reports)).where(table.c.round == point.serial))
         rounds = schema.rounds.c.serial

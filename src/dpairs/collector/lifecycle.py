@@ -173,6 +173,7 @@ def _end(connection: Connection, item: End) -> Any:
 
     def forget() -> None:
         live.state = CLOSED
+        live.retired = True  # SQLite gives the number of its round to another study
         item.studies.pop(live.id, None)
 
     return OnCommit(live, forget)
@@ -184,6 +185,9 @@ def purge(connection: Connection, items: Sequence[Purge]) -> list[Any]:
 
 
 def _purge(connection: Connection, study: str) -> bool:
+    state, mine = schema.studies.c.state, schema.studies.c.id == study
+    if connection.scalar(select(state).where(mine)) != DELETED:
+        return False  # it went before, and may have begun anew
     left = PURGED
     rounds = connection.scalars(select(schema.rounds.c.serial).where(schema.rounds.c.study == study)).all()
     stretches: list[tuple[Table, Any, Any]] = []

@@ -104,11 +104,15 @@ class Round:
 
     def estimate(self) -> Estimate:
         """The estimate from all reports so far; computed once for the same reports."""
+        return self.estimated()[1]
+
+    def estimated(self) -> tuple[int, Estimate]:
+        """The same, and how many reports it is from: others may come meanwhile."""
         known = self._estimated  # which another thread may replace
         if known is None or known[0] != sum(self.reports):
             tally = self.tally
             known = self._estimated = tally.n, tally.estimate()
-        return known[1]
+        return known
 
 
 class AboutStudy:
@@ -120,7 +124,7 @@ class AboutStudy:
 
     @property
     def retired(self) -> bool:
-        """Whether the study was loaded before this collector took over."""
+        """Whether the study is not this collector's any more: loaded before it took over, or deleted."""
         return self.live.retired
 
 
@@ -145,7 +149,7 @@ class LiveStudy:
     sites: dict[int, EnrolledSite] = field(default_factory=dict)
     """Enrolled sites by their index, in a study of sites."""
     retired: bool = False
-    """Whether it was dropped from memory, because another collector took over."""
+    """Whether it was dropped from memory, because it was deleted or another collector took over."""
 
     @property
     def now(self) -> Round:

@@ -163,7 +163,12 @@ class Service:
             raise NotAllowed("this is not the analyst's token")
 
     async def start(self) -> None:
-        beside = ((self._grow, LOOK), (self._clean, CLEAN), (self._give_up, 0.25))
+        beside = (
+            (self._grow, LOOK),
+            (self._finish_deletions, LOOK),
+            (self._clean, CLEAN),
+            (self._give_up, 0.25),
+        )
         self._tasks = [asyncio.create_task(self._repeat(work, pause)) for work, pause in beside]
         log.info("started", studies=len(self.studies))
 
@@ -192,8 +197,12 @@ class Service:
 
     async def purge(self, study: str) -> None:
         """Delete the rows of a deleted study, some at a time, so that others are not held up."""
-        while await self.writer.do(lifecycle.purge, lifecycle.Purge(study)):
-            pass
+        try:
+            while await self.writer.do(lifecycle.purge, lifecycle.Purge(study)):
+                pass
+        except DpairsError:
+            self._deleted.append(study)  # whoever asked for it cannot ask again: the study is not found
+            raise
 
     async def _repeat(self, work: Callable[[], Coroutine[Any, Any, None]], pause: float) -> None:
         while True:
@@ -218,15 +227,16 @@ class Service:
             asked = live.now
             if (live.state != CLOSED or asked.charted == 0) and estimate_history.due(asked):
                 point = await to_thread.run_sync(estimate_history.measure, asked)
-                await self.writer.do(estimate_history.keep, point)
+                await self.writer.do(estimate_history.keep, estimate_history.Grown(live, point))
                 asked.charted = point.reports
+
+    async def _finish_deletions(self) -> None:
+        while self.lease.valid and self._deleted:
+            await self.purge(self._deleted.pop())
 
     async def _clean(self) -> None:
         if not self.lease.valid:
             return
-        for study in list(self._deleted):
-            await self.purge(study)
-            self._deleted.remove(study)
         before = self.lease.clock - int(3600 * self.settings.message_hours)
         expiry = relay.Expiry(before, tuple(self.unreadable))
         while expired := await self.writer.do(relay.expire, expiry):

@@ -149,7 +149,7 @@ class Writer:
         if any(item.retired for item in items):
             current = [item for item in items if not item.retired]
             found = iter(self._commit(handler, current) if current else [])
-            lost = Unavailable("the database was taken over by another collector meanwhile; try again")
+            lost = Unavailable("this study was deleted or taken over by another collector; try again")
             return [lost if item.retired else next(found) for item in items]
         began = time.monotonic()
         try:
