@@ -206,3 +206,10 @@ def test_a_body_that_is_no_json_does_not_stay_in_memory(call, study, body):
         )
     finally:
         gc.enable()
+
+
+@pytest.mark.parametrize("name", ["a\nb", "x" * 1000, "\u202e\u200b"])
+def test_names_of_fields_do_not_spoil_the_sentence(call, study, name):
+    answer = call("POST", f"{STUDIES}/{study.id}/people", {"request": "0" * 32, name: 1})
+    assert answer.error == (422, "BadValue")
+    assert answer.json["message"].startswith("a field of the request cannot be used")

@@ -226,6 +226,14 @@ def test_a_household_of_the_sixth_version_is_one_address():
     rates.count("2001:db8:0:1::1")
 
 
+def test_what_a_proxy_names_in_place_of_an_address_takes_no_more_memory():
+    """A hundred thousand of them are remembered, and each had up to 60,000 letters."""
+    for wide in ("a" * 60_000, "2001:db8::" * 6_000, "fe80::1%" + "a" * 60_000):
+        assert len(network(wide)) < 50
+    longest = "2001:0db8:0001:0002:0003:0004:198.51.100.7"
+    assert network(longest) == "2001:db8:1:2::"
+
+
 def test_a_person_who_mistypes_an_address_gets_a_page(here):
     call = Caller(here.base)
     answer = call("GET", "/nope", Accept="text/html,application/xhtml+xml")

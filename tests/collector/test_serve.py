@@ -82,6 +82,9 @@ def test_a_setting_that_makes_no_sense_is_refused(sqlite):
     for value in (-1.0, float("nan"), float("inf")):
         with pytest.raises(BadParameter, match="rate"):
             Settings(rate=value)
+    for name in ("database", "host", "behind"):
+        with pytest.raises(BadParameter, match=f"{name} must not hold a NUL"):
+            Settings(**{name: "sqlite:///a\0b"})  # type: ignore[arg-type]
 
 
 @pytest.mark.skipif(not Path("/dev/zero").exists(), reason="There are no such devices here.")

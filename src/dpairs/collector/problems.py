@@ -16,6 +16,8 @@ from starlette.responses import FileResponse, Response
 from .. import errors
 
 MISSING = Path(__file__).parent / "web" / "missing.html"
+LONGEST = 100
+"""Letters of a place in a request that is named."""
 STATUS: dict[type[errors.DpairsError], int] = {
     errors.NotAllowed: 401,
     errors.NotYours: 403,
@@ -91,6 +93,8 @@ def install(app: FastAPI) -> None:
         _let_go(error)
         first = error.errors()[0]
         place = ".".join(str(part) for part in first["loc"] if part != "body") or "the request"
+        if not place.isprintable() or len(place) > LONGEST:  # names of fields are the sender's
+            place = "a field of the request"
         return answer(errors.BadValue(f"{place} cannot be used: {first['msg'].lower()}"))
 
     @app.exception_handler(HTTPException)

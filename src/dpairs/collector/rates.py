@@ -14,6 +14,8 @@ from ..errors import TooMany
 
 ADDRESSES = 100_000
 """Addresses that are remembered at once."""
+LONGEST = 45
+"""Letters of the longest address; a proxy may name something else in its place, of any length."""
 
 
 class Rates:
@@ -46,6 +48,7 @@ def network(address: str) -> str:
     >>> network("2001:db8:1:2:3:4:5:6"), network("198.51.100.7"), network("::ffff:198.51.100.7")
     ('2001:db8:1:2::', '198.51.100.7', '198.51.100.7')
     """
+    address = address[:LONGEST]
     if ":" not in address:
         return address
     try:

@@ -77,6 +77,9 @@ class Settings:
             raise BadParameter("host must be an address to listen on, such as 127.0.0.1, ::1 or 0.0.0.0")
         if not 0 <= self.port <= 65535:
             raise BadParameter(f"port must be from 0 to 65535, not {self.port}")
+        for name in ("database", "host", "behind"):
+            if "\0" in getattr(self, name):
+                raise BadParameter(f"{name} must not hold a NUL")
         choice("log_level", self.log_level, LEVELS)
         if self.public_url:
             _check_url(self.public_url)
