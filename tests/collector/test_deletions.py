@@ -14,6 +14,7 @@ from sqlalchemy.exc import OperationalError
 import dpairs
 from dpairs.collector import estimate_history, export, lifecycle, schema
 from dpairs.collector.live_study import DELETED
+from dpairs.errors import NotFound
 
 from .people import Population, histogram, projection
 from .servers import STUDIES, Answer, Caller, begin, collector, contents, until
@@ -168,5 +169,18 @@ def test_a_study_that_is_being_deleted_cannot_be_closed(here, monkeypatch):
     monkeypatch.setattr(lifecycle, "_purge", purge)
     with ThreadPoolExecutor() as pool:
         assert ask("DELETE", f"{STUDIES}/{study.id}").status == 204
-    assert late[0].result().error == (503, "Unavailable")
+    assert late[0].result().error == (404, "NotFound")
     assert contents(here.database)["studies"] == []
+
+
+def test_a_deletion_beside_one_that_comes_too_late_is_not_taken_for_late(here):
+    """A study is deleted when its own change is committed, which is before anybody is told."""
+    studies = [histogram(seed) for seed in (1, 2)]
+    for study in studies:
+        begin(here.analyst(), study)
+    gone, there = (here.service.studies[study.id] for study in studies)
+    assert Caller(here.base, here.token)("DELETE", f"{STUDIES}/{gone.id}").status == 204
+    both = [lifecycle.End(here.service.studies, live, True) for live in (gone, there)]
+    late, done = here.service.writer._commit(lifecycle.end, both)
+    assert isinstance(late, NotFound)
+    assert done.result is there

@@ -172,7 +172,7 @@ def _end(connection: Connection, item: End) -> Any:
     connection.execute(_state(live, DELETED))
 
     def forget() -> None:
-        live.state = CLOSED
+        live.state = DELETED
         live.retired = True  # SQLite gives the number of its round to another study
         item.studies.pop(live.id, None)
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy import Connection, Select, select
 
-from ..errors import NotEnoughData, NotFound
+from ..errors import DpairsError, NotEnoughData, NotFound, Unavailable
 from ..estimate import Estimate
 from ..protocols.pairwise.matching import Pairs
 from ..sites import SiteTally
@@ -126,6 +126,13 @@ class AboutStudy:
     def retired(self) -> bool:
         """Whether the study is not this collector's any more: loaded before it took over, or deleted."""
         return self.live.retired
+
+    @property
+    def refusal(self) -> DpairsError:
+        """What whoever asked for it is told then."""
+        if self.live.state == DELETED:
+            return NotFound("there is no such study here")
+        return Unavailable("the database was taken over by another collector meanwhile; try again")
 
 
 @dataclass(eq=False)

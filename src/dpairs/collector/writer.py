@@ -146,11 +146,11 @@ class Writer:
             _tell(zip([future for _, future in changes], outcomes, strict=True))
 
     def _commit(self, handler: Handler, items: list[Any]) -> list[Any]:
-        if any(item.retired for item in items):
-            current = [item for item in items if not item.retired]
+        retired = [item.retired for item in items]
+        if any(retired):
+            current = [item for item, gone in zip(items, retired, strict=True) if not gone]
             found = iter(self._commit(handler, current) if current else [])
-            lost = Unavailable("this study was deleted or taken over by another collector; try again")
-            return [lost if item.retired else next(found) for item in items]
+            return [item.refusal if gone else next(found) for item, gone in zip(items, retired, strict=True)]
         began = time.monotonic()
         try:
             outcomes = self._transact(handler, items)
