@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import asyncio
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import Connection
@@ -17,10 +19,27 @@ returns in an `OnCommit`: a handler itself changes nothing but the database.
 """
 AtOnce = Callable[[Connection, Sequence[int], Sequence[Any]], list[Any] | None]
 """A handler whose change is one statement that also renews the lease; None if that is lost."""
+Work = tuple[Handler, Any, "asyncio.Future[Any]"]
+Rows = Sequence[tuple[int | None, ...]]
+Reading = Callable[[Rows], list[Any] | None]
+"""What came of each change by the rows of an answer: of one that is None, a handler has to find it out.
+
+None alone if the lease is lost.
+"""
+
+
+@dataclass(frozen=True)
+class Statement:
+    """A handler's change as one statement that also renews the lease, with ``{}`` for each parameter."""
+
+    handler: Handler
+    text: str
+    begin: Callable[[Sequence[Any]], tuple[list[str], Reading]]
+    """The parameters for these changes, after those of the renewal; and how to read the answer."""
 
 
 class OnCommit:
-    """A result, and what is to be done once it is on the disk, in the writer's thread."""
+    """A result, and what is to be done once it is on the disk, by whoever has the writer's turn."""
 
     def __init__(self, result: Any, then: Callable[[], None]) -> None:
         self.result, self.then = result, then
@@ -37,3 +56,15 @@ def one_by_one(
         except DpairsError as error:
             outcomes.append(error)
     return outcomes
+
+
+def settle(settled: Iterable[tuple[asyncio.Future[Any], Any]]) -> None:
+    """Tell those who wait, in their own loop, what came of their changes."""
+    for future, outcome in settled:
+        if future.done():  # the request went away
+            continue
+        result = outcome.result if isinstance(outcome, OnCommit) else outcome
+        if isinstance(result, DpairsError):
+            future.set_exception(result)
+        else:
+            future.set_result(result)

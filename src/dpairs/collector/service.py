@@ -59,7 +59,12 @@ class Service:
         """Studies whose rows are still to go."""
         self.lease = Lease(self.database, f"{platform.node()[:100]} process {os.getpid()}")
         self.writer = Writer(
-            self.database, self.lease, self._load, self._drop, {intake.take: intake.take_at_once}
+            self.database,
+            self.lease,
+            self._load,
+            self._drop,
+            {intake.take: intake.take_at_once},
+            intake.AT_ONCE,
         )
         self.budget = Budget(settings.body_memory)
         self.metrics = Metrics(self)
@@ -161,6 +166,7 @@ class Service:
             raise NotAllowed("this is not the analyst's token")
 
     async def start(self) -> None:
+        self.writer.serve(asyncio.get_running_loop())
         beside = ((self._grow, LOOK), (self._clean, CLEAN), (self._give_up, 0.25))
         self._tasks = [asyncio.create_task(self._repeat(work, pause)) for work, pause in beside]
         log.info("started", studies=len(self.studies))
