@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import asyncio
+import contextlib
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import Connection
@@ -17,10 +20,27 @@ returns in an `OnCommit`: a handler itself changes nothing but the database.
 """
 AtOnce = Callable[[Connection, Sequence[int], Sequence[Any]], list[Any] | None]
 """A handler whose change is one statement that also renews the lease; None if that is lost."""
+Row = tuple[int | None, ...]
+Work = tuple[Handler, Any, "asyncio.Future[Any]"]
+Reading = Callable[[int, Callable[[], list[Row]]], list[Any] | None]
+"""What came of each change by an answer, its number of rows and the rows; None if the lease is lost.
+
+Of a change that has None for its outcome, a handler has to find it out.
+"""
+
+
+@dataclass(frozen=True)
+class Statement:
+    """A handler's change as one statement that also renews the lease, with ``{}`` for each parameter."""
+
+    handler: Handler
+    text: str
+    begin: Callable[[Sequence[Any]], tuple[list[str], Reading]]
+    """The parameters for these changes, after those of the renewal; and how to read the answer."""
 
 
 class OnCommit:
-    """A result, and what is to be done once it is on the disk, in the writer's thread."""
+    """A result, and what is to be done once it is on the disk, by whoever has the writer's turn."""
 
     def __init__(self, result: Any, then: Callable[[], None]) -> None:
         self.result, self.then = result, then
@@ -37,3 +57,25 @@ def one_by_one(
         except DpairsError as error:
             outcomes.append(error)
     return outcomes
+
+
+def tell(settled: Iterable[tuple[asyncio.Future[Any], Any]]) -> None:
+    """Tell those who wait, from another thread, what came of their changes."""
+    by_loop: dict[asyncio.AbstractEventLoop, list[tuple[asyncio.Future[Any], Any]]] = {}
+    for future, outcome in settled:
+        by_loop.setdefault(future.get_loop(), []).append((future, outcome))
+    for loop, outcomes in by_loop.items():
+        with contextlib.suppress(RuntimeError):  # the loop was closed; nobody waits there
+            loop.call_soon_threadsafe(settle, outcomes)
+
+
+def settle(settled: Iterable[tuple[asyncio.Future[Any], Any]]) -> None:
+    """The same, from their own loop."""
+    for future, outcome in settled:
+        if future.done():  # the request went away
+            continue
+        result = outcome.result if isinstance(outcome, OnCommit) else outcome
+        if isinstance(result, DpairsError):
+            future.set_exception(result)
+        else:
+            future.set_result(result)

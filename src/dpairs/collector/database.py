@@ -89,12 +89,14 @@ class Database:
         self.engine = create_engine(url, connect_args=arguments)
         self._watchdog = Watchdog()
         self._line: Line | None = None
+        self.prepared: dict[str, str] = {}
+        """Statements, by the names under which the writer's own connection knows them."""
         if self.is_sqlite:
             event.listen(self.engine, "connect", _durable)
         else:
             event.listen(self.engine, "checkin", _note)
             event.listen(self.engine, "checkout", self._ping)
-            self._line = Line(url, arguments, self._ping, IDLE)
+            self._line = Line(url, arguments, self._prepare, self._ping, IDLE)
         self._checkpoints: Checkpoints | None = None
         self._turn = threading.Lock()
         self._lock_file: IO[bytes] | None = None
@@ -145,6 +147,13 @@ class Database:
                 driver.rollback()
         except Exception:
             raise DisconnectionError from None
+
+    def _prepare(self, driver: Any, _: Any) -> None:
+        with self._watchdog.watch(driver, PING):
+            for name, statement in self.prepared.items():
+                result = driver.pgconn.prepare(name.encode(), statement.encode())
+                if result.error_message:
+                    raise self.engine.dialect.loaded_dbapi.OperationalError(result.error_message.decode())
 
     def locked(self, table: Table, skip: bool = False) -> Select[Any]:
         """The rows of a table, which nobody else changes before this transaction ends."""
@@ -214,6 +223,25 @@ class Database:
             raise
         with self._watched(connection, STUCK):
             yield connection
+
+    def at_hand(self) -> Any | None:
+        """The driver's connection of `statements`, if nobody has to wait for it."""
+        return None if self._line is None else self._line.at_hand()
+
+    @property
+    def patience(self) -> float:
+        """Seconds after which a statement is given up."""
+        return STUCK
+
+    def cut(self) -> None:
+        """Give up the connection of `statements`, of which nobody knows where it stands."""
+        if self._line is not None:
+            self._line.cut()
+
+    def failure(self, statement: str, error: Exception) -> DBAPIError:
+        """An error of the driver's as one of SQLAlchemy's."""
+        base = self.engine.dialect.loaded_dbapi.Error
+        return DBAPIError.instance(statement, None, error, base, dialect=self.engine.dialect)  # type: ignore[return-value]
 
     @contextlib.contextmanager
     def _watched(self, connection: Connection, seconds: float) -> Iterator[None]:

@@ -22,7 +22,7 @@ from sqlalchemy import (
 
 from ..errors import BadValue, Closed, Conflict
 from . import schema
-from .changes import OnCommit
+from .changes import OnCommit, Reading, Row, Statement
 from .database import direct
 from .lease import RENEWAL
 from .live_study import OPEN, AboutStudy, Column, LiveStudy, Round, stored, two_columns
@@ -50,6 +50,7 @@ STORE_FENCED = (
     f"with fence as ({RENEWAL} returning 1), new as ({INTO} sent.* from fence, {ROWS} {NEW}) "  # noqa: S608
     'select round, stratum, "index" from new union all select null, null, null from fence'
 )
+FENCE = (None, None, None)
 STORE_LIST = (
     f"{INTO} json_extract(value, '$[0]'), json_extract(value, '$[1]'), json_extract(value, '$[2]'), "
     f"json_extract(value, '$[3]') from json_each({{}}) where true {NEW}"
@@ -116,16 +117,37 @@ def take(connection: Connection, reports: Sequence[Sent]) -> list[Any]:
     asked = _asked(reports)
     rows = [(*where, symbol) for where, symbol in asked.items()]
     new = direct(connection, STORE_LIST, [json.dumps(rows)]).fetchall() if rows else []
-    return _taken(connection, reports, asked, new)
+    return _taken(reports, asked, new, _known(connection, reports, new))
 
 
 def take_at_once(connection: Connection, renewal: Sequence[int], reports: Sequence[Sent]) -> list[Any] | None:
     """The same in one statement of PostgreSQL's; None if the lease is lost."""
     asked = _asked(reports)
-    rows = [(*where, symbol) for where, symbol in asked.items()]
-    new = direct(connection, STORE_FENCED, [*renewal, *_columns(rows)]).fetchall()
-    fence = (None, None, None)
-    return _taken(connection, reports, asked, [row for row in new if row != fence]) if fence in new else None
+    answer = direct(connection, STORE_FENCED, [*renewal, *_columns(asked)]).fetchall()
+    new = _without_fence(answer)
+    return None if new is None else _taken(reports, asked, new, _known(connection, reports, new))
+
+
+def take_new(reports: Sequence[Sent]) -> tuple[list[str], Reading]:
+    """The same for those alone that are new: to look the others up takes another statement."""
+    asked = _asked(reports)
+
+    def read(count: int, rows: Callable[[], list[Row]]) -> list[Any] | None:
+        if count == len(reports) + 1 == len(asked) + 1:  # all are new, and the lease holds
+            return _taken(reports, asked, list(asked), {})
+        new = _without_fence(rows())
+        if new is None:
+            return None
+        first = {report.where: place for place, report in reversed(list(enumerate(reports)))}
+        places = sorted(first[where] for where in new)
+        outcomes: list[Any] = [None] * len(reports)
+        for place, outcome in zip(
+            places, _taken([reports[place] for place in places], asked, new, {}), strict=True
+        ):
+            outcomes[place] = outcome
+        return outcomes
+
+    return _columns(asked), read
 
 
 def _asked(reports: Sequence[Sent]) -> dict[Where, int]:
@@ -136,18 +158,24 @@ def _asked(reports: Sequence[Sent]) -> dict[Where, int]:
     return asked
 
 
-def _columns(rows: Sequence[tuple[int, ...]]) -> list[str]:
+def _columns(asked: Mapping[Where, int]) -> list[str]:
     """Arrays as PostgreSQL reads them: the driver takes a sixth of a commit's time to write lists so."""
+    rows = [(*where, symbol) for where, symbol in asked.items()]
     return [f"{{{','.join([str(row[place]) for row in rows])}}}" for place in range(len(NAMES))]
 
 
+def _without_fence(answer: Sequence[Row]) -> list[Where] | None:
+    """Whose reports are new, if the lease holds."""
+    new = [row for row in answer if row != FENCE]
+    return new if len(new) < len(answer) else None  # type: ignore[return-value]
+
+
 def _taken(
-    connection: Connection, reports: Sequence[Sent], asked: Mapping[Where, int], stored_now: Sequence[Where]
+    reports: Sequence[Sent], asked: Mapping[Where, int], stored_now: Sequence[Where], known: dict[Where, int]
 ) -> list[Any]:
-    """What came of each report, if these were new."""
+    """What came of each report, if these were new and those were known before."""
     rows = [(*where, asked[where]) for where in stored_now]
     new = set(stored_now)
-    known = _known(connection, [report for report in reports if report.where not in new])
     outcomes: list[Any] = []
     for report in reports:
         if report.where in new:
@@ -170,8 +198,11 @@ def _taken(
     return outcomes
 
 
-def _known(connection: Connection, reports: Sequence[Sent]) -> dict[Where, int]:
+def _known(connection: Connection, reports: Sequence[Sent], stored_now: Sequence[Where]) -> dict[Where, int]:
+    """The symbols of those that are not new."""
     symbols: dict[Where, int] = {}
+    new = set(stored_now)
+    reports = [report for report in reports if report.where not in new]
     wanted = KNOWN if connection.dialect.name == "sqlite" else KNOWN_COLUMN
     for serial, stratum in {(each.round.serial, each.stratum) for each in reports}:
         indices = [each.index for each in reports if (each.round.serial, each.stratum) == (serial, stratum)]
@@ -197,6 +228,9 @@ def _count(rounds: dict[int, Round], rows: Sequence[tuple[int, int, int, int]]) 
             rounds[serial].count(stratum, *np.array(mine, dtype=np.int64))
 
     return then
+
+
+AT_ONCE = Statement(take, STORE_FENCED, take_new)
 
 
 def take_batches(connection: Connection, batches: Sequence[Batch]) -> list[Any]:

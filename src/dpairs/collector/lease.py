@@ -58,7 +58,7 @@ class Seen:
 
 
 class Lease:
-    """One collector's part in the row; the writer's thread changes it, and while that loads, its keeper."""
+    """One collector's part in the row; the writer's thread changes it, or its loop or keeper."""
 
     def __init__(self, database: Database, holder: str) -> None:
         self._database, self._holder = database, holder
@@ -81,6 +81,11 @@ class Lease:
         """Whether nobody else can have taken over yet, so that what is in memory may be shown."""
         # Where a locked file keeps others away, a disk that is full need not keep readers away, too.
         return self.held and (self._database.is_sqlite or time.monotonic() < self._until)
+
+    @property
+    def since(self) -> float:
+        """Seconds since the last commit began."""
+        return time.monotonic() - (self._until - TERM)
 
     @property
     def clock(self) -> int:

@@ -6,6 +6,7 @@ of them.
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -17,14 +18,20 @@ class Line:
     """One connection, on which each statement is a transaction; for one thread at a time."""
 
     def __init__(
-        self, url: URL, arguments: Mapping[str, Any], ping: Callable[..., None], idle: float
+        self,
+        url: URL,
+        arguments: Mapping[str, Any],
+        prepare: Callable[[Any, Any], None],
+        ping: Callable[..., None],
+        idle: float,
     ) -> None:
-        """It is asked for life by ``ping`` when nobody used it for ``idle`` seconds."""
+        """It is made ready by ``prepare``, and asked for life by ``ping`` if unused for ``idle`` seconds."""
         # The engine commits each statement, not the connection: SQLAlchemy may open another in its place.
         self._engine = create_engine(
             url, connect_args=dict(arguments), isolation_level="AUTOCOMMIT", pool_size=1, max_overflow=0
         )
         event.listen(self._engine, "checkout", ping)
+        event.listen(self._engine, "connect", prepare)
         self._idle = idle
         self._used = 0.0
         self._connection: Connection | None = None
@@ -36,6 +43,20 @@ class Line:
             self._connection = self._engine.connect()
         self._used = now
         return self._connection
+
+    def at_hand(self) -> Any | None:
+        """The driver's connection if it was used just now: nobody has to open it or ask it for life."""
+        now = time.monotonic()
+        if self._connection is None or self._connection.invalidated or now - self._used >= self._idle:
+            return None
+        self._used = now
+        return self._connection.connection.driver_connection
+
+    def cut(self) -> None:
+        """Give up a connection of which nobody knows where it stands."""
+        if self._connection is not None:
+            with contextlib.suppress(Exception):
+                self._connection.invalidate()
 
     def close(self) -> None:
         self._let_go()

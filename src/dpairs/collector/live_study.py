@@ -1,6 +1,6 @@
 """A study as the collector runs it: its rounds, its state, who is enrolled, and its tallies, in memory.
 
-All of it follows from the tables. Only the writer's thread changes it; others read.
+All of it follows from the tables. Only whoever has the writer's turn changes it; others read.
 """
 
 from __future__ import annotations

@@ -60,7 +60,12 @@ class Service:
         """Studies whose rows are still to go."""
         self.lease = Lease(self.database, f"{platform.node()[:100]} process {os.getpid()}")
         self.writer = Writer(
-            self.database, self.lease, self._load, self._drop, {intake.take: intake.take_at_once}
+            self.database,
+            self.lease,
+            self._load,
+            self._drop,
+            {intake.take: intake.take_at_once},
+            intake.AT_ONCE,
         )
         self.budget = Budget(settings.body_memory)
         self.metrics = Metrics(self)
@@ -163,6 +168,7 @@ class Service:
             raise NotAllowed("this is not the analyst's token")
 
     async def start(self) -> None:
+        self.writer.serve(asyncio.get_running_loop())
         beside = (
             (self._grow, LOOK),
             (self._finish_deletions, LOOK),
@@ -178,6 +184,7 @@ class Service:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         await to_thread.run_sync(self.close)
+        self.writer.serve(None)
         log.info("stopped")
 
     def close(self) -> None:

@@ -1,8 +1,10 @@
-"""The only writer: one thread that commits what many requests ask for in one transaction.
+"""The only writer: what many requests ask for is committed in one transaction, by one thread.
 
 A request waits until its own change is on the disk. While a commit runs, others queue up and share the next
 one, so durability costs one flush for all of them (group commit). Everything that decides over a change, such
 as whether a round is open, is decided here, one after another, so there is nothing to race with.
+
+Reports on PostgreSQL go a shorter way, from the event loop; the thread and the loop take turns (`Express`).
 
 The thread also keeps the lease. Without it nothing is written: what was loaded is dropped, every change is
 refused, and the thread waits to take over again, which loads everything anew.
@@ -17,15 +19,16 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NoReturn
 
 import structlog
 from sqlalchemy import Connection
 from sqlalchemy.exc import IntegrityError, SQLAlchemyError
 
 from ..errors import DpairsError, Unavailable
-from .changes import AtOnce, Handler, OnCommit
+from .changes import AtOnce, Handler, OnCommit, Statement, Work, tell
 from .database import Database, cause, direct
+from .express import Express
 from .lease import RENEW, RENEWAL, STANDBY, TAKEN, Lease, LeaseLost
 
 MOST = 4096
@@ -35,7 +38,6 @@ MOST_ROWS = 2**16
 RETRY = 0.25
 """Seconds between attempts to reach a database, or to take over."""
 log = structlog.get_logger()
-Work = tuple[Handler, Any, "asyncio.Future[Any]"]
 
 
 class Writer:
@@ -48,10 +50,12 @@ class Writer:
         load: Callable[[], None],
         drop: Callable[[], None],
         at_once: Mapping[Handler, AtOnce],
+        express: Statement,
     ) -> None:
         """``load`` is called after every taking over, ``drop`` when the lease is lost.
 
-        ``at_once`` has what PostgreSQL does for a handler on one journey, in place of four.
+        ``at_once`` has what PostgreSQL does for a handler on one journey, in place of four; ``express``
+        is the one that the loop may begin by itself.
         """
         self._database, self._lease, self._load, self._drop = database, lease, load, drop
         self._at_once = {} if database.is_sqlite else {**at_once, renew: _renew_at_once}
@@ -60,10 +64,19 @@ class Writer:
         self._pending: set[asyncio.Future[Any]] = set()
         self._ending = threading.Event()
         self._thread = threading.Thread(target=self._run, name="writer", daemon=True)
+        self.turn = threading.Lock()
         self.commits = 0
+        self._express = None if database.is_sqlite else Express(database, lease, express, self, MOST)
+        self._handed: tuple[list[Work], Exception] | None = None
+        self._turning = False
 
     def start(self) -> None:
         self._thread.start()
+
+    def serve(self, loop: asyncio.AbstractEventLoop | None) -> None:
+        """Changes come from this loop from now on, if any; called within it."""
+        if self._express is not None:
+            self._express.serve(loop)
 
     async def do(self, handler: Handler, item: Any) -> Any:
         """Apply one change durably; its result, or its error."""
@@ -71,11 +84,24 @@ class Writer:
             raise Unavailable(STANDBY if not self._lease.held else "the database does not answer now")
         future = asyncio.get_running_loop().create_future()
         self._pending.add(future)
-        self._queue.put((handler, item, future))
+        work = (handler, item, future)
+        if self._express is None or not self._express.take(work):
+            self.put(work)
         try:
             return await future
         finally:
             self._pending.discard(future)
+
+    def put(self, work: Work) -> None:
+        """Leave a change to the thread."""
+        self._queue.put(work)
+
+    def hand_over(self, work: list[Work], error: Exception) -> None:
+        """The loop's turn ends with this error: the thread finds out what came of these changes."""
+        self._handed = work, error
+        # Something to wake it with, which does no harm.
+        self.put((renew, Renewal(), work[0][2].get_loop().create_future()))
+        self.turn.release()
 
     def give_up(self) -> None:
         """Answer those who wait while the database does not: what becomes of their changes is not known."""
@@ -86,7 +112,12 @@ class Writer:
     @property
     def waiting(self) -> int:
         """Changes that are not begun."""
-        return self._queue.qsize()
+        return self._queue.qsize() + (0 if self._express is None else self._express.waiting)
+
+    @property
+    def wants(self) -> bool:
+        """Whether the thread has something to do, or is about to."""
+        return self._turning or self._handed is not None or not self._queue.empty()
 
     def close(self) -> None:
         """Commit what waits, let go of the lease, and stop."""
@@ -99,27 +130,53 @@ class Writer:
 
     def _run(self) -> None:
         going = True
-        while going:
-            if not self._lease.held and not self._take_over():
-                going = self._refuse_all()
-                continue
+        while going or not self._queue.empty():
+            if not self._lease.held:
+                with self._in_turn():
+                    taken = self._take_over()
+                if not taken:
+                    going = self._refuse_all() and going
+                    continue
             work = self._gather()
-            going = None not in work
+            going = going and None not in work
             changes = [each for each in work if each is not None]
+            with self._in_turn():
+                try:
+                    self._resolve()
+                    self._commit_all(changes)
+                except Exception:  # a mistake of ours must not end the only thread that writes
+                    log.exception("the writer failed")
+                    self._lose(LeaseLost("what is in memory cannot be trusted"))
+                    tell(
+                        (future, Unavailable("this could not be stored now; try again"))
+                        for *_, future in changes
+                    )
+
+    @contextlib.contextmanager
+    def _in_turn(self) -> Iterator[None]:
+        self._turning = True  # so that a loop with much to do lets go
+        with self.turn:
             try:
-                self._commit_all(changes)
-            except Exception:  # a mistake of ours must not end the only thread that writes
-                log.exception("the writer failed")
-                self._lose(LeaseLost("what is in memory cannot be trusted"))
-                _tell(
-                    (future, Unavailable("this could not be stored now; try again")) for *_, future in changes
-                )
+                yield
+            finally:
+                self._turning = False
+
+    def _resolve(self) -> None:
+        """Bring to an end what the loop has handed over."""
+        if self._handed is None:
+            return
+        (work, error), self._handed = self._handed, None
+        self._database.cut()
+        items = [item for _, item, _ in work]
+        outcomes = self._commit(work[0][0], items, lambda: self._lost(error, items))
+        tell(zip([future for *_, future in work], outcomes, strict=True))
 
     def _gather(self) -> list[Work | None]:
         """The changes of the next transactions: what waits, or nothing after a while."""
         work: list[Work | None] = []
+        since = self._lease.since
         try:
-            first = self._put_off or self._queue.get(timeout=RENEW)
+            first = self._put_off or self._queue.get(timeout=RENEW - since if since < RENEW else RENEW)
             self._put_off = None
             work.append(first)
             rows = first[1].rows if first is not None else 0
@@ -139,21 +196,24 @@ class Writer:
         for handler, item, future in work:
             kinds.setdefault(handler, []).append((item, future))
         # A transaction for each kind of change, so that what one kind decides by is what was committed.
-        if not kinds and not self._database.is_sqlite:
+        if not kinds and not self._database.is_sqlite and self._lease.since >= RENEW:
             kinds[renew] = []
         for handler, changes in kinds.items():
             outcomes = self._commit(handler, [item for item, _ in changes])
-            _tell(zip([future for _, future in changes], outcomes, strict=True))
+            tell(zip([future for _, future in changes], outcomes, strict=True))
 
-    def _commit(self, handler: Handler, items: list[Any]) -> list[Any]:
-        retired = [item.retired for item in items]
+    def _commit(
+        self, handler: Handler, items: list[Any], transact: Callable[[], list[Any]] | None = None
+    ) -> list[Any]:
+        """Commit these changes, by default in a transaction of their own; what came of each."""
+        retired = [transact is None and item.retired for item in items]
         if any(retired):
             current = [item for item, gone in zip(items, retired, strict=True) if not gone]
             found = iter(self._commit(handler, current) if current else [])
             return [item.refusal if gone else next(found) for item, gone in zip(items, retired, strict=True)]
         began = time.monotonic()
         try:
-            outcomes = self._transact(handler, items)
+            outcomes = self._transact(handler, items) if transact is None else transact()
         except LeaseLost as error:
             self._lose(error)
             return [Unavailable(str(error))] * len(items)
@@ -212,14 +272,21 @@ class Writer:
                 doubt = error
                 with contextlib.suppress(Exception):
                     connection.invalidate()
-        if doubt is not None:
+        if doubt is not None and at_once is _renew_at_once:
             self._ask_after(doubt, items)
-            if at_once is _renew_at_once:
-                return [None] * len(items)
-            raise LeaseLost("a commit has happened whose answer was lost: everything is read again")
+            return [None] * len(items)
+        if doubt is not None:
+            return self._lost(doubt, items)
         if outcomes is None:
             raise LeaseLost(TAKEN)
         return outcomes
+
+    def _lost(self, doubt: Exception, items: list[Any]) -> NoReturn:
+        """After a statement whose answer was lost, nothing has changed, or what it has is to be read."""
+        if isinstance(doubt, LeaseLost):
+            raise doubt
+        self._ask_after(doubt, items)
+        raise LeaseLost("a commit has happened whose answer was lost: everything is read again")
 
     def _ask_after(self, doubt: Exception, items: list[Any]) -> None:
         """Raise what put a commit in doubt if it has not happened."""
@@ -306,7 +373,7 @@ class Writer:
                 work = self._queue.get(timeout=max(0.001, deadline - time.monotonic()))
                 going = work is not None
                 refused += [work] if work is not None else []
-        _tell((future, Unavailable(STANDBY)) for _, _, future in refused)
+        tell((future, Unavailable(STANDBY)) for _, _, future in refused)
         return going
 
 
@@ -325,23 +392,3 @@ def renew(_: Connection, items: Sequence[Renewal]) -> list[Any]:
 
 def _renew_at_once(connection: Connection, renewal: Sequence[int], items: Sequence[Any]) -> list[Any] | None:
     return [None] * len(items) if direct(connection, RENEWAL, renewal).rowcount == 1 else None
-
-
-def _tell(settled: Any) -> None:
-    by_loop: dict[asyncio.AbstractEventLoop, list[tuple[asyncio.Future[Any], Any]]] = {}
-    for future, outcome in settled:
-        by_loop.setdefault(future.get_loop(), []).append((future, outcome))
-    for loop, outcomes in by_loop.items():
-        with contextlib.suppress(RuntimeError):  # the loop was closed; nobody waits there
-            loop.call_soon_threadsafe(_settle, outcomes)
-
-
-def _settle(settled: list[tuple[asyncio.Future[Any], Any]]) -> None:
-    for future, outcome in settled:
-        if future.done():  # the request went away
-            continue
-        result = outcome.result if isinstance(outcome, OnCommit) else outcome
-        if isinstance(result, DpairsError):
-            future.set_exception(result)
-        else:
-            future.set_result(result)
