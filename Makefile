@@ -9,7 +9,7 @@ NODE   := js/node_modules/.package-lock.json
 EXTRAS := all,experiments,test,check,docs,bench,release
 # One thread for each worker. Three of them keep two cores busy: many tests wait for servers and browsers.
 PYTEST := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS)
-# What `make test` runs, in the lanes of tests/scheduling.py.
+# What `make test` runs, in the queues of tests/scheduling.py.
 SHORT := $(PYTEST) --dist loadfile -m "not long and not wheel and not examples"
 
 # The tests start many Pythons: where nothing is compiled beforehand, each of them compiles everything again.

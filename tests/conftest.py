@@ -16,7 +16,7 @@ if TYPE_CHECKING:  # the process that only hands out tests reads this file, too
 
     from .collector.browser import Browser
     from .collector.postgres import Cluster
-    from .scheduling import Lanes
+    from .scheduling import Queues
 
 REQUIRED_IN_CI = ("node",)
 """Programs without which a run that decides over a change must not pass."""
@@ -30,12 +30,12 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 
 
 @pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Lanes | None:
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Queues | None:
     if config.getoption("dist") != "loadfile":
         return None
-    from .scheduling import Lanes
+    from .scheduling import Queues
 
-    return Lanes(config, log)
+    return Queues(config, log)
 
 
 @pytest.hookimpl(wrapper=True)

@@ -1,8 +1,8 @@
 """Which worker runs which file of tests, so that no processor idles and all workers end together.
 
-Tests of servers, browsers and clusters wait most of their time. Two workers begin with them, a lane each, so
-that what a lane shares (a browser, a database server, a process to fork) is started once; the third worker
-computes meanwhile. A worker whose lane is empty takes from the end of the other, then computes. Tests that
+Tests of servers, browsers and clusters wait most of their time. Two workers begin with them, a queue each, so
+that what a queue shares (a browser, a database server, a process to fork) is started once; the third worker
+computes meanwhile. A worker whose queue is empty takes from the end of the other, then computes. Tests that
 only compute come last, because three of them keep two processors busy to the end.
 """
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from xdist.remote import Producer
     from xdist.workermanage import WorkerController
 
-LANES = (
+QUEUES = (
     (
         *("engines/test_postgresql.py", "engines/test_spark.py"),  # one cluster of Spark
         *("collector/pages/", "aggregator/"),  # one browser
@@ -32,31 +32,31 @@ LONG_FIRST = ("experiments/", "test_docs.py", "vdaf/", "protocols/", "planning/"
 
 
 def place(path: str) -> tuple[int, int]:
-    """A file's lane, by the longest name that fits, and its turn in it; what computes is in the last lane."""
+    """A file's queue, by the longest name that fits, and its turn in it; the last queue computes."""
     name = path.removeprefix("tests/")
     fits = (
-        (len(start), lane, turn)
-        for lane, queue in enumerate((*LANES, LONG_FIRST))
+        (len(start), number, turn)
+        for number, queue in enumerate((*QUEUES, LONG_FIRST))
         for turn, start in enumerate(queue)
         if name.startswith(start)
     )
-    return max(fits, default=(0, len(LANES), len(LONG_FIRST)))[1:]
+    return max(fits, default=(0, len(QUEUES), len(LONG_FIRST)))[1:]
 
 
 def choice(files: Iterable[str], worker: int) -> str:
-    """What a worker takes: the first of its lane, else the last of the longest other, else what computes."""
-    lanes: list[list[str]] = [[] for _ in range(len(LANES) + 1)]
+    """What a worker takes: the first of its queue, else the last of the longest other, else what computes."""
+    queues: list[list[str]] = [[] for _ in range(len(QUEUES) + 1)]
     for path in sorted(files, key=place):
-        lanes[place(path)[0]].append(path)
-    *waiting, computing = lanes
-    own = lanes[min(worker, len(LANES))]
+        queues[place(path)[0]].append(path)
+    *waiting, computing = queues
+    own = queues[min(worker, len(QUEUES))]
     if own:
         return own[0]
     other = max(waiting, key=len)
     return other[-1] if other else computing[0]
 
 
-class Lanes(LoadFileScheduling):  # type: ignore[misc]  # xdist ships no types
+class Queues(LoadFileScheduling):  # type: ignore[misc]  # xdist ships no types
     """Whole files, each to the worker whose turn it is."""
 
     def __init__(self, config: pytest.Config, log: Producer | None = None) -> None:

@@ -4,7 +4,7 @@ import re
 import tomllib
 from pathlib import Path
 
-from .scheduling import LANES, LONG_FIRST, choice, place
+from .scheduling import LONG_FIRST, QUEUES, choice, place
 
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "dpairs"
@@ -118,18 +118,18 @@ def test_every_stage_has_its_layer():
     assert named == here
 
 
-def test_files_that_are_run_in_lanes_are_there():
-    every = [name for queue in (*LANES, LONG_FIRST) for name in queue]
+def test_files_that_are_run_in_queues_are_there():
+    every = [name for queue in (*QUEUES, LONG_FIRST) for name in queue]
     assert [name for name in every if not (ROOT / "tests" / name).exists()] == []
 
 
-def test_workers_take_their_lane_then_the_others_then_what_computes():
+def test_workers_take_their_queue_then_the_others_then_what_computes():
     """Whatever is left, somebody takes it: nothing stays behind."""
     assert [
         place(f"tests/{name}") for name in ("collector/pages/test_people.py", "collector/test_lease.py")
     ] == [
-        (0, LANES[0].index("collector/pages/")),
-        (1, LANES[1].index("collector/")),
+        (0, QUEUES[0].index("collector/pages/")),
+        (1, QUEUES[1].index("collector/")),
     ]
     left = [
         "tests/vdaf/a.py",
