@@ -5,32 +5,21 @@ With DPAIRS_VALIDATE=1 every case runs 400 times at both sizes, as the documenta
 what a correct 95% interval stays within except with probability FAILURE. Seeds are fixed.
 """
 
-import os
-
 import numpy as np
 import pytest
-from scipy import stats
 
 import dpairs
 from dpairs.simulate import simulate_tally
 from tests.strategies import dense
 
+from .against_truth import FULL, covered, limits, right_spread
 from .statistics.populations import Population, populations
 
-FULL = os.environ.get("DPAIRS_VALIDATE") == "1"
 RUNS = 400 if FULL else 40
 SIZES = (10_000, 100_000) if FULL else (10_000,)
-FAILURE = 1e-4
 EVERY = populations()
 REGULAR = [name for name in EVERY if not name.startswith("degenerate")]
 DEGENERATE = [name for name in EVERY if name.startswith("degenerate")]
-
-
-def limits(runs: int) -> tuple[float, float]:
-    """Between 92% and 98% of 400 runs; for fewer, the matching binomial quantiles."""
-    if runs >= 400:
-        return 0.92, 0.98
-    return stats.binom.ppf(FAILURE, runs, 0.95) / runs, 1.0
 
 
 def estimates(
@@ -39,18 +28,6 @@ def estimates(
     """One estimate for each of so many fresh samples of people."""
     study, rng = population.study(epsilon, mechanism=mechanism), np.random.default_rng(2026)
     return [dpairs.simulate(study, population.draw(rng, n), seed=run) for run in range(runs)]
-
-
-def right_spread(errors: np.ndarray, values: np.ndarray) -> bool:
-    """Whether errors are as large as stated: a spread is off by more than ``slack`` but for FAILURE."""
-    slack = stats.norm.isf(FAILURE / 2) / np.sqrt(2 * (values.size - 1))
-    low, high = (0.8, 1.25) if FULL else (1 - slack, 1 + slack)
-    return bool(low < values.std(ddof=1) / errors.mean() < high)
-
-
-def covered(found: list[dpairs.Estimate], truth: float, target: str = "population") -> float:
-    intervals = [each.confidence_interval(0.95, target) for each in found]
-    return float(np.mean([low <= truth <= high for low, high in intervals]))
 
 
 @pytest.mark.parametrize("n", SIZES)

@@ -16,7 +16,6 @@ from dpairs.data.domains import Integers, Interval, Levels
 from .population import Population, Vector, at, copula, exact, lognormal, mixed, normal, steps
 from .populations import AUCS, MONEY, SPREAD, UNIT, classes, column, plane
 
-TIED = ("kendall_tau:b",)
 SQUARE = (UNIT, UNIT)
 
 

@@ -298,24 +298,28 @@ def _run(
     progress: Callable[[int], None] | None,
 ) -> None:
     people = len(next(iter(table.values())))
+    # Where cells depend on coins, randomizing knows them already; from symbols they would be made again.
+    by_cell = study.protocol.cell_codes is not None and study.protocol.uses_coins
     for start in range(0, people, SLICE):
         part = {name: values[start : start + SLICE] for name, values in table.items()}
         for stratum, columns in study.statistic.split(part):
             first, place, count = indices[stratum], study.strata.index(stratum), len(columns[0])
             indices[stratum] += count
-            asked, symbols = randomize_asked(study, place, first, columns, bits)
-            if symbols.size:
-                tally.add_symbols(stratum, symbols, first if asked is None else first + int(np.argmax(asked)))
+            asked, said = randomize_asked(study, place, first, columns, bits, by_cell)
+            if by_cell:
+                tally.add_cells(stratum, said)
+            elif said.size:
+                tally.add_symbols(stratum, said, first if asked is None else first + int(np.argmax(asked)))
         if progress is not None:
             progress(min(SLICE, people - start))
 
 
 def randomize_asked(
-    study: Study, stratum: int, first: int, columns: Sequence[Any], bits: Randomness
+    study: Study, stratum: int, first: int, columns: Sequence[Any], bits: Randomness, by_cell: bool = False
 ) -> tuple[NDArray[np.bool_] | None, NDArray[Any]]:
-    """Of consecutive people, the first of whom has the index ``first``: who is asked, and their symbols.
+    """Of consecutive people, the first of whom has the index ``first``: who is asked, and what they say.
 
-    None means everybody.
+    None means everybody. They say symbols, or ``by_cell`` the cells that these count in.
     """
     asked = study.protocol.asked(study.coins, stratum, first, len(columns[0]))
     if asked is not None:
@@ -323,7 +327,9 @@ def randomize_asked(
             return asked, np.empty(0, dtype=np.int64)
         first += int(np.argmax(asked))
         columns = tuple(column[asked] for column in columns)
-    return asked, study.protocol.alone.randomize(study.coins, stratum, first, columns, bits)
+    alone = study.protocol.alone
+    randomize = alone.randomize_cells if by_cell else alone.randomize
+    return asked, randomize(study.coins, stratum, first, columns, bits)
 
 
 def _with_row(study: Study, table: Table, number: int, error: BadValue) -> BadValue:

@@ -183,7 +183,6 @@ class SiteTally:
     """
 
     def __init__(self, study: Study) -> None:
-        """Nobody has answered yet."""
         self._study, self._protocol = study, by_sites(study)
         self._answers: dict[str, SiteNumbers] = {}
 
@@ -238,7 +237,6 @@ class SiteTally:
             raise BadValue(f"site {answer.site!r} says other sizes than in the first round")
 
     def __add__(self, other: SiteTally) -> SiteTally:
-        """Both tallies' answers."""
         both = SiteTally(self._study)
         for tally in (self, other):
             for site, numbers in tally.answers.items():

@@ -158,8 +158,10 @@ class Tally(Shown):
         places = self._study.protocol.places(self._study.coins, place, ascending)
         counts.add_at(ascending, places, symbols[order])
 
-    def add_cells(self, stratum: str, cells: NDArray[np.int64], counts: NDArray[np.int64]) -> None:
-        """Count reports of one stratum that are already counted by cell.
+    def add_cells(
+        self, stratum: str, cells: NDArray[np.int64], counts: NDArray[np.int64] | None = None
+    ) -> None:
+        """Count reports of one stratum by their cells: each once, or as often as ``counts`` says.
 
         A cell is what a report counts in once its coins are known: the symbol where there are no coins, and
         the code of level, row and bit for a tree that asks everybody for one bit.
@@ -167,7 +169,9 @@ class Tally(Shown):
         table = self.counts(stratum)
         if self._study.protocol.cell_codes is None:
             raise BadParameter(NO_CELLS)
-        table.add_cells(cells.astype(np.int64, copy=False), counts.astype(np.int64, copy=False))
+        if counts is not None:
+            counts = counts.astype(np.int64, copy=False)
+        table.add_cells(cells.astype(np.int64, copy=False), counts)
 
     def __add__(self, other: Tally) -> Tally:
         """The tally of both sets of reports."""

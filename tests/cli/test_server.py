@@ -10,12 +10,6 @@ from dpairs.cli.app import run
 pytest.importorskip("numba")
 
 
-@pytest.fixture
-def folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
 def refused(line):
     return run(line.split()) == 2
 

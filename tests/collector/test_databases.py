@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -28,6 +29,19 @@ def answered(running, study: dpairs.Study, number: int, seed: int) -> Population
     crowd.enrol(running.transport())
     crowd.answer(running.transport(), study)
     return crowd
+
+
+def by_gateway(
+    running, study: dpairs.Study, folder: Path
+) -> tuple[Gateway, dict[str, np.ndarray], dict[str, int]]:
+    """A gateway of a study that has begun, 300 people of it, and how many there are of each class."""
+    analyst = running.analyst()
+    link = Link.parse(analyst.begin(study, "By a gateway"))
+    rng = np.random.default_rng(5)
+    data = {"id": np.arange(300), "score": rng.random(300), "label": rng.integers(0, 2, 300)}
+    sizes = {"positive": int(data["label"].sum()), "negative": int(300 - data["label"].sum())}
+    given = analyst.gateway(study.id, sizes)
+    return Gateway(link, given, device=Device(folder / "g"), transport=running.transport()), data, sizes
 
 
 def test_indices_are_given_in_order_and_the_same_request_gets_the_same_one(running):
@@ -132,13 +146,7 @@ def test_a_gateway_writes_the_reports_that_it_would_send(running, tmp_path):
     pytest.importorskip("duckdb", reason="DuckDB is not installed: the extra 'duckdb' has it.")
     study = tree()
     analyst = running.analyst()
-    link = Link.parse(analyst.begin(study, "By a gateway"))
-    rng = np.random.default_rng(5)
-    data = {"id": np.arange(300), "score": rng.random(300), "label": rng.integers(0, 2, 300)}
-    sizes = {"positive": int(data["label"].sum()), "negative": int(300 - data["label"].sum())}
-    gateway = Gateway(
-        link, analyst.gateway(study.id, sizes), device=Device(tmp_path / "g"), transport=running.transport()
-    )
+    gateway, data, sizes = by_gateway(running, study, tmp_path)
     assert gateway.write(data, tmp_path / "a.parquet") == sizes
     assert gateway.write(data, tmp_path / "b.parquet", cells=True) == sizes
     assert analyst.tally(study.id).n == 0
@@ -230,13 +238,7 @@ def test_nobody_advances_without_a_pilot_or_a_partner(running):
 def test_a_gateway_s_batches_count_once_in_both_rounds(running, tmp_path):
     study = projection()
     analyst = running.analyst()
-    link = Link.parse(analyst.begin(study, "By a gateway"))
-    rng = np.random.default_rng(5)
-    data = {"id": np.arange(300), "score": rng.random(300), "label": rng.integers(0, 2, 300)}
-    sizes = {"positive": int(data["label"].sum()), "negative": int(300 - data["label"].sum())}
-    gateway = Gateway(
-        link, analyst.gateway(study.id, sizes), device=Device(tmp_path / "g"), transport=running.transport()
-    )
+    gateway, data, sizes = by_gateway(running, study, tmp_path)
     first = gateway.report(data)
     assert 0 < first["counted"] < 300
     assert gateway.report(data) == {"counted": 0, "again": first["counted"], "different": 0}

@@ -47,7 +47,7 @@ def default_home() -> Path:
 
 
 class Device:
-    """A person's folder."""
+    """A person's folder: which studies they are in, and what they answered, so that nobody answers twice."""
 
     def __init__(self, home: str | os.PathLike[str] | None = None) -> None:
         self.home = default_home() if home is None else Path(home)

@@ -59,7 +59,6 @@ class Round:
         self.begin()
 
     def begin(self) -> None:
-        """Nothing is counted yet."""
         self._tally = Tally(self.study)
         self.reports = [0] * len(self.study.strata)
 

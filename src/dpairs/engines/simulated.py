@@ -111,7 +111,7 @@ def _write_part(study: Study, folder: str, seed: int | None, cells: bool, task: 
     people, indices, symbols = len(columns[0]), [], []
     for start in range(0, people, SLICE):
         some = tuple(column[start : start + SLICE] for column in columns)
-        asked, said = _said(study, cells, stratum, first + start, some, bits)
+        asked, said = randomize_asked(study, stratum, first + start, some, bits, cells)
         if said.size:
             who = np.arange(first + start, first + start + len(some[0]))
             indices.append(who if asked is None else who[asked])
@@ -122,12 +122,3 @@ def _write_part(study: Study, folder: str, seed: int | None, cells: bool, task: 
         with ReportWriter(path, study, cells=cells) as writer:
             writer.write_column(study.strata[stratum], np.concatenate(indices), np.concatenate(symbols))
     return stratum, people, reports
-
-
-def _said(
-    study: Study, cells: bool, stratum: int, first: int, columns: tuple[NDArray[Any], ...], bits: Randomness
-) -> tuple[NDArray[np.bool_] | None, NDArray[Any]]:
-    """Who is asked (None: everybody), and their symbols or cells; coins are made once for both."""
-    if cells:
-        return None, study.protocol.alone.randomize_cells(study.coins, stratum, first, columns, bits)
-    return randomize_asked(study, stratum, first, columns, bits)

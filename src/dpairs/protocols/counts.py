@@ -32,16 +32,18 @@ class Cells:
         there: NDArray[np.bool_] = (codes >= self.first) & (codes <= self.last) & ~np.isin(codes, self.holes)
         return there
 
-    def check(self, codes: NDArray[np.int64], counts: NDArray[np.int64]) -> None:
+    def check(self, codes: NDArray[np.int64], counts: NDArray[np.int64] | None) -> None:
         """Refuse codes of no cell, and counts that cannot be."""
-        if codes.size != counts.size:
+        if counts is not None and codes.size != counts.size:
             raise BadValue(f"{codes.size} cells cannot have {counts.size} counts")
         if codes.size and not self.has(codes).all():
             raise BadValue(
                 f"cells of this study have codes from {self.first} to {self.last}, not all of them"
             )
+        if counts is None or not counts.size:
+            return
         # As floats: a sum of forged integers could wrap around to something that looks right.
-        if counts.size and (counts.min() < 1 or counts.sum(dtype=np.float64) > MAX_COUNT):
+        if counts.min() < 1 or counts.sum(dtype=np.float64) > MAX_COUNT:
             raise BadValue("counts of cells must be above 0, and below 2^53 together")
 
 
@@ -61,8 +63,8 @@ class Counts(Protocol):
         """Count the symbols of participants with these ascending indices, at these places among the asked."""
         ...
 
-    def add_cells(self, cells: NDArray[np.int64], counts: NDArray[np.int64]) -> None:
-        """Count as many reports as ``counts`` says in each of these cells."""
+    def add_cells(self, cells: NDArray[np.int64], counts: NDArray[np.int64] | None = None) -> None:
+        """Count as many reports as ``counts`` says in each of these cells, or one."""
         ...
 
     def plus(self, other: Self) -> Self: ...
@@ -99,10 +101,10 @@ class DenseCounts:
         """Count symbols; the index plays no part."""
         self.add(0, symbols)
 
-    def add_cells(self, cells: NDArray[np.int64], counts: NDArray[np.int64]) -> None:
+    def add_cells(self, cells: NDArray[np.int64], counts: NDArray[np.int64] | None = None) -> None:
         """Count reports by cell, which is the symbol."""
         Cells(0, self.array.size - 1).check(cells, counts)
-        np.add.at(self.array, cells, counts)
+        np.add.at(self.array, cells, 1 if counts is None else counts)
 
     def plus(self, other: Self) -> Self:
         both = copy.copy(self)

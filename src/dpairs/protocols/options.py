@@ -18,8 +18,6 @@ class StatisticOptions(TypedDict, total=False):
 
 
 class StudyOptions(StatisticOptions, total=False):
-    """What every study takes."""
-
     domain: DomainLike | None
     seed: int | None
 

@@ -58,7 +58,7 @@ class Circuit(ABC):
     @property
     @abstractmethod
     def outputs(self) -> int:
-        """Outputs of the circuit."""
+        """How many values must be 0 for a measurement to be valid."""
 
     @property
     def weights(self) -> tuple[int, ...]:

@@ -1,14 +1,10 @@
 """Studies of pairs of populations."""
 
-import os
-
 from dpairs import Integers, Study
 from dpairs.protocols.pairwise.protocol import Pairwise
 
 from ...statistics.populations import Population, populations
 
-FULL = os.environ.get("DPAIRS_VALIDATE") == "1"
-FAILURE = 1e-4
 EVERY = populations()
 
 

@@ -13,8 +13,9 @@ from dpairs.protocols.pairwise.matching import match
 from dpairs.protocols.pairwise.protocol import Pairwise
 from dpairs.randomness import SeededRandomness
 
+from ...against_truth import FAILURE, FULL
 from ...every import every
-from .studies import EVERY, FAILURE, FULL, protocol_of, study_of
+from .studies import EVERY, protocol_of, study_of
 
 ONE_SAMPLE = ["tau-a", "gini-mean-difference", "entropy"]
 

@@ -19,8 +19,9 @@ from dpairs.protocols.pairwise.counts import PairCounts
 from dpairs.protocols.pairwise.protocol import PAIRS
 from dpairs.randomness import SeededRandomness
 
+from ...against_truth import FAILURE, FULL, covered, limits, right_spread
 from ...statistics.populations import Population
-from .studies import EVERY, FAILURE, FULL, protocol_of, study_of
+from .studies import EVERY, protocol_of, study_of
 
 RUNS = 400 if FULL else 40
 MORE_RUNS = 400 if FULL else 100
@@ -28,28 +29,9 @@ PEOPLE = 4096 if FULL else 2048
 THREE = ["tau-a", "gini-mean-difference", "auc-public-half"]
 
 
-def limits(runs: int) -> tuple[float, float]:
-    """Between 92% and 98% of 400 runs; for fewer, the matching binomial quantiles."""
-    if runs >= 400:
-        return 0.92, 0.98
-    return stats.binom.ppf(FAILURE, runs, 0.95) / runs, 1.0
-
-
 def drawn_anew(study: Study, population: Population, n: int, runs: int, seed: int) -> list[dpairs.Estimate]:
     rng = np.random.default_rng(seed)
     return [dpairs.simulate(study, population.draw(rng, n), seed=run) for run in range(runs)]
-
-
-def right_spread(errors: np.ndarray, values: np.ndarray) -> bool:
-    """Whether errors are as large as stated: a spread is off by more than ``slack`` but for FAILURE."""
-    slack = stats.norm.isf(FAILURE / 2) / np.sqrt(2 * (values.size - 1))
-    low, high = (0.8, 1.25) if FULL else (1 - slack, 1 + slack)
-    return bool(low < values.std(ddof=1) / errors.mean() < high)
-
-
-def covered(found: list[dpairs.Estimate], truth: float, target: str = "population") -> float:
-    intervals = [each.confidence_interval(0.95, target) for each in found]
-    return float(np.mean([low <= truth <= high for low, high in intervals]))
 
 
 # ---------------------------------------------------------------- around the population

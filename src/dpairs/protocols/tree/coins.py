@@ -32,14 +32,20 @@ def independent_levels(words: NDArray[np.uint64], depth: int) -> NDArray[np.int6
 
 def row(word: NDArray[np.uint64], level: NDArray[np.int64] | int, rows: str) -> NDArray[np.uint64]:
     """A row of the level's Hadamard matrix: uniform over all, or over all but row 0."""
-    shift = np.asarray(64 - np.asarray(level), dtype=np.uint64)
-    top = word >> shift
+    level = np.asarray(level)
     if rows == "all":
-        return top
-    few = np.minimum(np.asarray(level), 32).astype(np.uint64)
+        return _top(word, level)
+    few = np.minimum(level, 32).astype(np.uint64)
     small = below(word, (np.uint64(1) << few) - np.uint64(1)) + np.uint64(1)
+    if level.max(initial=0) <= 32:
+        return small
     # Beyond 32 levels row 0 comes up less than once in 2^32, and becomes row 1.
-    return np.where(np.asarray(level) <= 32, small, np.maximum(top, np.uint64(1)))
+    return np.where(level <= 32, small, np.maximum(_top(word, level), np.uint64(1)))
+
+
+def _top(word: NDArray[np.uint64], level: NDArray[np.int64]) -> NDArray[np.uint64]:
+    """The highest ``level`` bits."""
+    return word >> (64 - level).astype(np.uint64)
 
 
 def every_row(
@@ -72,11 +78,9 @@ def independent_rows(words: NDArray[np.uint64], level: NDArray[np.int64]) -> NDA
 
 def _highest(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """The place of the highest 1."""
-    smeared = numbers.copy()
-    for shift in (1, 2, 4, 8, 16, 32):
-        smeared |= smeared >> np.uint64(shift)
-    places = np.zeros(numbers.shape, dtype=np.uint64)
-    for shift in (32, 16, 8, 4, 2, 1):
-        above = smeared >> (places + np.uint64(shift)) != 0
-        places += np.where(above, np.uint64(shift), np.uint64(0))
+    upper = numbers >> np.uint64(32)
+    large = upper > 0
+    # Halves of 32 bits are floats without rounding, whose exponent tells the place.
+    _, exponents = np.frexp(np.where(large, upper, numbers).astype(np.float64))
+    places: NDArray[np.uint64] = (np.maximum(exponents - 1, 0) + 32 * large).astype(np.uint64)
     return places

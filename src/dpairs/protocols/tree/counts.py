@@ -222,7 +222,7 @@ class TreeCounts:
             for part, _, there in windows(places):
                 self._count(int(indices[part][0]), symbols[part], there)
 
-    def add_cells(self, cells: NDArray[np.int64], counts: NDArray[np.int64]) -> None:
+    def add_cells(self, cells: NDArray[np.int64], counts: NDArray[np.int64] | None = None) -> None:
         """Count reports by the code of their level, row and bit."""
         if self._cells is None:
             raise BadValue("a report of this study counts in several cells")
@@ -234,8 +234,8 @@ class TreeCounts:
         for level, (start, end) in zip(self.levels, pairwise(ends.tolist()), strict=True):
             if start < end:
                 who = order[start:end]
-                level.add(rows[who], bits[who], counts[who])
-        self._people += int(counts.sum())
+                level.add(rows[who], bits[who], None if counts is None else counts[who])
+        self._people += cells.size if counts is None else int(counts.sum())
 
     def _check(self, symbols: NDArray[Any]) -> bool:
         if symbols.size == 0:

@@ -30,8 +30,9 @@ def best_parities(epsilon: float, depth: int) -> int:
 
 def packed(bits: NDArray[Any]) -> NDArray[np.uint64]:
     """The number that each row of bits spells, its first bit the lowest."""
-    places = np.arange(bits.shape[1], dtype=np.uint64)
-    numbers: NDArray[np.uint64] = (bits.astype(np.uint64) << places).sum(axis=1, dtype=np.uint64)
+    numbers = np.zeros(len(bits), dtype=np.uint64)
+    for place, column in enumerate(bits.T):
+        numbers |= column.astype(np.uint64) << np.uint64(place)
     return numbers
 
 
@@ -39,9 +40,8 @@ def spanned(
     rows: NDArray[np.uint64], symbols: NDArray[np.uint64]
 ) -> tuple[NDArray[np.uint64], NDArray[np.uint8]]:
     """All rows that each report's rows span but row 0, and the report's sign of each."""
-    every, bits = [], []
-    for chosen in range(1, 2 ** rows.shape[1]):
-        columns = [place for place in range(rows.shape[1]) if chosen >> place & 1]
-        every.append(np.bitwise_xor.reduce(rows[:, columns], axis=1))
-        bits.append(parity(symbols & np.uint64(chosen)))
-    return np.concatenate(every), np.concatenate(bits)
+    every = [np.zeros(len(rows), dtype=np.uint64)]
+    for row in rows.T:
+        every += [other ^ row for other in every]
+    bits = [parity(symbols & np.uint64(chosen)) for chosen in range(1, len(every))]
+    return np.concatenate(every[1:]), np.concatenate(bits)

@@ -54,7 +54,7 @@ class ShareCounts:
     def add_at(self, indices: NDArray[np.int64], places: NDArray[np.int64], symbols: NDArray[Any]) -> None:
         self.add(0, symbols)
 
-    def add_cells(self, cells: NDArray[np.int64], counts: NDArray[np.int64]) -> None:
+    def add_cells(self, cells: NDArray[np.int64], counts: NDArray[np.int64] | None = None) -> None:
         self.add(0, cells)
 
     def plus(self, other: Self) -> Self:

@@ -63,7 +63,6 @@ def multiply(a: Any, b: Any) -> Any:
 
 
 def lift(a: Any) -> Any:
-    """A plain element, lifted."""
     raise NotImplementedError("compiled code only")
 
 

@@ -1,0 +1,30 @@
+"""Many runs of a whole study against the truth, with limits that a correct estimator misses with FAILURE."""
+
+import os
+
+import numpy as np
+from scipy import stats
+
+import dpairs
+
+FULL = os.environ.get("DPAIRS_VALIDATE") == "1"
+FAILURE = 1e-4
+
+
+def limits(runs: int) -> tuple[float, float]:
+    """Between 92% and 98% of 400 runs; for fewer, the matching binomial quantiles."""
+    if runs >= 400:
+        return 0.92, 0.98
+    return stats.binom.ppf(FAILURE, runs, 0.95) / runs, 1.0
+
+
+def right_spread(errors: np.ndarray, values: np.ndarray) -> bool:
+    """Whether errors are as large as stated: a spread is off by more than ``slack`` but for FAILURE."""
+    slack = stats.norm.isf(FAILURE / 2) / np.sqrt(2 * (values.size - 1))
+    low, high = (0.8, 1.25) if FULL else (1 - slack, 1 + slack)
+    return bool(low < values.std(ddof=1) / errors.mean() < high)
+
+
+def covered(found: list[dpairs.Estimate], truth: float, target: str = "population") -> float:
+    intervals = [each.confidence_interval(0.95, target) for each in found]
+    return float(np.mean([low <= truth <= high for low, high in intervals]))
