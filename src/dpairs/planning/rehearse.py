@@ -7,7 +7,7 @@ and the root mean square error of these runs is the option's error.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from ..errors import BadParameter
@@ -26,6 +26,8 @@ SHORTLIST, SCREENED = 3, 5
 """Studies of a protocol that are tried, and for how many runs at least before one of them is chosen."""
 SCREENING = 5
 """One run in so many is for choosing among them."""
+MORE = RUNS // 5
+"""Runs that are added at once."""
 FRESH = RUNS
 """The number of the first run that chooses nothing."""
 TURNS = 4
@@ -53,14 +55,17 @@ def rehearsed(sample: Sample, option: Option, numbers: range, advance: Advance) 
 def stated(sample: Sample, option: Option, runs: int, advance: Advance) -> Option:
     """The option with the error that a plan states, from runs by which it was not chosen.
 
-    Where the errors' kurtosis is more than two of its standard errors, sqrt(24 / runs), beyond that of
-    normal ones, a few runs decide, and there are twice as many.
+    Errors with longer tails than normal ones get more runs, up to twice as many, until the error is as
+    accurate as it is to be.
     """
-    first = rehearsed(sample, option, range(FRESH, FRESH + runs), advance)
-    accuracy = 0.0 if first.rehearsal is None else first.rehearsal.accuracy
-    if runs < RUNS or accuracy <= math.sqrt((2 + 2 * math.sqrt(24 / runs)) / (4 * runs)):
-        return first
-    return rehearsed(sample, option, range(FRESH, FRESH + min(2 * runs, WORK // option.people)), advance)
+    most = min(2 * runs, WORK // option.people) if runs == RUNS else runs
+    made = rehearsed(sample, option, range(FRESH, FRESH + runs), advance)
+    while runs < most and made.rehearsal is not None and not made.rehearsal.hopeless:
+        if made.rehearsal.accuracy <= ACCURACY:
+            break
+        runs = min(runs + MORE, most)
+        made = rehearsed(sample, option, range(FRESH, FRESH + runs), advance)
+    return made
 
 
 def options(
@@ -115,44 +120,51 @@ def confirmed(
     found: list[Option] = []
     left: dict[str, str] = {}
     for first in solved:
-        option, good = first, None
-        for _ in range(TURNS):
-            runs = runs_for(option.people)
-            if not runs:
-                break
-            option = stated(sample, option, runs, advance)
-            rehearsal = option.rehearsal
-            if rehearsal is None or rehearsal.hopeless:
-                break
-            if rehearsal.error <= error * (1 + rehearsal.accuracy):
-                good = option
-                if rehearsal.error * (1 + rehearsal.accuracy) >= error:
-                    break
-            try:
-                next_ones = again(option.protocol, error * option.prediction.total / rehearsal.error)
-            except BadParameter:
-                break
-            if not next_ones:
-                break
-            option = next_ones[0]
-        if good is None and option is first and option.rehearsal is None:
-            good = option  # too many people to simulate: the formula's word
-        if good is not None:
-            found.append(good)
+        tried = list(_turns(sample, first, error, again, advance))
+        good = [each for each in tried if _excess(each, error) <= 1]
+        if not tried:
+            found.append(first)  # too many people to simulate: the formula's word
+        elif good:
+            found.append(min(good, key=lambda each: (each.people, each.study.epsilon)))
         else:
-            left[first.protocol] = _missed(first, option, error)
+            left[first.protocol] = _missed(tried[-1])
     return found, left
 
 
-def _missed(first: Option, last: Option, error: float) -> str:
-    rehearsal = last.rehearsal
-    if rehearsal is None:
-        return (
-            f"an error of {error:.3g} needs more people than can be simulated, and its formula is wrong here"
-        )
-    if rehearsal.hopeless:
-        return rehearsal.told
+def _turns(
+    sample: Sample,
+    option: Option,
+    error: float,
+    again: Callable[[str, float], list[Option]],
+    advance: Advance,
+) -> Iterator[Option]:
+    """Rehearsed options, each corrected by the one before it."""
+    for _ in range(TURNS):
+        runs = runs_for(option.people)
+        if not runs:
+            return
+        option = stated(sample, option, runs, advance)
+        yield option
+        if option.error == math.inf or abs(_excess(option, error)) <= 1:
+            return
+        try:
+            option = again(option.protocol, error * option.prediction.total / option.error)[0]
+        except (BadParameter, IndexError):
+            return
+
+
+def _excess(option: Option, error: float) -> float:
+    """By how many of its standard errors an error lies above the one that was asked for."""
+    if option.rehearsal is None or option.rehearsal.hopeless:
+        return math.inf
+    above = option.error / error - 1
+    return above / option.rehearsal.accuracy if option.rehearsal.accuracy else math.copysign(math.inf, above)
+
+
+def _missed(last: Option) -> str:
+    if last.rehearsal is None or last.rehearsal.hopeless:
+        return "" if last.rehearsal is None else last.rehearsal.told
     return (
-        f"at epsilon {last.study.epsilon:.3g} {last.people:,} people had an error of {rehearsal.error:.3g} "
-        f"in {rehearsal.runs} simulated studies, where its formula says {last.prediction.total:.3g}"
+        f"at epsilon {last.study.epsilon:.3g} {last.people:,} people had an error of {last.error:.3g} "
+        f"in {last.rehearsal.runs} simulated studies, where its formula says {last.prediction.total:.3g}"
     )

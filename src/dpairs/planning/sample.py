@@ -98,7 +98,7 @@ class Sample:
 
     def outcome(self, study: Study, sizes: Mapping[str, int], run: int) -> Outcome:
         """One run: fresh people, fresh coins, fresh noise."""
-        people, seed = self.draw(sizes, run), seed_of(run, "noise")
+        people, seed = self.draw(sizes, run), seed_of(run, f"noise of {study.id}")
         if study.protocol.by_sites is not None:
             sites = study.protocol.to_json()["sites"]
             people[SITE_COLUMN] = np.arange(sum(sizes.values())) % sites
