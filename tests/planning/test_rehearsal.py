@@ -18,18 +18,20 @@ from dpairs.planning.outcomes import Outcome, Rehearsal, kurtosis, unseen
 from dpairs.planning.sample import Sample
 from dpairs.planning.shapes import from_sample
 from dpairs.statistics import exact, statistic
+from experiments.zoo.populations import POPULATIONS
+from experiments.zoo.truths import truths
 
 UNIT = Interval(0, 1)
 PEOPLE, RUNS = 2000, 30
 """A root mean square of 30 runs is uncertain by 13%: with the plan's 10%, off by 1.5 in one of 100."""
 
 
+TIES = POPULATIONS["ties-92"]
+"""Scores of which 92% are equal."""
+
+
 def tied(n: int, seed: int) -> dict[str, Any]:
-    """Scores of which 92% are equal; the others are far apart, by class."""
-    rng = np.random.default_rng(seed)
-    label = rng.integers(0, 2, n)
-    score = np.clip(rng.normal(0.5 + 0.06 * (2 * label - 1), 0.03), 0, 1)
-    return {"score": np.where(rng.random(n) < 0.92, 0.5004, score), "label": label}
+    return TIES.draw(n, seed)
 
 
 @cache
@@ -39,7 +41,7 @@ def planned(**more: Any) -> dpairs.Plan:
 
 
 def measured(option: Any) -> float:
-    truth = exact("auc", tied(2_000_000, 9))
+    truth = truths()["ties-92/auc:public"]
     studies = (
         dpairs.simulate(replace(option.study, seed=run), tied(PEOPLE, run), seed=run)
         for run in range(100, 100 + RUNS)
