@@ -14,7 +14,7 @@ from dpairs import Interval, Levels, plan
 from dpairs.errors import BadParameter, NotEstimable
 from dpairs.planning import rehearse
 from dpairs.planning.options import chosen
-from dpairs.planning.outcomes import Outcome, Rehearsal, kurtosis, unseen
+from dpairs.planning.outcomes import Rehearsal, SimulatedRun, kurtosis, unseen
 from dpairs.planning.sample import Sample
 from dpairs.planning.shapes import from_sample
 from dpairs.statistics import exact, statistic
@@ -135,7 +135,7 @@ def test_refusals_come_last_or_are_left_out(monkeypatch):
     def refuse(share):
         def outcome(self, study, sizes, run):
             if study.protocol.name == "histogram" and run % 10 < 10 * share:
-                return Outcome(None, reason="the noise leaves no answer")
+                return SimulatedRun(None, reason="the noise leaves no answer")
             return own(self, study, sizes, run)
 
         return outcome
@@ -164,7 +164,7 @@ def test_a_refusal_of_the_study_itself_counts(monkeypatch):
         raise NotEstimable("nothing to say")
 
     monkeypatch.setattr("dpairs.planning.sample.simulate", refused)
-    assert sample.outcome(study, {"positive": 50, "negative": 50}, 0) == Outcome(
+    assert sample.outcome(study, {"positive": 50, "negative": 50}, 0) == SimulatedRun(
         None, reason="nothing to say"
     )
 
@@ -194,7 +194,7 @@ def test_people_and_epsilon_for_an_error_are_corrected(monkeypatch):
 
 def test_an_error_that_is_never_reached_is_left_out(monkeypatch):
     """Bias that no formula knows does not go away with more people."""
-    monkeypatch.setattr(Sample, "outcome", lambda *_: Outcome(0.1))
+    monkeypatch.setattr(Sample, "outcome", lambda *_: SimulatedRun(0.1))
     data = {"value": np.random.default_rng(7).integers(0, 4, 500)}
     with pytest.raises(BadParameter, match=r"had an error of 0\.1 "):
         plan("gini_mean_difference", domain=Levels(range(4)), epsilon=1.0, error=0.02, rounds=1, like=data)
@@ -223,14 +223,14 @@ def test_the_accuracy_of_an_error_is_that_of_many_repetitions():
     rng = np.random.default_rng(9)
     for draws in (rng.normal(size=(4000, 50)), rng.laplace(size=(4000, 50))):
         roots = np.sqrt((draws**2).mean(axis=1))
-        told = [Rehearsal.of([Outcome(float(x)) for x in row], 1.0).accuracy for row in draws[:200]]
+        told = [Rehearsal.of([SimulatedRun(float(x)) for x in row], 1.0).accuracy for row in draws[:200]]
         assert np.mean(told) == pytest.approx(roots.std() / roots.mean(), rel=0.25)
     assert kurtosis(rng.normal(size=100_000)) == pytest.approx(3, rel=0.05)
 
 
 def test_long_tails_get_twice_the_runs(monkeypatch):
     monkeypatch.setattr(
-        Sample, "outcome", lambda self, study, sizes, run: Outcome(1.0 if run % 50 == 7 else 0.01)
+        Sample, "outcome", lambda self, study, sizes, run: SimulatedRun(1.0 if run % 50 == 7 else 0.01)
     )
     sample = Sample.of(statistic("auc"), (UNIT,), tied(200, 6))
     option = plan("auc", domain=UNIT, epsilon=1.0, n=100, rounds=1).options[0]

@@ -15,7 +15,7 @@ REFUSED = 0.05
 
 
 @dataclass(frozen=True)
-class Outcome:
+class SimulatedRun:
     """One run of a study: how far off it was; or None, and why there was no answer."""
 
     off: float | None
@@ -41,7 +41,7 @@ class Rehearsal:
     """Why the last of those that were refused had no answer."""
 
     @classmethod
-    def of(cls, outcomes: Sequence[Outcome], share: float) -> Rehearsal:
+    def of(cls, outcomes: Sequence[SimulatedRun], share: float) -> Rehearsal:
         """From runs with ``share`` times as many people as the data has."""
         told = [each for each in outcomes if each.off is not None]
         reasons = [each.reason for each in outcomes if each.off is None]

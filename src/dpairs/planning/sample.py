@@ -22,7 +22,7 @@ from ..simulate import simulate
 from ..sites import SITE_COLUMN
 from ..statistics import Statistic, exact
 from ..study import Study
-from .outcomes import Outcome
+from .outcomes import SimulatedRun
 from .shapes import from_sample
 
 Columns = dict[str, NDArray[Any]]
@@ -44,7 +44,7 @@ class Sample:
     strata: dict[str, tuple[NDArray[Any], ...]]
     """Each stratum's private columns."""
     shape: Shape
-    outcomes: dict[tuple[str, tuple[int, ...]], dict[int, Outcome]] = field(default_factory=dict)
+    outcomes: dict[tuple[str, tuple[int, ...]], dict[int, SimulatedRun]] = field(default_factory=dict)
     """Of every study that was rehearsed, by its people: of each run, by its number."""
 
     @classmethod
@@ -96,7 +96,7 @@ class Sample:
         }
         return self._table(rows)
 
-    def outcome(self, study: Study, sizes: Mapping[str, int], run: int) -> Outcome:
+    def outcome(self, study: Study, sizes: Mapping[str, int], run: int) -> SimulatedRun:
         """One run: fresh people, fresh coins, fresh noise."""
         people, seed = self.draw(sizes, run), seed_of(run, f"noise of {study.id}")
         if study.protocol.by_sites is not None:
@@ -105,14 +105,14 @@ class Sample:
         try:
             value = simulate(replace(study, seed=seed), people, seed=seed).value
         except (NotEstimable, NotEnoughData) as error:
-            return Outcome(None, reason=str(error))
+            return SimulatedRun(None, reason=str(error))
         # The exact value of a user's own kernel takes longer than the study.
         own = (
             self.truth
             if self.statistic.own_domain is not None
             else exact(self.statistic, people, domain=self.domains)
         )
-        return Outcome(value - self.truth, own - self.truth)
+        return SimulatedRun(value - self.truth, own - self.truth)
 
     @property
     def people(self) -> int:
