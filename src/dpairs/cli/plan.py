@@ -65,7 +65,7 @@ def plan(
         float | None, typer.Option(help="Your guess of the AUC; assumes two normal classes.")
     ] = None,
     like: Annotated[
-        Path | None, typer.Option(help="A CSV or Parquet file with data of similar people.")
+        Path | None, typer.Option(help="A CSV or Parquet file with data of similar people, to simulate on.")
     ] = None,
     column: Annotated[
         list[str] | None,
