@@ -32,6 +32,7 @@ PAGES = (
     "pairs",
     "paper_pages",
     "plan",
+    "plan_zoo",
     "projection",
     "projection_drawings",
     "quantization",

@@ -20,6 +20,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 import dpairs
+from dpairs.data.domains import as_domains
+from dpairs.planning.shapes import from_sample
+from dpairs.statistics import statistic
 
 from ..experiment import Experiment, Setting
 from ..runs import Results, Row
@@ -236,8 +239,10 @@ def measure(setting: Setting, seed: int, data: Path) -> list[Row]:
     sizes = people.split(int(setting["people"]))
     ask: dict[str, Any] = {"domain": people.domain, "epsilon": epsilon, "n": sizes, "peers": True}
     pilot = people.drawn(people.split(PILOT), 10**6)
+    # A shape, not the data: the grid is about formulas, and data would be simulated.
+    known = from_sample(statistic(people.statistic), as_domains(people.domain), pilot)
     plans = {
-        "shape": dpairs.plan(people.statistic, like=pilot, **ask),
+        "shape": dpairs.plan(people.statistic, like=known, **ask),
         "nothing": dpairs.plan(people.statistic, **ask),
     }
     studies = {option.study.id: option.study for plan in plans.values() for option in plan.options}

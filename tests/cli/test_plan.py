@@ -92,3 +92,31 @@ def test_searching_is_silent_where_nobody_looks(folder, capsys, monkeypatch):
     assert (
         dpairs.Study.load("first.json").protocol.symbols == dpairs.Study.load("study.json").protocol.symbols
     )
+
+
+def test_a_plan_with_data_is_simulated_once_for_all_kinds_of_trust(folder, capsys, monkeypatch):
+    from dpairs.planning.sample import Sample
+
+    rng = np.random.default_rng(1)
+    values = rng.integers(0, 4, 200)
+    (folder / "people.csv").write_text("value\n" + "\n".join(map(str, values)) + "\n")
+    runs: list[tuple[str, int]] = []
+    own = Sample.outcome
+
+    def counted(self, study, sizes, run):
+        runs.append((study.id, run))
+        return own(self, study, sizes, run)
+
+    monkeypatch.setattr(Sample, "outcome", counted)
+    asked = ["plan", "variance", "-n", "100", "-e", "4", "-d", "levels:0,1,2,3", "--rounds", "1"]
+    assert run([*asked, "--like", "people.csv"]) == 0
+    said = capsys.readouterr()
+    assert said.err == ""
+    assert "simulated in" in said.out
+    assert "by formula" in said.out
+    assert "If people trust" in said.out
+    assert len(runs) == len(set(runs)) > 100
+    assert run([*asked, "--like", "people.csv", "--json", "--check", "3"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert all(each["simulated"]["runs"] >= 50 for each in found["options"])
+    assert found["checked"].keys() == {each["protocol"] for each in found["options"]}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -15,7 +15,7 @@ from ..data.domains import Domain
 from ..data.tables import whole
 from ..errors import BadParameter
 from ..formats.checks import integer
-from ..planning import Option, Plan
+from ..planning import Option, Plan, Shape
 from ..planning import plan as make_plan
 from ..planning.shapes import draw
 from ..privacy.shuffling import shuffled_epsilon
@@ -29,6 +29,8 @@ from .study import DOMAIN_HELP, parse_domain
 
 CHECK_PEOPLE = 1_000_000
 """People whose exact value stands for the population when a plan is checked."""
+UNSEEN = 2**32
+"""The number of the first run on people that a plan has not drawn from the data."""
 
 
 def plan(
@@ -63,7 +65,7 @@ def plan(
         float | None, typer.Option(help="Your guess of the AUC; assumes two normal classes.")
     ] = None,
     like: Annotated[
-        Path | None, typer.Option(help="A CSV or Parquet file with data of similar people.")
+        Path | None, typer.Option(help="A CSV or Parquet file with data of similar people, to simulate on.")
     ] = None,
     column: Annotated[
         list[str] | None,
@@ -122,8 +124,15 @@ def plan(
     def ask(loss: float | None, count: Any, error: float | None = None, **more: Any) -> Plan:
         return make_plan(made, domain=domains, epsilon=loss, n=count, error=error, **asked, **more)
 
-    with progress("searching mechanisms", None) if optimized else nullcontext() as advance:
-        planned = ask(epsilon, n, target_error, search=remembered(advance))
+    def slow() -> AbstractContextManager[Callable[[int], None] | None]:
+        if like is not None:
+            return progress("simulating studies of such people", None)
+        return progress("searching mechanisms", None) if optimized else nullcontext()
+
+    with slow() as advance:
+        planned = ask(epsilon, n, target_error, search=remembered(advance), progress=advance)
+    if planned.question.sample is not None:
+        asked["like"] = planned.question.sample  # which remembers what was simulated
     if out is not None:
         planned.best.save(out)
     checked = _checked(planned, check) if check is not None else {}
@@ -147,7 +156,9 @@ def plan(
     _print(planned, central, shuffled, checked)
     if protocol is None:
         asked["trust"] = "all"
-        _print_trust(ask(epsilon, n, target_error) if trust != "all" else planned)
+        with slow() as advance:
+            wider = planned if trust == "all" else ask(epsilon, n, target_error, progress=advance)
+        _print_trust(wider)
     if out is not None:
         output.print(f"recommended study written to {out}", highlight=False)
     if plot is not None:
@@ -200,18 +211,23 @@ def _checked(plan: Plan, runs: int) -> dict[str, float]:
     """The root mean square error over simulated populations, by protocol."""
     integer("check", runs, 2, 10_000)
     result: dict[str, float] = {}
-    truths: dict[str, float] = {}
+    sample = plan.question.sample
     with progress("simulating", runs * len(plan.options)) as advance:
         for option in plan.options:
-            # The shape that the prediction is for: of several, the worst.
-            shape = option.shape
-            if shape.name not in truths:
-                sizes = {name: CHECK_PEOPLE // len(shape.masses) for name in shape.masses}
-                truths[shape.name] = exact(plan.statistic, draw(shape, sizes, 2**40), domain=plan.domains)
+            truth = _truth(plan, option.shape) if sample is None else sample.truth
             errors = []
             for run in range(runs):
-                estimate = simulate(option.study, draw(shape, option.sizes, run), seed=run)
-                errors.append(estimate.value - truths[shape.name])
+                if sample is None:
+                    people = draw(option.shape, option.sizes, run)
+                else:
+                    people = sample.draw(option.sizes, UNSEEN + run)
+                errors.append(simulate(option.study, people, seed=run).value - truth)
                 advance(1)
             result[option.protocol] = float(np.sqrt(np.mean(np.square(errors))))
     return result
+
+
+def _truth(plan: Plan, shape: Shape) -> float:
+    """Of the shape that a prediction is for: of several, the worst."""
+    sizes = {name: CHECK_PEOPLE // len(shape.masses) for name in shape.masses}
+    return exact(plan.statistic, draw(shape, sizes, 2**40), domain=plan.domains)

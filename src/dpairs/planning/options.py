@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -22,6 +22,9 @@ from ..protocols.shape import Prediction, Shape, onto
 from ..randomness import public_seed
 from ..statistics import Statistic
 from ..study import Study
+from .outcomes import Rehearsal
+from .ranges import possible
+from .sample import Sample
 
 WORTH = 0.95
 """Where people come twice, the error must be below this times the same protocol's in one visit."""
@@ -40,15 +43,23 @@ class Option:
     """Of the shapes looked at, the one at which this option does worst."""
     least: float
     """The smallest error among these shapes, where binning does nothing."""
+    known: bool
+    """Whether the people's distribution is known."""
+    rehearsal: Rehearsal | None = None
+    """Simulated runs on people drawn from data; None where there is only the formula."""
 
     @property
     def error(self) -> float:
-        return self.prediction.total
+        """The error to expect: of simulated runs where there are any, else by formula."""
+        return self.prediction.total if self.rehearsal is None else self.rehearsal.error
 
-    @property
+    @cached_property
     def range(self) -> tuple[float, float]:
-        """The smallest and the largest error to expect; equal if the people's distribution is known."""
-        return self.least, self.error
+        """The smallest and the largest error possible; equal if the people's distribution is known."""
+        if self.known:
+            return self.error, self.error
+        least, most = possible(self.study, self.shape, self.prediction, self.least, self.sizes)
+        return least, max(most, self.error)
 
     def begin(self) -> Study:
         """The study to run, with a fresh public seed, because one plan may begin several studies.
@@ -56,6 +67,10 @@ class Option:
         ``study`` itself has seed 0, so that the same question always gets the same plan.
         """
         return replace(self.study, seed=public_seed())
+
+    @property
+    def people(self) -> int:
+        return sum(self.sizes.values())
 
     @property
     def bits(self) -> int:
@@ -88,6 +103,9 @@ class Option:
             "protocol": self.protocol,
             "parameters": self.parameters,
             **self.prediction.to_json(),
+            "standard_error": self.error,
+            "by_formula": self.prediction.total,
+            "simulated": None if self.rehearsal is None else self.rehearsal.to_json(),
             "range": list(self.range),
             "people": self.sizes,
             "epsilon": self.study.epsilon,
@@ -107,11 +125,24 @@ def _moved_by(option: Option) -> str:
     return f"{option.liars_change:.2g}" if math.isfinite(option.liars_change) else "no bound"
 
 
+def _rehearsed(option: Option) -> str:
+    if option.rehearsal is None:
+        return "-"
+    runs, refused = option.rehearsal.runs, option.rehearsal.refused
+    return f"{runs} runs" + (f",\n{refused} without answer" if refused else "")
+
+
+RANGE, SIMULATED, BY_FORMULA = "  may be", "  simulated in", "  by formula"
+SOMETIMES = (RANGE, SIMULATED, BY_FORMULA)
+"""Rows that a table has only where they say something."""
 FACTS: list[tuple[str, Callable[[Option], str]]] = [
     ("parameters", _parameters),
     ("people", lambda option: f"{sum(option.sizes.values()):,}"),
     ("epsilon", lambda option: f"{option.study.epsilon:.4g}"),
     ("standard error", lambda option: f"{option.error:.3g}"),
+    (RANGE, lambda option: "-" if option.known else "{:.2g} to {:.2g}".format(*option.range)),
+    (SIMULATED, _rehearsed),
+    (BY_FORMULA, lambda option: f"{option.prediction.total:.3g}" if option.rehearsal else "-"),
     ("  from privacy", lambda option: f"{option.prediction.privacy:.2g}"),
     ("  from sampling", lambda option: f"{option.prediction.sampling:.2g}"),
     ("  second order", lambda option: f"{option.prediction.second_order:.2g}"),
@@ -122,6 +153,14 @@ FACTS: list[tuple[str, Callable[[Option], str]]] = [
     ("trusts", lambda option: option.trust),
 ]
 """What a table says of an option: rows of it."""
+
+
+def chosen(options: Sequence[Option]) -> Option:
+    """The smallest error, but fewer rounds unless more are worth it."""
+    best = min(options, key=lambda each: each.error)
+    fewer = [each for each in options if each.rounds < best.rounds]
+    plain = min(fewer, key=lambda each: each.error, default=best)
+    return plain if plain.error * WORTH <= best.error else best
 
 
 @dataclass(frozen=True)
@@ -138,27 +177,33 @@ class Question:
     search: Search = optimize
     sites: int | None = None
     """How many sites hold the people's records."""
+    sample: Sample | None = None
+    """People whose data is known, to rehearse studies on."""
 
     def options(
         self, epsilon: float, sizes: Mapping[str, int], only: str | None = None
     ) -> tuple[list[Option], dict[str, str]]:
         """The best of each protocol, the smallest error first; and why the others do not fit."""
-        best: dict[str, Option] = {}
+        ranked, left = self.ranked(epsilon, sizes, only)
+        return sorted(map(chosen, ranked.values()), key=lambda each: each.error), left
+
+    def ranked(
+        self, epsilon: float, sizes: Mapping[str, int], only: str | None = None
+    ) -> tuple[dict[str, list[Option]], dict[str, str]]:
+        """Each protocol's options, the smallest error by formula first; and why others do not fit."""
+        made: dict[str, list[Option]] = {}
         reasons: dict[str, str] = {}
         for protocol, parameters in self._candidates(epsilon, sizes):
             if only is not None and protocol != only:
                 continue
             try:
-                made = self.option(protocol, parameters, epsilon, sizes)
+                option = self.option(protocol, parameters, epsilon, sizes)
             except (BadParameter, NotEstimable) as error:
                 reasons.setdefault(protocol, str(error))
                 continue
-            other = best.get(protocol)
-            worth = WORTH if other is not None and made.rounds > other.rounds else 1.0
-            if other is None or made.error < worth * other.error:
-                best[protocol] = made
-        left = {name: why for name, why in reasons.items() if name not in best}
-        return sorted(best.values(), key=lambda each: each.error), left
+            made.setdefault(protocol, []).append(option)
+        left = {name: why for name, why in reasons.items() if name not in made}
+        return {name: sorted(each, key=lambda one: one.error) for name, each in made.items()}, left
 
     def option(
         self, protocol: str, parameters: Mapping[str, Any], epsilon: float, sizes: Mapping[str, int]
@@ -168,7 +213,8 @@ class Question:
         predictions = [(first.predict(shape, sizes), shape) for shape in self.shapes]
         worst, shape = max(predictions, key=lambda pair: pair[0].total)
         least = min(each.noise for each, _ in predictions) if len(predictions) > 1 else worst.total
-        return Option(protocol, dict(parameters), worst, study, dict(sizes), shape, least)
+        known = len(predictions) == 1
+        return Option(protocol, dict(parameters), worst, study, dict(sizes), shape, least, known)
 
     def same(self, option: Option, epsilon: float, sizes: Mapping[str, int]) -> float:
         """The error of an option's parameters, at its shape, with other people or another epsilon."""

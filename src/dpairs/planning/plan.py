@@ -23,8 +23,9 @@ from ..protocols.theory import MAX_PEOPLE
 from ..statistics import Statistic, domains_of, option_names
 from ..statistics import statistic as statistic_named
 from ..study import Study
-from . import shapes
-from .options import FACTS, Option, Question
+from . import rehearse, shapes
+from .options import FACTS, SOMETIMES, Option, Question
+from .sample import Sample
 from .solve import LEAST_EPSILON, MOST_EPSILON, equal_parts, people, privacy, without_privacy
 
 if TYPE_CHECKING:
@@ -73,14 +74,22 @@ class Plan(Shown):
 
     def rows(self) -> list[tuple[str, ...]]:
         """The options side by side, a column each: a table."""
-        return [("", *[option.protocol for option in self.options])] + [
-            (name, *[fact(option) for option in self.options]) for name, fact in FACTS
-        ]
+        facts = [(name, *[fact(option) for option in self.options]) for name, fact in FACTS]
+        head = ("", *[option.protocol for option in self.options])
+        return [head] + [row for row in facts if row[0] not in SOMETIMES or set(row[1:]) != {"-"}]
 
     def notes(self) -> list[str]:
         """Why the first option comes first, and what was left out, in sentences."""
-        left = [f"{name} is left out: {why}." for name, why in self.left_out.items()]
-        return [self.why, f"Without any privacy the standard error would be {self.sampling:.3g}.", *left]
+        left = [f"{name} is left out: {why.rstrip('.')}." for name, why in self.left_out.items()]
+        told = [(each.protocol, each.rehearsal) for each in self.options if each.rehearsal is not None]
+        often = [f"{name}: {each.told.rstrip('.')}." for name, each in told if not each.reliable]
+        simulated = [
+            f"Errors are those of {each.runs} simulated studies of people drawn from the data, and uncertain "
+            f"by {each.accuracy:.0%}."
+            for _, each in told[:1]
+        ]
+        bare = f"Without any privacy the standard error would be {self.sampling:.3g}."
+        return [self.why, *simulated, bare, *often, *left]
 
     def plot(self, progress: Callable[[int], None] | None = None) -> Figure:
         """Predicted errors of all options against the number of people, and against epsilon."""
@@ -170,7 +179,9 @@ def plan(
     (``progress`` is called with numbers of steps; your own ``search`` may remember results). ``like`` says
     how the values may be distributed: "worst", the default, for the worst of several shapes; "even" for an
     even spread; a number for two normal classes with that AUC; a mapping of strata to shares of cells; a
-    table of some people's data (with ``columns`` and ``positive`` as in `simulate`); or a `Shape`.
+    table of some people's data (with ``columns`` and ``positive`` as in `simulate`); or a `Shape`. With
+    data, the studies that formulas favour are simulated on people drawn from it, always with the same
+    seeds, and the errors of these runs decide; ``progress`` is then called after each run.
 
     >>> from dpairs import Levels
     >>> made = plan("kendall_tau", domain=(Levels(range(6)),) * 2, epsilon=1.0, n=200_000)
@@ -205,7 +216,9 @@ def plan(
     loss = None if epsilon is None else _loss(epsilon)
     sizes = None if n is None else _sizes(made, n)
     goal = None if error is None else above_zero("error", error)
-    given = _shapes(made, placed(domains), with_columns(like, made.columns, columns, positive))
+    data = with_columns(like, made.columns, columns, positive)
+    sample = _sample(made, domains, data)
+    given = _shapes(made, placed(domains), data) if sample is None else (sample.shape,)
     trusted = {Trust.NOBODY} | ({Trust.PARTNER} if peers else set())
     if trust is not None:
         trusted |= TRUSTED[choice("trust", trust, TRUSTED)]
@@ -221,22 +234,44 @@ def plan(
         optimized,
         search or partial(optimize, progress=progress),
         None if sites is None else integer("sites", sites, 1, MAX_PEOPLE),
+        sample,
     )
     _check_fits(ask, protocol)
-    offered: list[Option] = []
-    left: dict[str, str] = {}
-    if loss is not None and sizes is not None:
-        offered, left = ask.options(loss, sizes, protocol)
-    elif loss is not None and goal is not None:
-        offered = people(ask, loss, goal, protocol)
-    elif sizes is not None and goal is not None:
-        offered = privacy(ask, sizes, goal, protocol)
+    offered, left = _offered(ask, loss, sizes, goal, protocol, progress or (lambda steps: None))
     if not offered:
         reasons = "; ".join(f"{name}: {why}" for name, why in left.items())
         raise BadParameter(reasons or f"no protocol fits {made.name} on these domains")
     name = f"the worst of {len(given)} shapes" if len(given) > 1 else given[0].name
     bare = without_privacy(ask, offered[0].sizes)
     return Plan(ask, made, tuple(offered), missing[0], name, bare, given, left)
+
+
+def _offered(
+    ask: Question,
+    loss: float | None,
+    sizes: dict[str, int] | None,
+    goal: float | None,
+    only: str | None,
+    advance: Callable[[int], None],
+) -> tuple[list[Option], dict[str, str]]:
+    """The best options, by the errors of simulated studies where people's data is known."""
+    if goal is None:
+        given, count = loss or 0.0, sizes or {}
+        if ask.sample is None:
+            return ask.options(given, count, only)
+        return rehearse.options(ask, ask.sample, given, count, only, advance)
+
+    def solved(one: str | None, error: float) -> list[Option]:
+        return privacy(ask, sizes or {}, error, one) if loss is None else people(ask, loss, error, one)
+
+    def cost(option: Option) -> float:
+        return option.study.epsilon if loss is None else sum(option.sizes.values())
+
+    first = solved(only, goal)
+    if ask.sample is None:
+        return first, {}
+    found, left = rehearse.confirmed(ask.sample, first, goal, solved, advance)
+    return rehearse.in_order(found, cost), left
 
 
 def _chosen(statistic: Statistic, domains: tuple[Domain, ...], epsilon: float, n: int | None) -> FirstRound:
@@ -296,6 +331,18 @@ def _sizes(statistic: Statistic, n: Any) -> dict[str, int]:
     return equal_parts(statistic, integer("n", n, 2 * len(strata), MAX_PEOPLE))
 
 
+def _sample(statistic: Statistic, domains: tuple[Domain, ...], like: Any) -> Sample | None:
+    """The people whose data was given; None where a shape was, or nothing."""
+    if isinstance(like, Sample):
+        if like.statistic != statistic or like.domains != domains:
+            raise BadParameter("this sample belongs to another statistic or other domains")
+        return like
+    described = like is None or isinstance(like, (Shape, str, int, float))
+    if described or (isinstance(like, Mapping) and set(like) == set(statistic.strata)):
+        return None
+    return Sample.of(statistic, domains, like)
+
+
 def _shapes(statistic: Statistic, domains: tuple[Domain, ...], like: Any) -> tuple[Shape, ...]:
     if like is None:
         like = HARD
@@ -309,6 +356,4 @@ def _shapes(statistic: Statistic, domains: tuple[Domain, ...], like: Any) -> tup
         return known(statistic, domains)
     if isinstance(like, (int, float)) and not isinstance(like, bool):
         return (shapes.normals(statistic, domains, like),)
-    if isinstance(like, Mapping) and set(like) == set(statistic.strata):
-        return (shapes.from_masses(statistic, domains, like),)
-    return (shapes.from_sample(statistic, domains, like),)
+    return (shapes.from_masses(statistic, domains, like),)

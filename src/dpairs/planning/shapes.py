@@ -165,6 +165,20 @@ def even_alone(statistic: Statistic, domains: tuple[Domain, ...]) -> tuple[Shape
 
 
 @lru_cache(maxsize=16)
+def extremes(statistic: Statistic, domains: tuple[Domain, ...]) -> tuple[Shape, ...]:
+    """People among whom there is least to learn: all at one value, or every stratum at an end of its own."""
+    grid = fine_grid(statistic, domains)
+    ends = {"low": (0, 0), "middle": (grid.cells // 2,) * 2, "apart": (grid.cells - 1, 0)}
+    shapes = []
+    for name, places in ends.items():
+        masses = {
+            stratum: np.eye(grid.cells)[places[place % 2]] for place, stratum in enumerate(statistic.strata)
+        }
+        shapes.append(Shape(statistic, domains, grid, masses, name))
+    return tuple(shapes)
+
+
+@lru_cache(maxsize=16)
 def hard(statistic: Statistic, domains: tuple[Domain, ...]) -> tuple[Shape, ...]:
     """Shapes of several kinds, among which the worst is looked for."""
     grid = fine_grid(statistic, domains)

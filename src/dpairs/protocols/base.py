@@ -348,6 +348,11 @@ class FirstRound(Protocol):
     def candidates(cls, setting: Setting) -> Iterable[dict[str, Any]]:
         """The options worth comparing for a plan; none where the protocol does not fit."""
 
+    @property
+    def tells_apart(self) -> bool:
+        """Whether no two values look alike to it, so that nothing is hidden however people lie."""
+        return not any(isinstance(domain, (Interval, Integers)) for domain in self.domains)
+
     @abstractmethod
     def predict(self, shape: Shape, sizes: Mapping[str, int]) -> Prediction:
         """The error of the whole study when so many people of each stratum look like ``shape``."""

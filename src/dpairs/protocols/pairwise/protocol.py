@@ -178,6 +178,11 @@ class Pairwise(InPairs, FirstRound):
     def encode(self, columns: Sequence[Any], bits: Randomness) -> NDArray[np.uint64]:
         return self.code.encode(columns, self.statistic.private_columns, bits)
 
+    @property
+    def tells_apart(self) -> bool:
+        """Two people compute their own kernel, unless that is a table of bins."""
+        return not self.bins or super().tells_apart
+
     @classmethod
     def candidates(cls, setting: Setting) -> Iterable[dict[str, Any]]:
         return candidates(setting)

@@ -7,13 +7,21 @@ import { PROTOCOLS, list, short } from "../shared/words.js";
 const Z = 1.96;
 const HEADS = ["Way", "95% interval", "Each sends", "Rounds", "Must trust"];
 
+/** The interval to expect; and which standard errors are possible, where nothing is known of the people. */
+function interval(option) {
+  const [least, most] = option.range;
+  const width = `± ${short(Z * option.standard_error)}`;
+  const possible = `standard error from ${short(least)} to ${short(most)}`;
+  return least === most ? width : element("span", {}, width, element("br"), element("span", { class: "soft" }, possible));
+}
+
 function row(option, chosen, choose) {
   const [words, about] = PROTOCOLS[option.protocol];
   const id = `way-${option.protocol}`;
   const radio = element("input", { type: "radio", name: "way", id, checked: chosen, onchange: () => choose(option.protocol) });
   const name = element("span", {}, element("strong", {}, words), element("br"), element("span", { class: "soft" }, about));
   const cells = [
-    `± ${short(Z * option.standard_error)}`,
+    interval(option),
     option.bits === 1 ? "1 bit" : `${option.bits} bits`,
     option.rounds === 1 ? "one" : "two",
     option.trust === "nobody" ? "nobody" : "the partner",
