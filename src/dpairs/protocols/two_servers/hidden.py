@@ -16,8 +16,9 @@ from ...statistics.linear import Masses, nominal
 from ..projection.pilot import on_simplex
 from .forms import farthest_off
 from .lines import along_lines
+from .moments import cell_ends, moments
 from .narrow import narrow, turning
-from .sampling import Rough, cell_ends, moments
+from .sampling import Rough
 from .standing_out import Vector, cut_places, hiding_places, standing_out, ties, undecided, widths
 
 FEW = 16

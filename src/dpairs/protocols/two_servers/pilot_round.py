@@ -27,7 +27,7 @@ from ...statistics import Statistic
 from ...statistics.base import TWO_SIDED
 from ...statistics.linear import nominal
 from ..base import Answer, FirstRound, Setting, Trust
-from ..projection.pilot import REPLICATES, Pilot, PublicNoise, on_simplex
+from ..projection.pilot import REPLICATES, Pilot, PublicNoise, adding_up, on_simplex
 from ..projection.pilot_histogram import cut_cells
 from ..shape import Prediction, Shape
 from .bins import MOST_COUNTED, chosen_bins
@@ -208,15 +208,6 @@ class PilotRound(OneHot, TwoRounds, FirstRound):
 
     def privacy(self, epsilon_asked: float) -> PrivacyClaim:
         return two_servers_claim(self, epsilon_asked, False)
-
-
-def adding_up(shares: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Noisy shares less their common excess, since how many people there are is known; some are below 0.
-
-    The nearest distribution would lie nearer to the people, but it spreads them out over empty cells, always
-    the same way: an error that adds up over a kernel, while those of independent noise cancel.
-    """
-    return np.asarray(shares + (1 - shares.sum()) / shares.size)
 
 
 def beyond_noise(masses: NDArray[np.float64], deviation: float) -> NDArray[np.float64]:

@@ -110,9 +110,7 @@ def _evenly_in_two(rough: Rough) -> float:
     """The pairs that share a bin of either column, if people lie evenly in coarse cells."""
     (masses,), shape = rough.masses.values(), [axis.bins for axis in rough.grid.axes]
     total, both = 0.0, masses.reshape(shape) ** 2
-    for place, finer in rough.finer_along.items():
-        width = widths(rough.grid.axes[place])
-        near = np.minimum(finer * width.min() / width, 1.0)
+    for place, near in rough.finer_along.items():
         along = masses.reshape(shape).sum(axis=1 - place)
         total += float(along**2 @ near)
         both = both * (near[:, None] if place == 0 else near[None, :])
@@ -128,7 +126,7 @@ def _of_classes(rough: Rough) -> tuple[float, float]:
     (place,) = cut_places(rough.grid)
     (first, second), doubts = classes
     width = widths(rough.grid.axes[place])
-    near = np.minimum(rough.finer_along[place] * width.min() / width, 1.0)
+    near = rough.finer_along[place]
     both = tuple(zip((first, second), doubts, strict=True))
     # A small class is too noisy to tell what the other one shows, or both together do.
     spike = np.any(
