@@ -287,6 +287,11 @@ class Statistic(ABC):
         """The forms with the "average" kernel as comparisons of whole numbers; None where they are none."""
         return None
 
+    @property
+    def ties_apart(self) -> bool:
+        """Whether equal values count otherwise than near ones in either order, which cells do not tell."""
+        return False
+
     def makes_up(self, axis: Axis) -> bool:
         """Whether `separable` makes up for what bins of this axis hide of smooth dependence."""
         return False

@@ -122,16 +122,18 @@ def _axes(grid: Grid, masses: Vector, deviation: float) -> Iterator[tuple[int, V
         yield place, width, along, standing_out(along, width, deviation * float(np.sqrt(others)))
 
 
-def undecided(grid: Grid, pair: tuple[Vector, Vector], deviations: tuple[float, float]) -> float:
+def undecided(
+    grid: Grid, pair: tuple[Vector, Vector], deviations: tuple[float, float], everybody: bool = False
+) -> float:
     """How far comparisons within cells of a line may move the share of pairs in which the first is higher.
 
     In a cell of masses p and q the derivative at even masses sees p q (1/2 + u - v) for mean places u and v.
     What it misses is a form of both deviations from an even spread, so that those who lie evenly in
-    either class add nothing, and at most p q / 2 where everybody stands out.
+    either class add nothing, and at most p q / 2 where everybody stands out, or is taken to.
     """
     (place,) = cut_places(grid)
     width = widths(grid.axes[place])
-    first, second = (each * standing_out(each, width, 0.0) for each in pair)
+    first, second = pair if everybody else (each * standing_out(each, width, 0.0) for each in pair)
     return (float(first @ second) + pairs_by_noise((first, second), deviations)) / 2
 
 

@@ -63,6 +63,9 @@ def crowded_pairs(rough: Rough, counted: Grid, within: Within | None, scale: flo
     if isinstance(kernel, Separable):
         own = scale if rough.statistic.form_count == 1 else 1.0
         seen, even = (own * each for each in _of_classes(rough))
+        if rough.statistic.ties_apart:
+            # Equal values are seen nowhere: all pairs of one bin may be such.
+            seen, even = own * _in_one_cell(rough), -math.inf
     else:
         seen, even = _of_table(rough, counted, kernel)
         jumps = rough.statistic.lipschitz(()) is None
@@ -135,9 +138,17 @@ def _of_classes(rough: Rough) -> tuple[float, float]:
     # Two cells side by side may be a hump.
     clear = spike | np.any([standing_out(each, width, doubt) > 0 for each, doubt in both], axis=0)
     crowds = [np.where(clear, each * standing_out(each, width, 0.0), 0.0) for each, _ in both]
-    off = float(crowds[0] @ crowds[1]) / 2
+    # Who stands out may be in one bin, at either end of it, beside those who lie evenly there.
+    others = crowds[0] * (second - crowds[1]) + (first - crowds[0]) * crowds[1]
+    off = float(crowds[0] @ crowds[1] + near @ others) / 2
     off += pairs_by_noise((np.where(spike, crowds[0], 0.0), np.where(spike, crowds[1], 0.0)), doubts) / 2
     return off, float(first @ (near * second)) / 2
+
+
+def _in_one_cell(rough: Rough) -> float:
+    """Half of the pairs of both classes that share a coarse cell."""
+    classes = compared_classes(rough.statistic, rough.grid, rough.masses, dict.fromkeys(rough.masses, 0.0))
+    return 0.5 if classes is None else float(classes[0][0] @ classes[0][1]) / 2
 
 
 def _together(both: tuple[tuple[Vector, float], ...]) -> tuple[Vector, float]:
