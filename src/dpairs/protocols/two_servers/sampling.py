@@ -284,9 +284,13 @@ class Rough:
         return max(map(self.statistic.tied, shares)) * abs(released)
 
     def _lost(self, released: float) -> float:
-        """What cells hide of how two columns go together; if they are the released ones, merged ones more."""
+        """What cells hide of how two columns go together; if they are the released ones, merged ones more.
+
+        As much as both values show: the nearest distribution's is off where cells are many, the other one is
+        noisier where they are few.
+        """
         if not self.merging:
-            return abs(released - self.value)
+            return min(abs(released - self.value), abs(released - self.linear.value))
         return abs(self.linear.value - self._wider[1].value)
 
     @cached_property
