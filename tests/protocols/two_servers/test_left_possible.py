@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 import dpairs
-from dpairs import Integers, Interval, Levels, Study
+from dpairs import BadParameter, Integers, Interval, Levels, Study
 from dpairs.data.grids import Axis, CutAxis
 from dpairs.protocols.two_servers.coarse import coarse_axis, finer
 from dpairs.protocols.two_servers.ties import ties_of
@@ -104,6 +104,34 @@ def test_an_entropy_of_few_values_has_no_such_range():
     assert estimate.caveats[0].startswith("Bins hold several values")
     low, high = estimate.confidence_interval()
     assert low <= estimate.value <= high
+
+
+def test_two_rounds_of_an_entropy_need_a_bin_for_each_value():
+    with pytest.raises(BadParameter, match="a bin for each value"):
+        Study.create(
+            "collision_entropy",
+            protocol="two_servers",
+            rounds=2,
+            epsilon=1.0,
+            domain=Integers(0, 199),
+            bins=40,
+        )
+
+
+def test_noisy_counts_of_an_entropy_tell_the_same_range():
+    study = Study.create(
+        "collision_entropy",
+        protocol="two_servers",
+        release="counts",
+        epsilon=50.0,
+        domain=Integers(0, 199),
+        bins=40,
+    )
+    people = {"value": np.arange(3000) % 30}
+    low, high = dpairs.simulate(study, people, seed=1).confidence_interval(target="sample")
+    # Thirty values in six bins of five.
+    assert low == pytest.approx(math.log(6), abs=0.02)
+    assert math.log(30) < high == pytest.approx(math.log(30), abs=0.02)
 
 
 def test_bins_are_measured_by_their_own_cell():

@@ -103,6 +103,10 @@ class PilotRound(OneHot, TwoRounds, FirstRound):
         """Refuse parts that do not fit together."""
         self.statistic.check_domains(self.domains)
         self.check_split()
+        if self.statistic.needs == "discrete" and not self.grid.single:
+            raise BadParameter(
+                f"two rounds of {self.statistic.name} need a bin for each value: take one round"
+            )
         if self.grid.cells > MOST_COUNTED:
             raise BadParameter(f"a pilot has at most {MOST_COUNTED} cells, not {self.grid.cells}")
 

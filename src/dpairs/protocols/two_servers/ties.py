@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import reduce
 
 import numpy as np
 from numpy.typing import NDArray
@@ -99,10 +100,8 @@ def counted_kernels(statistic: Statistic, grid: Grid) -> list[Vector]:
     kernels = [form.matrix for form in statistic.forms(grid, "average")]
     sizes = [axis.bins for axis in grid.axes]
     for form, place in statistic.same_bin.items():
-        first, second = (
-            np.eye(each) if at == place else np.ones((each, each)) for at, each in enumerate(sizes)
-        )
-        kernels[form] = np.asarray(np.kron(first, second), dtype=np.float64)
+        alike = [np.eye(each) if at == place else np.ones((each, each)) for at, each in enumerate(sizes)]
+        kernels[form] = np.asarray(reduce(np.kron, alike), dtype=np.float64)
     return kernels
 
 
