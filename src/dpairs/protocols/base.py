@@ -75,7 +75,9 @@ class Answer:
 
     def at_most(self, most: float) -> Answer:
         """With a value that a population can have, and the same intervals."""
-        return self if self.value <= most else replace(self, value=most, centre=self.value)
+        if self.value <= most:
+            return self
+        return replace(self, value=most, centre=self.value if self.centre is None else self.centre)
 
     def estimate(self, study: Study, sizes: Mapping[str, int], estimator: str) -> Estimate:
         """What a user gets of it, without what liars can do."""

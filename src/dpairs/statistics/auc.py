@@ -79,6 +79,10 @@ class AUC(Statistic):
     def order_ties(self) -> str | None:
         return self.ties if self.labels == "public" and not self.counts_people else None
 
+    @property
+    def ties_apart(self) -> bool:
+        return self.ties == "zero"
+
     def pair_kernel(self, codes: tuple[FixedPoint, ...]) -> PairKernel | None:
         if self.order_ties is not None:
             return LessThan(max(code.largest for code in codes), self.order_ties)

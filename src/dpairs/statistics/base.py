@@ -287,6 +287,15 @@ class Statistic(ABC):
         """The forms with the "average" kernel as comparisons of whole numbers; None where they are none."""
         return None
 
+    @property
+    def ties_apart(self) -> bool:
+        """Whether equal values count otherwise than near ones in either order, which cells do not tell."""
+        return False
+
+    def makes_up(self, axis: Axis) -> bool:
+        """Whether `separable` makes up for what bins of this axis hide of smooth dependence."""
+        return False
+
     def within(self, grid: Grid) -> Separable | None:
         """How far the first form's kernel may lie off its average over two bins; None where nobody knows."""
         return None

@@ -19,6 +19,7 @@ from ..garbled.kernels import Equal, PairKernel
 from .base import EVERYBODY, Bounded, ErrorOf, Finished, Form, Statistic, need_two
 from .binned import equal
 from .kendall import tied_pairs
+from .separable import Separable, on_diagonal
 from .vertices import Vertices
 
 
@@ -47,6 +48,14 @@ class CollisionEntropy(Statistic):
 
     def forms(self, grid: Grid, kernel: str) -> tuple[Form, ...]:
         return (equal(grid.axes[0], kernel),)
+
+    def separable(self, grid: Grid) -> tuple[Separable, ...]:
+        """Pairs in one bin: see `same_bin`."""
+        return (Separable(((on_diagonal(np.ones(grid.cells, dtype=np.int64)),),), 0, 1, 1.0),)
+
+    @property
+    def same_bin(self) -> dict[int, int]:
+        return {0: 0}
 
     def against(self, grid: Grid) -> dict[str, tuple[NDArray[np.float64], ...]]:
         """Whether somebody agrees with a person's value."""

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..data.domains import Domain, Levels
-from ..data.grids import Grid
+from ..data.grids import Axis, Grid
 from ..data.tables import Table
 from ..errors import NotEnoughData, NotEstimable
 from ..formats.checks import choice
@@ -129,7 +129,7 @@ class KendallTau(Statistic):
         """
         sizes = [axis.bins for axis in grid.axes]
         signs = tuple(Steps(1, -1, np.zeros(bins, dtype=np.int64)) for bins in sizes)
-        cut = [axis.bins >= FINE and bool(np.isinf(axis.geometry[2]).all()) for axis in grid.axes]
+        cut = [self.makes_up(axis) for axis in grid.axes]
         if any(cut):
             near = [Near(int(wide), NEAR, bins) for wide, bins in zip(cut, sizes, strict=True)]
             whole = Steps(HIDDEN, -HIDDEN, signs[0].diagonal)
@@ -143,6 +143,9 @@ class KendallTau(Statistic):
             forms.append(Separable(((tied[0], flat(sizes[1], 1)),), 0, 1, 1.0))
             forms.append(Separable(((flat(sizes[0], 1), tied[1]),), 0, 1, 1.0))
         return tuple(forms)
+
+    def makes_up(self, axis: Axis) -> bool:
+        return axis.bins >= FINE and bool(np.isinf(axis.geometry[2]).all())
 
     def within(self, grid: Grid) -> Separable | None:
         """A whole sign where both are in one bin of several values, of either column; tau-b counts these.

@@ -11,8 +11,8 @@ import dpairs
 from dpairs import BadFile, Interval, Study
 from dpairs.data.grids import CutAxis
 from dpairs.protocols.projection.divided import Divided
+from dpairs.protocols.projection.pilot import adding_up
 from dpairs.protocols.two_servers.law import ErrorLaw
-from dpairs.protocols.two_servers.pilot_round import adding_up
 from dpairs.statistics.hidden import distance_uneven, half_square_uneven
 
 RUNS = 40

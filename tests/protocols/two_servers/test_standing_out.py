@@ -143,7 +143,7 @@ def test_finer_cells_hide_fewer_pairs_of_a_hump():
     axis = CutAxis.at(Interval(0, 1), [0.0, 0.25, 0.5, 0.75, 1.0])
     corner = np.zeros(16)
     corner[0] = 1.0
-    grid, even, finer = Grid((axis, axis)), np.full(16, 1 / 16), {0: 1 / 8, 1: 1 / 8}
+    grid, even, finer = Grid((axis, axis)), np.full(16, 1 / 16), {0: np.full(4, 1 / 8), 1: np.full(4, 1 / 8)}
     # Those who stand out of one cell may be in one bin; two cells that stand out are a hump.
     crowd, hump, curve = PairRates(1, 0, 0), PairRates(0, 1, 0), PairRates(0, 0, 1)
     assert unresolved(grid, corner, 0.0, finer, crowd) == pytest.approx(2)
@@ -158,7 +158,7 @@ def test_finer_cells_hide_fewer_pairs_of_a_hump():
     assert unresolved(grid, corner, 1.0, finer, crowd) == pytest.approx(2)
     assert unresolved(grid, corner, 1.0, finer, curve) == pytest.approx(2)
     # Of a column that is counted value by value nothing is hidden.
-    assert unresolved(grid, corner, 0.0, {0: 1 / 8}, crowd) == pytest.approx(1)
+    assert unresolved(grid, corner, 0.0, {0: np.full(4, 1 / 8)}, crowd) == pytest.approx(1)
     # All of them may have one value, or none.
     assert ties(grid, corner, 0.0) == pytest.approx([1, 1])
     assert ties(grid, even, 0.0) == [0, 0]

@@ -27,7 +27,7 @@ def pairs_of_a_bin(grid, masses):
 def test_bins_of_one_value_hide_nothing():
     grid = Grid((Axis(Levels(range(3)), 3), Axis(Integers(0, 3), 4)))
     forms = np.array([0.2, 0.4, 0.3])
-    ties = ties_of(TAU, grid, forms, grid, None, 0.0)
+    ties = ties_of(TAU, grid, forms, grid, None, 0.0, 1000)
     assert ties.bias(TAU, SIZES) == 0.0
     assert ties.likely is not forms
     assert ties.likely.tolist() == forms.tolist()
@@ -43,7 +43,7 @@ def test_equal_pairs_lie_between_none_and_all_of_a_bin(domain, fewest):
     for masses, likely in ((even, fewest / 32), (0.5 * even + 0.5 * atom, 0.25)):
         forms = pairs_of_a_bin(grid, masses)
         shares = np.bincount(place, masses, coarse.cells).astype(np.float64)
-        ties = ties_of(TAU, grid, forms, coarse, shares, 0.0)
+        ties = ties_of(TAU, grid, forms, coarse, shares, 0.0, 1000)
         assert ties.least[1:] == pytest.approx(fewest * forms[1:])
         assert ties.most.tolist() == forms.tolist()
         assert ties.likely[1:] == pytest.approx([likely] * 2, abs=0.03)

@@ -176,8 +176,8 @@ def test_who_is_narrow():
     # The four cells in the middle of an X are beside each other.
     assert shares[0].tolist() == [[1, 0, 0, 1], [0] * 4, [0] * 4, [1, 0, 0, 1]]
     assert not any(share.any() for share in narrow(grid, cross, 0.1).values())
-    finer = {0: 1 / 16, 1: 1 / 16}
-    assert unordered(grid, cross, shares, finer) == pytest.approx(2 * 2 * 0.25**2 / 16)
+    finer = dict.fromkeys((0, 1), np.full(4, 1 / 16))
+    assert unordered(cross, shares, finer) == pytest.approx(2 * 2 * 0.25**2 / 16)
     assert unseen(cross, shares, 0.0) == pytest.approx(4 / 8**3)
     assert unseen(cross, shares, 1.0) == 0.0
     assert unseen(even, {}, 0.0) == 0.0

@@ -111,3 +111,12 @@ def on_simplex(estimates: Vector) -> Vector:
     level = np.take_along_axis(levels, estimates.shape[-1] - 1 - above, axis=-1)
     nearest: Vector = np.maximum(estimates - level, 0.0)
     return nearest
+
+
+def adding_up(shares: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Noisy shares less their common excess, since how many people there are is known; some are below 0.
+
+    The nearest distribution would lie nearer to the people, but it spreads them out over empty cells, always
+    the same way: an error that adds up over a kernel, while those of independent noise cancel.
+    """
+    return np.asarray(shares + (1 - shares.sum()) / shares.size)

@@ -29,6 +29,10 @@ from .within import Within, at_few_values, crowded_pairs, near_in_two, two_colum
 
 LEVEL = 0.95
 """Of the intervals by which two ways to know a sampling variance are compared."""
+SEVERAL = (
+    "Bins hold several values, and nothing tells equal values of a bin from others. The interval reaches "
+    "from all pairs of a bin being equal to as few as can be. Up to 4,096 values are told apart."
+)
 Vector = NDArray[np.float64]
 
 
@@ -56,7 +60,11 @@ class Measured:
     def answer(self) -> Answer:
         forms = self._within(self.forms if self.ties is None else self.ties.likely)
         finished = self.statistic.finish(forms, self.sizes)
-        gradient = finished.gradient
+        # Of a single form with pairs of one bin for equal ones, only a range is known.
+        centre = None
+        if self.ties is not None and forms.size == 1 and self.ties.fewer:
+            centre = self.statistic.finish(self.ties.middle, self.sizes)
+        gradient = finished.gradient if centre is None else centre.gradient
         noise = float(gradient @ self.noise @ gradient)
         tails = tuple((gradient**2 * np.diagonal(self.noise)).tolist()) if self.laplace else ()
         low, high = self._bounds()
@@ -72,6 +80,8 @@ class Measured:
         # The narrower one: both cover.
         reaches = [law.reach(LEVEL) for law in laws]
         population = laws[int(np.argmin(reaches))] if laws else ErrorLaw(known=math.inf)
+        if centre is not None and self.ties is not None:
+            sample = replace(sample, bias=sample.bias + abs(float(gradient[0])) * self.ties.fewer)
         sample, population = (law.wider(self._slack(forms)) for law in (sample, population))
         deviation = min(population.deviation, high - low)
 
@@ -82,12 +92,13 @@ class Measured:
         return Answer(
             min(max(finished.value, low), high),
             deviation,
-            min(sample.deviation, high - low),
+            min(sample.deviation, deviation),
             Quantization(None, math.sqrt(binning), binning) if binning else Quantization(0.0, 0.0, 0.0),
             self.statistic.details(forms, self.sizes, error),
             bounds=(low, high),
             laws=Laws(population, sample),
-            caveats=sample.caveats,
+            caveats=sample.caveats if centre is None else (SEVERAL,),
+            centre=None if centre is None else centre.value,
         )
 
     def _slack(self, forms: Vector) -> float:
@@ -183,7 +194,9 @@ class Measured:
         Least favourable among those that the noise leaves possible: one standard deviation to the middle.
         """
         low, high = self.statistic.range(self.domains)
-        scale, mean, doubt = 1.0, float(forms[0]), math.sqrt(float(self.noise[0, 0]))
+        # With pairs of one bin for equal ones, it is those that vary.
+        counted = forms if self.ties is None or forms.size > 1 else self.ties.most
+        scale, mean, doubt = 1.0, float(counted[0]), math.sqrt(float(self.noise[0, 0]))
         if forms.size > 1:
             if self.rough is None:
                 return math.inf, 0.0

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from ...data.domains import Integers, Interval
 from ...data.grids import Axis, CutAxis, Grid
+from ...statistics.binned import several
 from .standing_out import cut_places, widths
 
 LEAST_LINE, MOST_LINE = 8, 256
@@ -51,11 +52,16 @@ def coarse_grid(grid: Grid, per_axis: int) -> tuple[Grid, NDArray[np.int64]]:
     return Grid(tuple(axes)), _places_of(axes, runs)
 
 
-def narrower(coarse: Axis, fine: Axis) -> float:
-    """The width of a bin over that of the narrowest coarse cell."""
-    if coarse.bins == fine.bins:
-        return 1.0
-    return float(widths(fine).max() / widths(coarse).min())
+def finer(coarse: Axis, fine: Axis, order: float = 1.0) -> NDArray[np.float64]:
+    """Of every coarse cell: what its bins do, as a share of what the cell does if that grows like w^order.
+
+    That is the sum of (v / w)^(order + 1) over those bins, of width v, that hold several values: a bin of one
+    value hides nothing. With order 1 it is the chance that two people who lie evenly in the cell share a bin.
+    """
+    wide, low = widths(coarse), fine.geometry[0]
+    cell = np.searchsorted(coarse.geometry[0], low, side="right") - 1
+    shares = np.where(several(fine), widths(fine), 0.0) / wide[cell]
+    return np.bincount(cell, weights=shares ** (order + 1), minlength=coarse.bins).astype(np.float64)
 
 
 def coarse_cells(grid: Grid, people: int, noise: float) -> int:

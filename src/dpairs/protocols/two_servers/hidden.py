@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...data.grids import Grid
+from ...errors import NotEstimable
 from ...formats.canonical import agreed
 from ...statistics import Statistic
 from ...statistics.base import TWO_SIDED
@@ -16,8 +17,9 @@ from ...statistics.linear import Masses, nominal
 from ..projection.pilot import on_simplex
 from .forms import farthest_off
 from .lines import along_lines
+from .moments import cell_ends, moments
 from .narrow import narrow, turning
-from .sampling import Rough, cell_ends, moments
+from .sampling import Rough
 from .standing_out import Vector, cut_places, hiding_places, standing_out, ties, undecided, widths
 
 FEW = 16
@@ -58,12 +60,28 @@ def compared_within(
 ) -> float:
     """A bound of what comparisons within cells of one column may do: see `undecided`.
 
-    The function follows people within cells, but not how those who stand out compare with each other.
+    The function follows people within cells, but not how those who stand out compare with each other: c'Uc
+    for those c of each level, with U half of the kernel's range over two cells. Nor does it see equal values.
     """
     if len(cut_places(grid)) != 1 or statistic.arity > 2 or not hiding_places(grid):
         return 0.0
-    classes = compared_classes(statistic, grid, masses, noise)
-    return 0.0 if classes is None else agreed(undecided(grid, *classes))
+    if statistic.needs != "ordered":
+        return 0.0
+    if len(masses) == 2:
+        one, two = masses
+        pair, doubts = (masses[one], masses[two]), (noise[one], noise[two])
+        return agreed(undecided(grid, pair, doubts, statistic.ties_apart))
+    ((name, shares),), steepness = masses.items(), 1.0
+    crowd = shares if statistic.ties_apart else _crowd_of_levels(grid, shares)
+    if statistic.form_count > 1:
+        try:
+            there = statistic.linearizer(grid).at(masses, nominal(statistic)).forms
+        except NotEstimable:
+            return 0.0
+        steepness = abs(float(statistic.finish(there, nominal(statistic)).gradient[0]))
+    along = statistic.forms(grid, "average")[0].uncertainty @ crowd
+    doubt = 2 * TWO_SIDED * noise[name] * math.sqrt(float(along @ along))
+    return agreed(steepness * (float(crowd @ along) + doubt))
 
 
 def together_within(
@@ -76,14 +94,15 @@ def together_within(
     """A bound of what those who stand out of cells of two columns may do.
 
     Who lies evenly in a cell is seen. Two who stand out of one may go either way, and if they are equal they
-    make tau-b's divisor smaller.
+    make tau-b's divisor smaller. Beside a column of levels only the latter: see `compared_within`.
     """
-    if not _plane(statistic, grid) or statistic.needs != "ordered":
+    if statistic.needs != "ordered" or statistic.arity > 2 or not hiding_places(grid) or len(masses) > 1:
         return 0.0
     ((name, shares),) = masses.items()
     clear = ties(grid, shares, noise[name])
     equal = [most if least > 0 else 0.0 for least, most in zip(clear, ties(grid, shares, 0.0), strict=True)]
-    return agreed(min(sum(equal), 1.0) + statistic.tied(equal) * abs(value))
+    either_way = min(sum(equal), 1.0) if _plane(statistic, grid) else 0.0
+    return agreed(either_way + statistic.tied(equal) * abs(value))
 
 
 def table_within(
@@ -220,6 +239,18 @@ def _crowd(grid: Grid, masses: Vector, place: int) -> Vector:
     flat, width = along.reshape(along.shape[0], -1), widths(grid.axes[place])
     alone = np.array([standing_out(each, width, 0.0) for each in flat.T]).T
     return np.asarray(table * np.moveaxis(alone.reshape(along.shape), 0, place))
+
+
+def _crowd_of_levels(grid: Grid, masses: Vector) -> Vector:
+    """Those who stand out along the axis that is cut, of every level, or of all together.
+
+    A level whose density rises in a cell does not show the crowd that it has there with others.
+    """
+    (place,), table = cut_places(grid), masses.reshape([axis.bins for axis in grid.axes])
+    others = tuple(at for at in range(table.ndim) if at != place)
+    alone = standing_out(table.sum(axis=others), widths(grid.axes[place]), 0.0)
+    all_together = table * np.expand_dims(alone, others)
+    return np.maximum(_crowd(grid, masses, place), all_together).reshape(-1)
 
 
 def compared_classes(

@@ -129,18 +129,16 @@ def by_quadrants(seen: float, shares: Sequence[float]) -> float:
     return float(1 + np.searchsorted(np.cumsum(rises), seen, side="right")) / TAUS if seen < 0.5 else 1.0
 
 
-def unordered(grid: Grid, masses: Vector, shares: Mapping[int, Vector], finer: Mapping[int, float]) -> float:
+def unordered(masses: Vector, shares: Mapping[int, Vector], finer: Mapping[int, Vector]) -> float:
     """The pairs of narrow people that share a bin of an axis, if people lie evenly in a cell's bins.
 
-    ``finer`` has a bin's share of the narrowest cell of each axis.
+    ``finer`` has the chance that two of a cell share a bin of each axis.
     """
     total = 0.0
     for place, share in shares.items():
         others = tuple(at for at in range(share.ndim) if at != place)
         along = (masses.reshape(share.shape) * share).sum(axis=others)
-        width = widths(grid.axes[place])
-        near = np.minimum(finer.get(place, 0.0) * width.min() / width, 1.0)
-        total += float(along**2 @ near)
+        total += float(along**2 @ finer[place]) if place in finer else 0.0
     return total
 
 

@@ -27,7 +27,7 @@ from ...statistics import Statistic
 from ...statistics.base import TWO_SIDED
 from ...statistics.linear import nominal
 from ..base import Answer, FirstRound, Setting, Trust
-from ..projection.pilot import REPLICATES, Pilot, PublicNoise, on_simplex
+from ..projection.pilot import REPLICATES, Pilot, PublicNoise, adding_up, on_simplex
 from ..projection.pilot_histogram import cut_cells
 from ..shape import Prediction, Shape
 from .bins import MOST_COUNTED, chosen_bins
@@ -103,6 +103,10 @@ class PilotRound(OneHot, TwoRounds, FirstRound):
         """Refuse parts that do not fit together."""
         self.statistic.check_domains(self.domains)
         self.check_split()
+        if self.statistic.needs == "discrete" and not self.grid.single:
+            raise BadParameter(
+                f"two rounds of {self.statistic.name} need a bin for each value: take one round"
+            )
         if self.grid.cells > MOST_COUNTED:
             raise BadParameter(f"a pilot has at most {MOST_COUNTED} cells, not {self.grid.cells}")
 
@@ -208,15 +212,6 @@ class PilotRound(OneHot, TwoRounds, FirstRound):
 
     def privacy(self, epsilon_asked: float) -> PrivacyClaim:
         return two_servers_claim(self, epsilon_asked, False)
-
-
-def adding_up(shares: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Noisy shares less their common excess, since how many people there are is known; some are below 0.
-
-    The nearest distribution would lie nearer to the people, but it spreads them out over empty cells, always
-    the same way: an error that adds up over a kernel, while those of independent noise cancel.
-    """
-    return np.asarray(shares + (1 - shares.sum()) / shares.size)
 
 
 def beyond_noise(masses: NDArray[np.float64], deviation: float) -> NDArray[np.float64]:

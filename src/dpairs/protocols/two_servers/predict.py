@@ -18,7 +18,7 @@ from .answer import noise_covariance
 from .corrected import LARGEST
 from .forms import pairs
 from .hidden import compared_within, hidden_by, together_within, uneven_within
-from .sampling import moments
+from .moments import moments
 
 if TYPE_CHECKING:
     from .pilot_round import PilotRound

@@ -284,7 +284,7 @@ class TwoServers(OneHot, FirstRound):
             within = Within(float(forms[-1]), float(noise[-1, -1]), laplace)
             forms, noise = forms[:-1], noise[:-1, :-1]
         shares = numbers.counts[self.strata[0]] / people[0] if counts is not None else None
-        ties = ties_of(self.statistic, self.grid, forms, coarse, shares, variance / people[0] ** 2)
+        ties = ties_of(self.statistic, self.grid, forms, coarse, shares, variance / people[0] ** 2, people[0])
         return Measured(
             self.statistic, self.domains, sizes, forms, noise, rough, laplace, within, coarse, ties
         ).answer()

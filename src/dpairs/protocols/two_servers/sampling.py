@@ -11,22 +11,24 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...data.grids import Axis, Grid
+from ...data.grids import Grid
 from ...errors import NotEstimable
 from ...randomness import Randomness, SeededRandomness
 from ...statistics import Statistic
 from ...statistics.base import CLEAR, TWO_SIDED
 from ...statistics.kendall import HIDDEN
 from ...statistics.linear import Linear, Linearizer
-from ...statistics.vertices import Vertices, cell_means
-from ..projection.pilot import on_simplex
-from .coarse import coarsened, narrower
+from ...statistics.vertices import cell_means
+from ..projection.pilot import adding_up, on_simplex
+from .coarse import coarsened, finer
+from .moments import moments, variances_within
 from .narrow import by_quadrants, crammed, narrow, unordered, unseen
+from .smooth import bent
 from .standing_out import PairRates, cut_places, hiding_places, ties, together, unresolved
 
 Vector = NDArray[np.float64]
@@ -57,17 +59,20 @@ class Rough:
     """Whether merged neighbours tell what cells of two columns hide, where these are the released ones."""
 
     @cached_property
-    def finer_along(self) -> dict[int, float]:
-        """Of every axis whose bins hold several values, a bin's width over that of the narrowest cell."""
+    def finer_along(self) -> dict[int, Vector]:
+        """Of every axis whose bins hold several values, the chance that two of a cell share such a bin."""
+        return self._finer(1.0)
+
+    def _finer(self, order: float) -> dict[int, Vector]:
         return {
-            place: narrower(self.grid.axes[place], self.bins.axes[place])
+            place: finer(self.grid.axes[place], self.bins.axes[place], order)
             for place in hiding_places(self.bins)
         }
 
     @property
     def finer(self) -> float:
         """The largest of these; 0 where values are counted one by one."""
-        return max(self.finer_along.values(), default=0.0)
+        return max((float(near.max()) for near in self.finer_along.values()), default=0.0)
 
     @cached_property
     def masses(self) -> dict[str, Vector]:
@@ -89,6 +94,15 @@ class Rough:
     @cached_property
     def linear(self) -> Linear:
         return self.linearizer.at(self.masses, self.sizes)
+
+    @cached_property
+    def value(self) -> float:
+        """The statistic at the noisy shares, some below 0; the nearest distributions spread people out."""
+        shares = {name: adding_up(each / self.sizes[name]) for name, each in self.counts.items()}
+        try:
+            return self.linearizer.at(shares, self.sizes).value
+        except NotEstimable:
+            return self.linear.value
 
     @cached_property
     def sampling(self) -> float:
@@ -140,15 +154,14 @@ class Rough:
         finer by a factor f by f^a B. A smooth density has a = 2, a spike less. Merging neighbours moves the
         coarse value by D further, and cells of twice the width by 2^a B: so 2^a = 1 + D / B. Unless B is
         well beyond the noise, a = 2 is taken. Where the coarse cells are the released ones, D and what a
-        second merging moves, 2^a D, have to tell. With two columns cells are too wide to tell a spike from
-        strong dependence, and what bins hide of smooth ones is made up for but for a = 4.
+        second merging moves, 2^a D, have to tell. Two columns are looked at in `smooth`.
         """
         if self.finer == 0 or self.place is not None:
             return 0.0
         off = released - self.linear.value
         if len(cut_places(self.grid)) > 1:
             # Merged neighbours hide four times as much, three times more.
-            return self._lost(released) / 3 if self.merging else self._beyond(off) * self.finer**4
+            return self._lost(released) / 3 if self.merging else bent(self, released)
         grid, masses, values = self.grid, self.masses, [self.linear.value]
         for _ in range(2):
             grid, place = coarsened(grid)
@@ -159,12 +172,12 @@ class Rough:
         if self.finer == 1:
             ratio = far / near if near else 4.0
             whole = near / (min(max(ratio, LEAST_RATIO), 4.0) - 1)
-        noise = math.sqrt(self._noise)
+        noise = math.sqrt(self.noise)
         clear = abs(whole) > CLEAR * noise
         # The least favourable ratio that noise of either leaves possible: one standard deviation less.
         least = ratio - noise / abs(whole) * math.hypot(1.0, ratio - 1) if clear else 4.0
         order = math.log2(min(max(least, LEAST_RATIO), 4.0))
-        return self._beyond(whole) * float(self.finer**order)
+        return self.beyond(whole) * max(float(near.max()) for near in self._finer(order).values())
 
     def hidden(self, released: float) -> float:
         """A bound of what bins hide of how two columns go together: see `standing_out.unresolved`.
@@ -189,7 +202,7 @@ class Rough:
         deviation = math.sqrt(self.variance) / self.sizes[name]
         rates = self._rates(released, shared)
         crowds = unresolved(self.grid, masses, deviation, self.finer_along, rates)
-        return min(max(crowds, unordered(self.grid, masses, self.narrow, self.finer_along)), most)
+        return min(max(crowds, unordered(masses, self.narrow, self.finer_along)), most)
 
     def rate(self, released: float, within: float) -> float:
         """At which pairs go together that share a coarse cell and no bin; a share ``within`` shares one."""
@@ -239,7 +252,7 @@ class Rough:
             return 0.0
         ((name, masses),) = self.masses.items()
         lost = 0.0 if self.merging else abs(released - self.linear.value)
-        clear = max(lost - CLEAR * math.sqrt(self._noise), 0.0)
+        clear = max(lost - CLEAR * math.sqrt(self.noise), 0.0)
         return 4 * unseen(masses, self.narrow, clear) / self.sizes[name]
 
     def _rates(self, released: float, shared: float) -> PairRates:
@@ -271,9 +284,13 @@ class Rough:
         return max(map(self.statistic.tied, shares)) * abs(released)
 
     def _lost(self, released: float) -> float:
-        """What cells hide of how two columns go together; if they are the released ones, merged ones more."""
+        """What cells hide of how two columns go together; if they are the released ones, merged ones more.
+
+        As much as both values show: the nearest distribution's is off where cells are many, the other one is
+        noisier where they are few.
+        """
         if not self.merging:
-            return abs(released - self.linear.value)
+            return min(abs(released - self.value), abs(released - self.linear.value))
         return abs(self.linear.value - self._wider[1].value)
 
     @cached_property
@@ -287,7 +304,7 @@ class Rough:
     def _lost_noise(self) -> float:
         """The variance of `_lost`, of first order in the noise of the counts."""
         if not self.merging:
-            return self._noise
+            return self.noise
         (grid, merged, place), total = self._wider, 0.0
         for name, function in self.linear.functions.items():
             there = cell_means(grid, merged.functions[name])[place]
@@ -300,12 +317,12 @@ class Rough:
         """Whether people can be taken to lie evenly in cells: not where the statistic counts equal values."""
         return self.statistic.needs != "discrete" or self.grid.single
 
-    def _beyond(self, difference: float) -> float:
+    def beyond(self, difference: float) -> float:
         """What a difference is beyond the noise."""
-        return math.sqrt(max(difference**2 - self._noise, 0.0))
+        return math.sqrt(max(difference**2 - self.noise, 0.0))
 
     @property
-    def _noise(self) -> float:
+    def noise(self) -> float:
         """The variance of the value at the coarse counts, of first order in their noise."""
         total = 0.0
         for name, function in self.linear.functions.items():
@@ -316,11 +333,14 @@ class Rough:
     @cached_property
     def places(self) -> float:
         """The variance of the value by where people who lie evenly in bins are in them."""
-        first = sum(
-            moments(self.grid, function, self.masses[name])[1] / self.sizes[name]
+        shape, share = [axis.bins for axis in self.grid.axes], np.zeros(1)
+        for place, near in self._finer(2.0).items():
+            share = np.maximum(share, near.reshape([-1 if at == place else 1 for at in range(len(shape))]))
+        shares = np.broadcast_to(share, shape).reshape(-1)
+        return sum(
+            float(self.masses[name] * shares @ variances_within(self.grid, function)) / self.sizes[name]
             for name, function in self.linear.functions.items()
         )
-        return first * self.finer**2
 
 
 def _normals(count: int, bits: Randomness) -> Vector:
@@ -332,28 +352,3 @@ def _normals(count: int, bits: Randomness) -> Vector:
 
 def _merged(place: NDArray[np.int64], masses: Vector, cells: int) -> Vector:
     return np.bincount(place, weights=masses, minlength=cells).astype(np.float64)
-
-
-@lru_cache(maxsize=64)
-def cell_ends(axis: Axis) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The first and the last vertex of every bin."""
-    vertices = Vertices(axis)
-    first = np.flatnonzero(~vertices.top)
-    return first, np.append(first[1:], vertices.bins.size) - 1
-
-
-def moments(grid: Grid, heights: Vector, masses: Vector) -> tuple[float, float]:
-    """The variance of a function that is linear between the vertices of cells, and its part within cells.
-
-    By two-point Gauss quadrature on every axis, exact for squares of linear functions.
-    """
-    ends = [cell_ends(axis) for axis in grid.axes]
-    values = heights.reshape([int(last[-1]) + 1 for _, last in ends])
-    offset = 0.5 / math.sqrt(3)
-    for place, (first, last) in enumerate(ends):
-        low, high = np.take(values, first, axis=place), np.take(values, last, axis=place)
-        values = np.stack([low + (0.5 + side) * (high - low) for side in (-offset, offset)], axis=-1)
-    points = values.reshape(masses.size, -1)
-    square, means = float(masses @ (points**2).mean(axis=1)), points.mean(axis=1)
-    mean, between = float(masses @ means), float(masses @ means**2)
-    return max(square - mean**2, 0.0), max(square - between, 0.0)

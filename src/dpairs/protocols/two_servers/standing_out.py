@@ -73,18 +73,18 @@ def standing_out(masses: Vector, width: Vector, deviation: float, most: int = 2)
 
 
 def unresolved(
-    grid: Grid, masses: Vector, deviation: float, finer: Mapping[int, float], rates: PairRates
+    grid: Grid, masses: Vector, deviation: float, finer: Mapping[int, Vector], rates: PairRates
 ) -> float:
     """How far people who share a bin of either axis may move a tau, whose pairs in a bin count 0.
 
     Those who clearly stand out of a single cell may all be in one bin. Two cells side by side are a hump,
     whose people share a bin as its share of the cell. So do people of a curve, of whom also those may be in
     one bin whom noise does not tell from others. ``finer`` has every axis whose bins hold several values, and
-    a bin's share of the narrowest cell. ``deviation`` is that of the noise of one cell's mass.
+    the chance that two of a cell share one. ``deviation`` is that of the noise of one cell's mass.
     """
     total = 0.0
     for place, width, along, alone in _axes(grid, masses, deviation):
-        near = np.minimum(finer.get(place, 0.0) * width.min() / width, 1.0)
+        near = finer.get(place, np.zeros(along.size))
         if not near.any():
             continue
         noise = deviation * float(np.sqrt(masses.size / along.size))
@@ -122,16 +122,18 @@ def _axes(grid: Grid, masses: Vector, deviation: float) -> Iterator[tuple[int, V
         yield place, width, along, standing_out(along, width, deviation * float(np.sqrt(others)))
 
 
-def undecided(grid: Grid, pair: tuple[Vector, Vector], deviations: tuple[float, float]) -> float:
+def undecided(
+    grid: Grid, pair: tuple[Vector, Vector], deviations: tuple[float, float], everybody: bool = False
+) -> float:
     """How far comparisons within cells of a line may move the share of pairs in which the first is higher.
 
     In a cell of masses p and q the derivative at even masses sees p q (1/2 + u - v) for mean places u and v.
     What it misses is a form of both deviations from an even spread, so that those who lie evenly in
-    either class add nothing, and at most p q / 2 where everybody stands out.
+    either class add nothing, and at most p q / 2 where everybody stands out, or is taken to.
     """
     (place,) = cut_places(grid)
     width = widths(grid.axes[place])
-    first, second = (each * standing_out(each, width, 0.0) for each in pair)
+    first, second = pair if everybody else (each * standing_out(each, width, 0.0) for each in pair)
     return (float(first @ second) + pairs_by_noise((first, second), deviations)) / 2
 
 

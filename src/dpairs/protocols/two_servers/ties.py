@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import reduce
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,9 +32,18 @@ class Ties:
     least: Vector
     likely: Vector
     most: Vector
+    fewer: float = 0.0
+    """By how much the share of a sample, in which nobody meets themselves, may be below the fewest."""
+
+    @property
+    def middle(self) -> Vector:
+        return (self.least + self.most) / 2
 
     def bias(self, statistic: Statistic, sizes: Mapping[str, int]) -> float:
-        """How far the value may lie off the likeliest one."""
+        """How far the value may lie off the likeliest one; of a single form, off its middle."""
+        if self.likely.size == 1:
+            steep = abs(float(statistic.finish(self.middle, sizes).gradient[0]))
+            return steep * float(self.most[0] - self.least[0]) / 2
         value = statistic.finish(self.likely, sizes).value
         if np.array_equal(self.least, self.most):
             return 0.0
@@ -50,18 +60,27 @@ class Ties:
 
 
 def ties_of(
-    statistic: Statistic, grid: Grid, forms: Vector, coarse: Grid, shares: Vector | None, variance: float
+    statistic: Statistic,
+    grid: Grid,
+    forms: Vector,
+    coarse: Grid,
+    shares: Vector | None,
+    variance: float,
+    people: int,
 ) -> Ties:
     """From forms that have pairs of one bin for equal ones, and noisy shares of people in coarse cells."""
     least, likely, most = forms.copy(), forms.copy(), forms.copy()
-    hiding = hiding_places(grid) if statistic.same_bin else []
+    hiding, fewer = hiding_places(grid) if statistic.same_bin else [], 0.0
     for form, place in statistic.same_bin.items():
         if place in hiding:
             shared = max(float(forms[form]), 0.0)
             even = 0.0 if shares is None else _evenly(grid, coarse, place, shares, variance)
-            least[form] = shared * float((1 / grid.axes[place].geometry[2]).mean())
-            most[form], likely[form] = shared, max(shared - even, least[form])
-    return Ties(least, likely, most)
+            alone = float((1 / grid.axes[place].geometry[2]).min())
+            least[form] = shared * alone
+            most[form], likely[form] = shared, max(shared - (1 - alone) * even, least[form])
+            # h people of a bin of m values have at least h (h / m - 1) / 2 equal pairs.
+            fewer = (1 - alone) / max(people - 1, 1)
+    return Ties(least, likely, most, fewer)
 
 
 def ties_of_counts(
@@ -73,7 +92,7 @@ def ties_of_counts(
     coarse, place = coarsened(grid)
     merged = np.bincount(place, counts, coarse.cells)
     noise = variance * grid.cells / coarse.cells / people**2
-    return ties_of(statistic, grid, forms, coarse, merged / people, noise)
+    return ties_of(statistic, grid, forms, coarse, merged / people, noise, people)
 
 
 def counted_kernels(statistic: Statistic, grid: Grid) -> list[Vector]:
@@ -81,10 +100,8 @@ def counted_kernels(statistic: Statistic, grid: Grid) -> list[Vector]:
     kernels = [form.matrix for form in statistic.forms(grid, "average")]
     sizes = [axis.bins for axis in grid.axes]
     for form, place in statistic.same_bin.items():
-        first, second = (
-            np.eye(each) if at == place else np.ones((each, each)) for at, each in enumerate(sizes)
-        )
-        kernels[form] = np.asarray(np.kron(first, second), dtype=np.float64)
+        alike = [np.eye(each) if at == place else np.ones((each, each)) for at, each in enumerate(sizes)]
+        kernels[form] = np.asarray(reduce(np.kron, alike), dtype=np.float64)
     return kernels
 
 

@@ -63,6 +63,9 @@ def crowded_pairs(rough: Rough, counted: Grid, within: Within | None, scale: flo
     if isinstance(kernel, Separable):
         own = scale if rough.statistic.form_count == 1 else 1.0
         seen, even = (own * each for each in _of_classes(rough))
+        if rough.statistic.ties_apart:
+            # Equal values are seen nowhere: all pairs of one bin may be such.
+            seen, even = own * _in_one_cell(rough), -math.inf
     else:
         seen, even = _of_table(rough, counted, kernel)
         jumps = rough.statistic.lipschitz(()) is None
@@ -110,9 +113,7 @@ def _evenly_in_two(rough: Rough) -> float:
     """The pairs that share a bin of either column, if people lie evenly in coarse cells."""
     (masses,), shape = rough.masses.values(), [axis.bins for axis in rough.grid.axes]
     total, both = 0.0, masses.reshape(shape) ** 2
-    for place, finer in rough.finer_along.items():
-        width = widths(rough.grid.axes[place])
-        near = np.minimum(finer * width.min() / width, 1.0)
+    for place, near in rough.finer_along.items():
         along = masses.reshape(shape).sum(axis=1 - place)
         total += float(along**2 @ near)
         both = both * (near[:, None] if place == 0 else near[None, :])
@@ -128,7 +129,7 @@ def _of_classes(rough: Rough) -> tuple[float, float]:
     (place,) = cut_places(rough.grid)
     (first, second), doubts = classes
     width = widths(rough.grid.axes[place])
-    near = np.minimum(rough.finer_along[place] * width.min() / width, 1.0)
+    near = rough.finer_along[place]
     both = tuple(zip((first, second), doubts, strict=True))
     # A small class is too noisy to tell what the other one shows, or both together do.
     spike = np.any(
@@ -137,9 +138,17 @@ def _of_classes(rough: Rough) -> tuple[float, float]:
     # Two cells side by side may be a hump.
     clear = spike | np.any([standing_out(each, width, doubt) > 0 for each, doubt in both], axis=0)
     crowds = [np.where(clear, each * standing_out(each, width, 0.0), 0.0) for each, _ in both]
-    off = float(crowds[0] @ crowds[1]) / 2
+    # Who stands out may be in one bin, at either end of it, beside those who lie evenly there.
+    others = crowds[0] * (second - crowds[1]) + (first - crowds[0]) * crowds[1]
+    off = float(crowds[0] @ crowds[1] + near @ others) / 2
     off += pairs_by_noise((np.where(spike, crowds[0], 0.0), np.where(spike, crowds[1], 0.0)), doubts) / 2
     return off, float(first @ (near * second)) / 2
+
+
+def _in_one_cell(rough: Rough) -> float:
+    """Half of the pairs of both classes that share a coarse cell."""
+    classes = compared_classes(rough.statistic, rough.grid, rough.masses, dict.fromkeys(rough.masses, 0.0))
+    return 0.5 if classes is None else float(classes[0][0] @ classes[0][1]) / 2
 
 
 def _together(both: tuple[tuple[Vector, float], ...]) -> tuple[Vector, float]:
