@@ -18,8 +18,8 @@ from ..tree.hierarchy import Solution
 from ..tree.oracle import Oracle
 from .pilot import REPLICATES, PublicNoise
 from .pilot_cells import PLANE_CELLS, heaviest_halved
-from .pilot_copula import Copula, form
-from .pilot_descent import Descent, Explored, imagined, missed_within
+from .pilot_copula import Copula, beyond_function, form
+from .pilot_descent import Descent, Explored, imagined
 from .pilot_margins import margins
 from .winsorize import SIGNIFICANT
 
@@ -99,10 +99,11 @@ def _boxes(explored: Explored, edges: Sequence[Vector], shares: Table) -> list[V
 
 
 def _inside(copula: Copula, correlation: float, shares: Table) -> float:
-    """As `Descent.local_concordance` has it, with the quarters that the copula gives every cell."""
+    """From nothing to twice what pairs within one cell miss, if they depend as the cell's quarters do."""
     halves = Copula(np.repeat(copula.first / 2, 2), np.repeat(copula.second / 2, 2)).shares(correlation)
     rising = float((halves[::2, ::2] * halves[1::2, 1::2]).sum())
     falling = float((halves[::2, 1::2] * halves[1::2, ::2]).sum())
     if rising + falling <= 0:
         return 0.0
-    return missed_within((rising - falling) / (rising + falling), float((shares**2).sum()))
+    ratio = (rising - falling) / (rising + falling)
+    return 2 * float((shares**2).sum()) * beyond_function(ratio)
