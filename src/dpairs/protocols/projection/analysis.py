@@ -274,8 +274,8 @@ class Analysis:
             own = total - self.variances[stratum]
             if self.noises is not None:
                 # What the answers say instead counts where it is beyond their own chance.
-                doubt = math.sqrt(max(float(table.array @ spread**2) / second - total**2, 0.0) / second)
-                own = max(self.noises[stratum], own - CLEAR * doubt)
+                chance = math.sqrt(max(float(table.array @ spread**2) / second - total**2, 0.0) / second)
+                own = max(self.noises[stratum], own - CLEAR * chance)
             noise += square * max(own, 0.0) / second
             drawn += square * self.variances[stratum] / first
             chosen += (

@@ -54,7 +54,7 @@ class Pilot:
     """The share of pairs that were not told apart in both columns, where that may hide how they depend."""
     crowded: Crowded = NOBODY
     """Pairs of the plane that may be ties or not."""
-    doubt: float = 0.0
+    deviation: float = 0.0
     """The standard deviation of what imagined rounds do not show of the first form's remainder."""
     narrowed: Sequence[Narrowed] = ()
     """Ends that values could be moved between, where few people far away would decide the value."""

@@ -34,7 +34,7 @@ class SmoothPlane:
     edges: list[Vector]
     shares: Table
     imagined: list[Table]
-    doubt: float
+    deviation: float
     """The standard deviation of the form of the measured dependence less the copula's."""
     better: bool
     """Whether that form is no more than noise, and boxes as they are measured would miss more."""
@@ -78,24 +78,24 @@ class SmoothPlane:
         forms = [
             (form(mine - shares), form(theirs - shares)) for mine, theirs in zip(smoothed, boxes, strict=True)
         ]
-        doubt = float(np.std(lefts, ddof=1))
-        fits = abs(left - float(np.mean(lefts))) <= SIGNIFICANT * doubt
+        deviation = float(np.std(lefts, ddof=1))
+        fits = abs(left - float(np.mean(lefts))) <= SIGNIFICANT * deviation
         mine, theirs = np.sqrt(np.square(forms).mean(axis=0))
         better = bool(fits and mine < theirs)
-        return cls(edges, shares, list(smoothed), doubt, better, _inside(copula, correlation, shares))
+        return cls(edges, shares, list(smoothed), deviation, better, _inside(copula, correlation, shares))
 
 
 def _boxes(explored: Explored, edges: Sequence[Vector], shares: Table) -> list[Vector]:
     """The shares of the boxes of every level, if cells are filled evenly."""
-    found = []
+    levels = []
     for boxes in explored.boxes:
         sides = []
         for start, width, cuts, end in zip(boxes.starts, boxes.widths, edges, explored.ends, strict=True):
             low, high = start[:, None], np.minimum(start + width, end)[:, None]
             inner = np.clip(np.minimum(high, cuts[None, 1:]) - np.maximum(low, cuts[None, :-1]), 0.0, None)
             sides.append(inner / np.diff(cuts))
-        found.append(((sides[0] @ shares) * sides[1]).sum(axis=1))
-    return found
+        levels.append(((sides[0] @ shares) * sides[1]).sum(axis=1))
+    return levels
 
 
 def _inside(copula: Copula, correlation: float, shares: Table) -> float:

@@ -256,7 +256,7 @@ class PilotTree(TreeAnswers):
             given=given,
             inside=smooth.inside,
             crowded=crowded,
-            doubt=smooth.doubt,
+            deviation=smooth.deviation,
         )
 
     def _crowded(
@@ -305,14 +305,14 @@ class PilotTree(TreeAnswers):
             first, last, (start, stop), beyond, (bottom + leaf * ends.mean[0], leaf * ends.mean[1])
         )
 
-    def _uneven(self, found: Mapping[str, Descent]) -> float:
+    def _uneven(self, descents: Mapping[str, Descent]) -> float:
         """On listed values people lie evenly or not at all; numbers within a part may lie anyhow.
 
         A leaf of a deep tree that many people share is one value; a leaf of the plane is a wide cell.
         """
         if not any(self._binned(place) for place in range(len(self.bits))):
             return 0.0
-        return max(each.together(leaves=self._coarse) for each in found.values())
+        return max(each.together(leaves=self._coarse) for each in descents.values())
 
     @property
     def _coarse(self) -> bool:

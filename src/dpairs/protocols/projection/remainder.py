@@ -86,7 +86,7 @@ def remainder_of(
     missed, moved = imagined_remainders(statistic, linearizer, linear, pilot)
     variance = allowed_variance(statistic, pilot, float(np.var(missed, ddof=1)), half_range)
     if gradient and statistic.needs == "ordered" and len(statistic.domain_columns) == 2:
-        variance += gradient**2 * (slab_deviation(pilot) ** 2 + pilot.doubt**2)
+        variance += gradient**2 * (slab_deviation(pilot) ** 2 + pilot.deviation**2)
     # Of what pairs within parts add there is between nothing and all: half of it may be wrong.
     mean = float(np.mean(missed)) + inside / 2
     bias, expected = abs(inside) / 2 + abs(beyond), 0.0
