@@ -17,7 +17,7 @@ def read(path: Path) -> dict[Cell, Outcome]:
     """What was measured; of several lines of a cell the last one."""
     if not path.exists():
         return {}
-    found = {}
+    measured = {}
     with path.open(newline="", encoding="utf-8") as lines:
         for row in csv.DictReader(lines):
             cell = Cell(
@@ -28,8 +28,8 @@ def read(path: Path) -> dict[Cell, Outcome]:
                 for each in fields(Outcome)
                 if each.name != "reason"
             }
-            found[cell] = Outcome(**numbers, reason=row["reason"])  # type: ignore[arg-type]
-    return found
+            measured[cell] = Outcome(**numbers, reason=row["reason"])  # type: ignore[arg-type]
+    return measured
 
 
 def write(path: Path, cell: Cell, outcome: Outcome) -> None:

@@ -96,14 +96,14 @@ def values_of(
     raw = [oracle(each, epsilon, rng) for each in counts]
     sizes = dict(zip(statistic.strata, (int(each.sum()) for each in counts), strict=True))
     forms = statistic.forms(grid, "average")
-    found = {}
+    values_by_way = {}
     for name, shares in (
         ("scaled", [each / each.sum() for each in raw]),
         ("norm-sub", [on_simplex(each) for each in raw]),
     ):
         values = np.array([float(shares[0] @ form.matrix @ shares[-1]) for form in forms])
         try:
-            found[name] = statistic.finish(values, sizes).value
+            values_by_way[name] = statistic.finish(values, sizes).value
         except NotEstimable:
-            found[name] = math.nan
-    return found
+            values_by_way[name] = math.nan
+    return values_by_way

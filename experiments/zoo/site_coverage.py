@@ -85,7 +85,7 @@ def measure(setting: Row, seed: int) -> Row:
     case, statistic = str(setting["case"]), str(setting["statistic"])
     hidden = bool(setting["hidden"])
     study = _study(case, statistic, float(setting["epsilon"]), int(setting["rounds"]), hidden)
-    truth, found = population(case, statistic), []
+    truth, answered = population(case, statistic), []
     for run in range(seed * TOGETHER, (seed + 1) * TOGETHER):
         made = CASES[case].records(CASES[case].n, crc32(f"{case}/{run}".encode()))
         try:
@@ -95,17 +95,19 @@ def measure(setting: Row, seed: int) -> Row:
         own = exact(statistic, {name: values for name, values in made.items() if name != "site"})
         low, high = estimate.confidence_interval()
         least, most = estimate.confidence_interval(target="sample")
-        found.append((low <= truth <= high, least <= own <= most, estimate.value - own, (most - least) / 2))
+        answered.append(
+            (low <= truth <= high, least <= own <= most, estimate.value - own, (most - least) / 2)
+        )
     row = dict.fromkeys(("in_pop", "in_sample", "error", "width"), 0.0)
-    if found:
-        in_pop, in_sample, off, width = np.array(found, dtype=float).T
+    if answered:
+        in_pop, in_sample, off, width = np.array(answered, dtype=float).T
         row = {
             "in_pop": float(in_pop.sum()),
             "in_sample": float(in_sample.sum()),
             "error": float(np.sqrt((off**2).mean())),
             "width": float(np.median(width)),
         }
-    return {"studies": len(found), "refused": TOGETHER - len(found), **row}
+    return {"studies": len(answered), "refused": TOGETHER - len(answered), **row}
 
 
 def lines(rows: list[Row]) -> list[str]:
@@ -114,19 +116,19 @@ def lines(rows: list[Row]) -> list[str]:
     for row in rows:
         words = [str(row[name]) for name in ("case", "statistic", "epsilon", "rounds", "hidden")]
         cells[" | ".join(words)].append(row)
-    found = []
+    ranked = []
     for name, runs in cells.items():
         made = sum(float(row["studies"]) for row in runs)
         if not made:
-            found.append((2.0, f"no answer | | | {name}"))
+            ranked.append((2.0, f"no answer | | | {name}"))
             continue
         whole, own = (sum(float(row[target]) for row in runs) / made for target in ("in_pop", "in_sample"))
         error = float(np.sqrt(np.mean([float(row["error"]) ** 2 for row in runs if row["studies"]])))
         width = float(np.mean([float(row["width"]) for row in runs if row["studies"]]))
         ratio = width / (1.96 * error) if error else float("inf")
-        found.append((min(whole, own), f"{whole:.0%} | {own:.0%} | {ratio:.2f} | {name}"))
+        ranked.append((min(whole, own), f"{whole:.0%} | {own:.0%} | {ratio:.2f} | {name}"))
     head = "covers population | covers sample | width | case | statistic | epsilon | rounds | hidden"
-    return [head, *(words for _, words in sorted(found))]
+    return [head, *(words for _, words in sorted(ranked))]
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -25,16 +25,16 @@ def truths() -> dict[str, float]:
 
 
 def main() -> None:
-    found: dict[str, list[float]] = {}
+    values: dict[str, list[float]] = {}
     for name, population in POPULATIONS.items():
         fine, coarse = population.dense(21), population.dense(20)
         for statistic in population.statistics:
             # Labels do not change what an AUC is.
             key = f"{name}/{statistic}"
             plain = statistic.replace(":private", ":public")
-            found[key] = found.get(f"{name}/{plain}") or [exact(plain, fine), exact(plain, coarse)]
-            print(key, found[key], flush=True)
-    lines = ",\n".join(f"{json.dumps(key)}: {json.dumps(both)}" for key, both in found.items())
+            values[key] = values.get(f"{name}/{plain}") or [exact(plain, fine), exact(plain, coarse)]
+            print(key, values[key], flush=True)
+    lines = ",\n".join(f"{json.dumps(key)}: {json.dumps(both)}" for key, both in values.items())
     STORE.write_text(f"{{\n{lines}\n}}\n", encoding="utf-8")
 
 

@@ -4,7 +4,10 @@ import numpy as np
 import pytest
 
 from dpairs import Interval
+from dpairs.protocols.projection.pilot_boxes import Boxes
+from dpairs.protocols.projection.pilot_copula import beyond_function
 from dpairs.protocols.projection.pilot_descent import Descent, told_apart
+from dpairs.protocols.projection.remainder import Remainder
 from dpairs.protocols.tree.hierarchy import Level
 from dpairs.protocols.tree.leaves import Leaves
 
@@ -80,24 +83,46 @@ def descent(apart: tuple[int, ...]) -> Descent:
     ]
     into = [np.full(2**number, number < 4) for number in range(5)]
     unit = Interval(0, 1)
-    return Descent(levels, counts, into, Leaves((unit, unit), (2, 2)), [], apart)
+    leaves = Leaves((unit, unit), (2, 2))
+    boxes = [Boxes.of(leaves, number, level) for number, level in enumerate(levels)]
+    return Descent(levels, counts, into, leaves, boxes, apart)
 
 
-def test_boxes_that_were_shared_alike_say_nothing_of_the_pairs_in_them():
-    """Two boxes of half the people, all concordant: by Daniels, a third of the half of pairs is missed.
+def test_pairs_beside_each_other_are_not_told_apart():
+    """Two boxes of half the people: pairs of both are told apart, those within one are not.
 
-    The quarters of these boxes were shared out alike, so their own ratio, which is 0, is not asked.
+    Had their quarters been told apart too, one of four pairs within a box would be in opposite quarters.
     """
-    assert descent((2,)).local_concordance() == pytest.approx(2 * 0.5 / 3)
-    # Were they told apart, there would be no concordance to expect within them.
-    assert descent((2, 4)).local_concordance() == 0.0
-    # Nearly everybody in one quarter: what is in the opposite one is noise.
-    heavy = descent((2,))
-    heavy.masses[2][:] = 0.98, 0.01, 0.01, 0.0
-    assert heavy.local_concordance() == 0.0
-    # Nothing was told apart, or a level that halves a column twice.
-    assert descent(()).local_concordance() == 0.0
-    assert descent((1,)).local_concordance() == 0.0
+    assert descent((2,)).beside() == pytest.approx(0.5)
+    assert descent((2, 3, 4)).beside() == pytest.approx(0.5 * 3 / 4)
+    # Nothing was told apart but halves: whoever is in one of them may be anywhere in the other column.
+    assert descent(()).beside() == pytest.approx(1.0)
+    # A level that differs far below others that do not is noise.
+    assert descent((6,)).beside() == pytest.approx(1.0)
+
+
+def test_a_wide_box_lies_beside_a_narrow_one_in_part():
+    """People of the half that was not split are in the other's quarter of the second column half the time."""
+    half = descent((2,))
+    half.into[1][:] = True, False
+    half.masses[2][:] = 0.0, 0.5, 0.25, 0.25
+    # Within the first column's halves all pairs, between them those that overlap in the second column: half.
+    assert half.beside() == pytest.approx(0.5 + 0.5 * 0.5)
+
+
+def test_hidden_dependence_is_a_third_on_a_curve_and_nothing_without_any():
+    curve = Remainder(0.0, 0.0, beside=0.3)
+    # The function saw all but what pairs that were not told apart add: a third of them.
+    assert curve.hidden(0.9) == pytest.approx(0.05)  # half of 1 - 0.9, which is all there is room for
+    assert curve.hidden(-0.9) == pytest.approx(-0.05)
+    assert curve.hidden(0.0) == 0.0
+    assert curve.hidden(1.2) == 0.0
+    assert Remainder(0.0, 0.0).hidden(0.9) == 0.0
+    # What is found is at its own tau: 0.5 + 0.3 m(tau) = tau.
+    hidden = curve.hidden(0.5)
+    assert hidden == pytest.approx(0.3 * beyond_function(0.5 + hidden))
+    values = [value + curve.hidden(value) for value in np.linspace(-1, 1, 201)]
+    assert (np.diff(values) > 0).all(), "manipulation is bounded at the ends of what liars reach"
 
 
 def test_daniels_inequality_holds_within_a_box():

@@ -88,6 +88,10 @@ def test_a_forged_analysis_is_refused_or_works(name):
         (("analysis", "noises"), {"everybody": 0.1}, "noises for positive, negative"),
         (("analysis", "noises", "positive"), -0.1, "negative"),
         (("analysis", "alone_noise"), -0.1, "negative"),
+        (("analysis", "beside"), 1.5, "between 0 and 1"),
+        (("analysis", "crowded"), 0.5, "three numbers"),
+        (("analysis", "crowded"), [0.5, 0.5], "three numbers"),
+        (("analysis", "crowded"), [0.5, 0.5, -1.0], "between 0 and 1"),
     ],
     ids=str,
 )

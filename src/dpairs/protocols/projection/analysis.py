@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -25,6 +25,7 @@ from ...statistics.influence import Influence
 from ...statistics.linear import nominal
 from ..base import Answer
 from ..counts import MAX_COUNT, DenseCounts
+from .crowded import NOBODY, Crowded
 from .divided import Divided
 from .pilot import Pilot
 from .reading import by_stratum
@@ -44,12 +45,14 @@ _FIELDS = (
     "remainder",
     "bias",
     "expected",
+    "beside",
+    "crowded",
     "divided",
     "noises",
     "alone_noise",
     "kernel_uncertainty",
 )
-LATER = ("bias", "expected", "divided", "noises", "alone_noise")
+LATER = ("bias", "expected", "beside", "crowded", "divided", "noises", "alone_noise")
 """What files from before intervals allowed for it do not have."""
 
 
@@ -122,10 +125,14 @@ class Analysis:
         divided = {} if self.divided is None else {"divided": self.divided.to_json()}
         noises = {} if self.noises is None else {"noises": self.noises}
         alone = {} if self.alone_noise is None else {"alone_noise": self.alone_noise}
+        beside = {"beside": self.remainder.beside} if self.remainder.beside else {}
+        crowded = {"crowded": list(astuple(self.remainder.crowded))} if self.remainder.crowded.pairs else {}
         return {
             **divided,
             **noises,
             **alone,
+            **beside,
+            **crowded,
             "people": self.people,
             "alone": None if self.alone is None else list(self.alone),
             "forms": list(self.forms),
@@ -177,6 +184,8 @@ class Analysis:
                 *remainder,
                 _variance("bias", spec.get("bias", 0.0)),
                 _variance("correction", spec.get("expected", 0.0)),
+                _share("share of pairs", spec.get("beside", 0.0)),
+                _crowded(spec["crowded"]) if "crowded" in spec else NOBODY,
             ),
             _variance("kernel uncertainty", spec["kernel_uncertainty"]),
             Divided.from_json(statistic, spec["divided"]) if "divided" in spec else None,
@@ -265,8 +274,8 @@ class Analysis:
             own = total - self.variances[stratum]
             if self.noises is not None:
                 # What the answers say instead counts where it is beyond their own chance.
-                doubt = math.sqrt(max(float(table.array @ spread**2) / second - total**2, 0.0) / second)
-                own = max(self.noises[stratum], own - CLEAR * doubt)
+                chance = math.sqrt(max(float(table.array @ spread**2) / second - total**2, 0.0) / second)
+                own = max(self.noises[stratum], own - CLEAR * chance)
             noise += square * max(own, 0.0) / second
             drawn += square * self.variances[stratum] / first
             chosen += (
@@ -291,6 +300,8 @@ class Analysis:
     ) -> Answer:
         """From the unit of the functions to the statistic's own."""
         details: dict[str, float] = {}
+        hidden, crowds = self.remainder.hidden(value), self.remainder.crowded.unseen(value)
+        value += hidden
         forms: NDArray[np.float64]
         if len(self.forms) == 1:
             forms = np.array([value])
@@ -313,7 +324,7 @@ class Analysis:
             scale * math.sqrt(sample),
             Quantization(None if off else 0.0, off, off * off),
             details,
-            bias=scale * self.remainder.bias + off,
+            bias=scale * (self.remainder.bias + abs(hidden) + crowds) + off,
         )
 
 
@@ -342,6 +353,19 @@ def _variance(name: str, value: Any) -> float:
     if number < 0:
         raise BadFile(f"a {name} cannot be negative, as {number:g} is")
     return number
+
+
+def _share(name: str, value: Any) -> float:
+    number = _number(name, value)
+    if not 0 <= number <= 1:
+        raise BadFile(f"a {name} lies between 0 and 1, not at {number:g}")
+    return number
+
+
+def _crowded(given: Any) -> Crowded:
+    if not isinstance(given, list) or len(given) != 3:
+        raise BadFile("what crowds may add is three numbers")
+    return Crowded(*(_share("share of pairs in crowds", each) for each in given))
 
 
 def _noises(statistic: Statistic, given: Any) -> dict[str, float]:

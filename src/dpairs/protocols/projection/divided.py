@@ -43,7 +43,7 @@ class Divided:
     """The mean of f q."""
     rest: float
     """The mean of q^2."""
-    doubt: float
+    relative: float
     """The relative variance of the divisor."""
     shift: float
     """The most that people who stand out of cells may change it by, as a share."""
@@ -84,19 +84,19 @@ class Divided:
         allowed = remainder.variance / seen if seen > 0 else 1.0
         f, q = np.array(factors), np.array(rests) - np.mean(missed)
         mean = float(f.mean())
-        doubt = float(np.var(f, ddof=1)) / (1 + mean) ** 2
+        relative = float(np.var(f, ddof=1)) / (1 + mean) ** 2
         square, both, rest = (float((a * b).mean()) for a, b in ((f, f), (f, q), (q, q)))
         if measured is not None:
             divisor, error = measured
             ((at_pilot, _),) = statistic.divisors(linear.forms).values()
             if divisor <= TWO_SIDED * error:
                 # It cannot be told from 0: `slack` then says so.
-                doubt = 1.0
+                relative = 1.0
             else:
                 ratio = at_pilot / divisor
                 square = max(square, (ratio - 1) ** 2 + (ratio * error / divisor) ** 2)
         square, both, rest = allowed * square, allowed * both, allowed * rest
-        return cls(*map(agreed, (mean, square, both, rest + crowd, doubt, shift)))
+        return cls(*map(agreed, (mean, square, both, rest + crowd, relative, shift)))
 
     def variance(self, correction: float) -> float:
         """Of what is missed, for the correction c: the mean of (f c + q)^2, f beside the largest shift."""
@@ -111,7 +111,7 @@ class Divided:
             square=square * self.square,
             both=factor * square * self.both,
             rest=square**2 * self.rest,
-            doubt=square * self.doubt,
+            relative=square * self.relative,
         )
 
     @property
@@ -122,7 +122,7 @@ class Divided:
     @property
     def slack(self) -> float:
         """How much longer Fieller's interval is, infinite if R may be 0."""
-        return fieller([TWO_SIDED * math.sqrt(self.doubt) + self.shift])
+        return fieller([TWO_SIDED * math.sqrt(self.relative) + self.shift])
 
     @property
     def caveats(self) -> tuple[str, ...]:
@@ -147,7 +147,7 @@ class Divided:
         if not isinstance(spec, list) or len(spec) != 6:
             raise BadFile("what a divisor does is a list of six numbers")
         numbers = [real("what a divisor does", each) for each in spec]
-        factor, square, both, rest, doubt, shift = numbers
-        if max(map(abs, numbers)) > MOST or min(square, rest, doubt, shift) < 0 or factor < -1:
+        factor, square, both, rest, relative, shift = numbers
+        if max(map(abs, numbers)) > MOST or min(square, rest, relative, shift) < 0 or factor < -1:
             raise BadFile("what a divisor does has variances from 0 and a factor from -1")
-        return cls(factor, square, both, rest, doubt, shift)
+        return cls(factor, square, both, rest, relative, shift)

@@ -261,17 +261,17 @@ def _bits(statistic: Statistic, domains: tuple[Domain, ...], bins: Any) -> tuple
     if len(asked) != len(domains):
         raise BadParameter(f"bins must be one number for each column ({len(domains)}), not {len(asked)}")
     usual = _usual_bits(statistic, len(domains))
-    found = [
+    bits = [
         _column_bits(domain, usual, usual if statistic.from_table else MAX_USUAL // len(domains), count)
         for domain, count in zip(statistic.cell_domains(domains), [*asked, None], strict=False)
     ]
     whole = statistic.from_table or not any(isinstance(each, (Interval, Integers)) for each in domains)
     most = GRID_BITS if whole else PLANE_BITS
-    if len(found) > 1 and sum(found) > most:
+    if len(bits) > 1 and sum(bits) > most:
         raise BadParameter(
-            f"a pilot on several columns has at most 2^{most} cells, not 2^{sum(found)}: give fewer bins"
+            f"a pilot on several columns has at most 2^{most} cells, not 2^{sum(bits)}: give fewer bins"
         )
-    return tuple(found)
+    return tuple(bits)
 
 
 def _usual_bits(statistic: Statistic, domains: int) -> int:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from ...data.grids import Grid
 from ...randomness.coins import WORDS_IN_BLOCK, Coins, Purpose
+from .crowded import NOBODY, Crowded
 from .winsorize import moved
 
 REPLICATES = 32
@@ -49,7 +50,11 @@ class Pilot:
     """The same cells as devices have them, without the atoms that the pilot found; None: the same."""
     inside: float = 0.0
     """What pairs within one part may add to the first form, from none of it to all."""
-    doubt: float = 0.0
+    beside: float = 0.0
+    """The share of pairs that were not told apart in both columns, where that may hide how they depend."""
+    crowded: Crowded = NOBODY
+    """Pairs of the plane that may be ties or not."""
+    deviation: float = 0.0
     """The standard deviation of what imagined rounds do not show of the first form's remainder."""
     narrowed: Sequence[Narrowed] = ()
     """Ends that values could be moved between, where few people far away would decide the value."""

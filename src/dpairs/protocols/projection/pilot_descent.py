@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,7 +17,7 @@ from ..tree.leaves import Leaves
 from .pilot import PublicNoise
 from .pilot_boxes import Boxes
 from .pilot_cells import Parts, column_ends
-from .winsorize import Tail
+from .winsorize import SIGNIFICANT, Tail
 
 Vector = NDArray[np.float64]
 WHOLE_LEVELS = 10
@@ -38,7 +37,7 @@ class Descent:
     leaves: Leaves
     boxes: list[Boxes]
     apart: tuple[int, ...] = ()
-    """The levels of the plane whose boxes were told apart, not shared out alike."""
+    """The levels of the plane whose boxes differ by more than noise."""
 
     def _ended(self) -> Iterator[NDArray[np.bool_]]:
         """The nodes of each level that were reached and not split."""
@@ -54,54 +53,39 @@ class Descent:
         shares = [masses[where] for level, (masses, where) in enumerate(ended) if leaves or level < depth]
         return float(sum((masses**2).sum() for masses in shares))
 
-    def _within(self, last: int) -> float:
-        """The share of pairs that lie in one box of a level, or in one part above it."""
-        alive, total = np.ones(1, dtype=bool), 0.0
-        for level, masses, into in zip(self.levels[:last], self.masses, self.into, strict=False):
-            total += float((masses[alive & ~into] ** 2).sum())
-            alive = np.repeat((alive & into)[level.expanded], 2)
-        return total + float((self.masses[last][alive] ** 2).sum())
+    def _told(self) -> tuple[Vector, Vector, Vector]:
+        """First leaves and widths (a row a column) and shares of boxes of the last level that surely differ.
 
-    def local_concordance(self) -> float:
-        """About what pairs that were not told apart add to tau, beyond what the function knows of them.
-
-        A box that was halved in both columns has four quarters. Of its pairs in opposite quarters, those of
-        the rising diagonal are concordant and those of the falling one are not. On the last level that was
-        told apart, the ratio r of their difference to their sum stands for pairs within one box of it, if
-        most of these are in boxes that show it.
-
-        Within such a box both columns are taken to have nothing to do with each other. The function then sees
-        2/3 of Spearman's coefficient of the people there. Tau less that is at most a third, by Daniels'
-        inequality |3 tau - 2 rho| <= 1 ("Rank correlation and population models", 1950): a third for people
-        on a line, and r - (4 / pi) asin(sin(pi r / 2) / 2) for normal columns, where it is of third order
-        in r (Kruskal, "Ordinal measures of association", 1958). From nothing to twice that is missing.
+        Parts above it are boxes too. A level shows how people depend only if one does that has at most two
+        halvings of each column less: else it has noise. The first halving has nothing to tell apart. Below
+        the levels that are explored whole not all boxes are seen.
         """
-        for last in reversed(self.apart):
-            rising, falling, held = self._diagonals(last)
-            within = self._within(last)
-            if held > within / 2:
-                ratio = (rising - falling) / (rising + falling)
-                return missed_within(ratio, within)
-        return 0.0
+        last = 1
+        for level in self.apart:
+            last = level if level <= min(last + 4, WHOLE_LEVELS) else last
+        starts, widths, shares = [], [], []
+        alive = np.ones(1, dtype=bool)
+        for number in range(last + 1):
+            into, boxes = self.into[number], self.boxes[number]
+            kept = (alive if number == last else alive & ~into) & boxes.there
+            starts.append(boxes.starts[:, kept])
+            widths.append(np.broadcast_to(boxes.widths[:, None], starts[-1].shape))
+            shares.append(self.masses[number][kept])
+            alive = np.repeat((alive & into)[self.levels[number].expanded], 2)
+        return np.concatenate(starts, axis=1), np.concatenate(widths, axis=1), np.concatenate(shares)
 
-    def _diagonals(self, last: int) -> tuple[float, float, float]:
-        """Pairs in opposite quarters of boxes two levels up, by their diagonal; and pairs within one quarter.
+    def beside(self) -> float:
+        """The share of pairs whose boxes lie beside or above each other, or in one: not told apart in both.
 
-        Boxes with fewer of them than half of what evenly spread people have hold nearly everybody in one
-        quarter or in two beside each other, and show no more than noise.
+        Of two boxes that lie in each other in a column, people of the wider one are so often in the other.
         """
-        if last < 2 or self.leaves.turns[last - 2] == self.leaves.turns[last - 1]:
-            return 0.0, 0.0, 0.0
-        level, below = self.levels[last - 2], self.levels[last - 1]
-        both = (self.into[last - 1] & below.expanded).reshape(-1, 2).all(axis=1)
-        halved = np.flatnonzero(both & self.into[last - 2][level.expanded])
-        place = np.cumsum(below.expanded) - 1
-        quarters = self.masses[last].reshape(-1, 2)
-        left, right = quarters[place[2 * halved]], quarters[place[2 * halved + 1]]
-        rising, falling = left[:, 0] * right[:, 1], left[:, 1] * right[:, 0]
-        shown = rising + falling > (left + right).sum(axis=1) ** 2 / 16
-        held = float((left[shown] ** 2).sum() + (right[shown] ** 2).sum())
-        return float(rising[shown].sum()), float(falling[shown].sum()), held
+        starts, widths, shares = self._told()
+        apart = np.ones((shares.size, shares.size))
+        for start, width in zip(starts, widths, strict=True):
+            ends = start + width
+            common = np.minimum(ends[:, None], ends) - np.maximum(start[:, None], start)
+            apart *= 1 - np.clip(common, 0.0, None) / np.maximum(width[:, None], width)
+        return float(shares @ (1 - apart) @ shares)
 
     @cached_property
     def parts(self) -> Parts:
@@ -261,11 +245,6 @@ def imagined(
     ]
 
 
-def missed_within(ratio: float, within: float) -> float:
-    """Twice what such a share of pairs adds to tau beyond the function, if their own tau is ``ratio``."""
-    return 2 * within * (ratio - 4 / math.pi * math.asin(math.sin(math.pi * ratio / 2) / 2))
-
-
 def _alive(found: Descent) -> NDArray[np.bool_]:
     """The nodes of the last level whose ancestors were all split."""
     alive = np.ones(1, dtype=bool)
@@ -291,8 +270,8 @@ def descend(solution: Solution, leaves: Leaves, boxes: list[Boxes], least: float
             whole, first, off = (
                 np.where(looked, each, 0.0) for each in (mass, measured, noise.sum(axis=1) / 4)
             )
-            measured, told = told_apart(whole, first, off, here.slabs)
-            if np.all(told):
+            measured, clear = told_apart(whole, first, off, here.slabs)
+            if np.all(clear):
                 apart.append(number)
         measured = np.clip(measured, 0.0, mass)
         left = np.where(looked & here.halved, measured, mass * here.even)
@@ -308,7 +287,9 @@ def descend(solution: Solution, leaves: Leaves, boxes: list[Boxes], least: float
 def told_apart(
     mass: Vector, left: Vector, noise: Vector, slabs: NDArray[np.int64]
 ) -> tuple[Vector, NDArray[np.bool_]]:
-    """The people in the first halves of a level's boxes, as measured or all boxes of a slab alike; and which.
+    """The people in the first halves of a level's boxes, as measured or all boxes of a slab alike.
+
+    And whether they surely differ, of several rounds in each.
 
     Boxes of one slab lie between the same two values of the column that is halved, and differ in the other.
     If both columns had nothing to do with each other there, a slab's boxes would be shared out alike, as its
@@ -324,8 +305,9 @@ def told_apart(
     alike = np.clip(given / people, 0.0, 1.0) * mass
     by_noise = (noise * (1 - 2 * share) + share**2 * total).sum(axis=-1)
     beyond = ((left - alike) ** 2).sum(axis=-1) - by_noise
-    told = np.asarray(beyond > np.sqrt(2 * (noise**2).sum(axis=-1)))
-    return np.where(told[..., None], left, alike), told
+    chance = np.sqrt(2 * (noise**2).sum(axis=-1))
+    told = np.asarray(beyond > chance)
+    return np.where(told[..., None], left, alike), np.asarray(beyond > SIGNIFICANT * chance)
 
 
 def _by_slab(values: Vector, slabs: NDArray[np.int64]) -> Vector:

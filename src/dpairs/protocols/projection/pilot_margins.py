@@ -77,7 +77,7 @@ def margins(oracles: Sequence[Oracle], leaves: Leaves) -> list[Explored]:
     A node of one column has the noise of all boxes in it, so its depths see nothing but values that many
     people share. To split such a value's node by noise would move people from it to beside it.
     """
-    found = []
+    explored = []
     for place, (domain, bits) in enumerate(zip(leaves.domains, leaves.bits, strict=True)):
         sources: list[list[tuple[Oracle, NDArray[np.uint64]]]] = [[] for _ in range(bits)]
         for level, oracle in enumerate(oracles, start=1):
@@ -87,5 +87,5 @@ def margins(oracles: Sequence[Oracle], leaves: Leaves) -> list[Explored]:
         own = [
             MarginOracle(depth, oracles[0].people, tuple(each)) for depth, each in enumerate(sources, start=1)
         ]
-        found.append(explore(own, Leaves((domain,), (bits,)), SURE))
-    return found
+        explored.append(explore(own, Leaves((domain,), (bits,)), SURE))
+    return explored

@@ -18,8 +18,8 @@ from ..tree.hierarchy import Solution
 from ..tree.oracle import Oracle
 from .pilot import REPLICATES, PublicNoise
 from .pilot_cells import PLANE_CELLS, heaviest_halved
-from .pilot_copula import Copula, form
-from .pilot_descent import Descent, Explored, imagined, missed_within
+from .pilot_copula import Copula, beyond_function, form
+from .pilot_descent import Descent, Explored, imagined
 from .pilot_margins import margins
 from .winsorize import SIGNIFICANT
 
@@ -34,7 +34,7 @@ class SmoothPlane:
     edges: list[Vector]
     shares: Table
     imagined: list[Table]
-    doubt: float
+    deviation: float
     """The standard deviation of the form of the measured dependence less the copula's."""
     better: bool
     """Whether that form is no more than noise, and boxes as they are measured would miss more."""
@@ -78,31 +78,32 @@ class SmoothPlane:
         forms = [
             (form(mine - shares), form(theirs - shares)) for mine, theirs in zip(smoothed, boxes, strict=True)
         ]
-        doubt = float(np.std(lefts, ddof=1))
-        fits = abs(left - float(np.mean(lefts))) <= SIGNIFICANT * doubt
+        deviation = float(np.std(lefts, ddof=1))
+        fits = abs(left - float(np.mean(lefts))) <= SIGNIFICANT * deviation
         mine, theirs = np.sqrt(np.square(forms).mean(axis=0))
         better = bool(fits and mine < theirs)
-        return cls(edges, shares, list(smoothed), doubt, better, _inside(copula, correlation, shares))
+        return cls(edges, shares, list(smoothed), deviation, better, _inside(copula, correlation, shares))
 
 
 def _boxes(explored: Explored, edges: Sequence[Vector], shares: Table) -> list[Vector]:
     """The shares of the boxes of every level, if cells are filled evenly."""
-    found = []
+    levels = []
     for boxes in explored.boxes:
         sides = []
         for start, width, cuts, end in zip(boxes.starts, boxes.widths, edges, explored.ends, strict=True):
             low, high = start[:, None], np.minimum(start + width, end)[:, None]
             inner = np.clip(np.minimum(high, cuts[None, 1:]) - np.maximum(low, cuts[None, :-1]), 0.0, None)
             sides.append(inner / np.diff(cuts))
-        found.append(((sides[0] @ shares) * sides[1]).sum(axis=1))
-    return found
+        levels.append(((sides[0] @ shares) * sides[1]).sum(axis=1))
+    return levels
 
 
 def _inside(copula: Copula, correlation: float, shares: Table) -> float:
-    """As `Descent.local_concordance` has it, with the quarters that the copula gives every cell."""
+    """From nothing to twice what pairs within one cell miss, if they depend as the cell's quarters do."""
     halves = Copula(np.repeat(copula.first / 2, 2), np.repeat(copula.second / 2, 2)).shares(correlation)
     rising = float((halves[::2, ::2] * halves[1::2, 1::2]).sum())
     falling = float((halves[::2, 1::2] * halves[1::2, ::2]).sum())
     if rising + falling <= 0:
         return 0.0
-    return missed_within((rising - falling) / (rising + falling), float((shares**2).sum()))
+    ratio = (rising - falling) / (rising + falling)
+    return 2 * float((shares**2).sum()) * beyond_function(ratio)

@@ -34,8 +34,10 @@ from ..tree.estimate import Evidence
 from ..tree.leaves import Leaves, bits_of
 from ..tree.parities import best_parities
 from ..tree.predict import level_noise
+from .crowded import NOBODY, Crowded
 from .pilot import REPLICATES, Masses, Narrowed, Pilot, PublicNoise, by_round
 from .pilot_cells import column_edges, column_ends, cut_axis, named_atoms
+from .pilot_crowds import atoms_of, crowded_pairs, pairs_in
 from .pilot_descent import Descent, explore, imagined
 from .pilot_plane import SmoothPlane
 from .predict import tree_remainder
@@ -189,14 +191,14 @@ class PilotTree(TreeAnswers):
             for (stratum, each), oracles in zip(counts.items(), evidence.oracles, strict=True)
         }
         descents = {stratum: each.descend() for stratum, each in explored.items()}
-        inside, uneven = 0.0, self._uneven(descents)
+        beside, uneven = 0.0, self._uneven(descents)
         if self._two_numbers:
             ((stratum, descent),) = descents.items()
             if self.parities > 1:
                 smooth = SmoothPlane.of(explored[stratum], evidence.oracles[0], noise)
                 if smooth.better:
                     return self._smooth(stratum, smooth)
-            inside = descent.local_concordance()
+            beside = descent.beside()
         known = [(each, descents[stratum].masses) for stratum, each in explored.items()]
         repeated = dict(zip(explored, imagined(known, noise, REPLICATES), strict=True))
         again = {stratum: explored[stratum].read(solution) for stratum, solution in repeated.items()}
@@ -218,13 +220,19 @@ class PilotTree(TreeAnswers):
 
         masses = on_edges(descents)
         given, seen = self._cells(edges, masses)
+        if self._two_numbers:
+            # The function is given on cells, which may be wider than the boxes that were told apart.
+            table = masses[stratum].reshape([axis.bins for axis in seen.axes])
+            beside = max(beside, float(pairs_in(table, *(~atoms for atoms in atoms_of(seen)))))
+        rounds = by_round(on_edges(again))
         return Pilot(
             seen,
             masses,
-            by_round(on_edges(again)),
+            rounds,
             uneven,
             given=given,
-            inside=inside,
+            crowded=self._crowded(seen, edges, masses, rounds),
+            beside=beside,
             narrowed=[self._narrowed(each, edges[0]) for each in narrowed],
         )
 
@@ -239,7 +247,30 @@ class PilotTree(TreeAnswers):
         masses, *imagined = ({stratum: each.reshape(-1)} for each in (smooth.shares, *smooth.imagined))
         given, seen = self._cells(smooth.edges, masses, wide=True)
         uneven = float((smooth.shares**2).sum())
-        return Pilot(seen, masses, imagined, uneven, given=given, inside=smooth.inside, doubt=smooth.doubt)
+        crowded = self._crowded(seen, smooth.edges, masses, imagined)
+        return Pilot(
+            seen,
+            masses,
+            imagined,
+            uneven,
+            given=given,
+            inside=smooth.inside,
+            crowded=crowded,
+            deviation=smooth.deviation,
+        )
+
+    def _crowded(
+        self,
+        grid: Grid,
+        edges: Sequence[NDArray[np.float64]],
+        masses: Masses,
+        rounds: Sequence[Masses],
+    ) -> Crowded:
+        """The pairs of two columns that a kernel compares, in crowds of either."""
+        if len(edges) != 2 or self.statistic.needs != "ordered":
+            return NOBODY
+        ((stratum, shares),) = masses.items()
+        return crowded_pairs(grid, edges, shares, [each[stratum] for each in rounds])
 
     def _cells(
         self, edges: Sequence[NDArray[np.float64]], masses: Masses, wide: bool = False
@@ -274,14 +305,14 @@ class PilotTree(TreeAnswers):
             first, last, (start, stop), beyond, (bottom + leaf * ends.mean[0], leaf * ends.mean[1])
         )
 
-    def _uneven(self, found: Mapping[str, Descent]) -> float:
+    def _uneven(self, descents: Mapping[str, Descent]) -> float:
         """On listed values people lie evenly or not at all; numbers within a part may lie anyhow.
 
         A leaf of a deep tree that many people share is one value; a leaf of the plane is a wide cell.
         """
         if not any(self._binned(place) for place in range(len(self.bits))):
             return 0.0
-        return max(each.together(leaves=self._coarse) for each in found.values())
+        return max(each.together(leaves=self._coarse) for each in descents.values())
 
     @property
     def _coarse(self) -> bool:

@@ -19,7 +19,11 @@ from ...statistics.binned import several
 from ...statistics.linear import Linearizer, nominal
 from ...statistics.vertices import cell_means
 from ..fitted import ALL_TOGETHER, FAR_APART, SMOOTH, SMOOTH_PLANE, UNEVEN, UNEVEN_LINE
+from .crowded import NOBODY, Crowded
 from .pilot import Masses, Pilot
+from .pilot_copula import beyond_function
+
+STEPS = 60
 
 
 @dataclass(frozen=True)
@@ -32,6 +36,25 @@ class Remainder:
     """The most that what nobody could see may have moved the value."""
     expected: float = 0.0
     """The mean square of the corrections that imagined second rounds make to the pilot's value."""
+    beside: float = 0.0
+    """The share of pairs of the plane that were not told apart in both columns, in the value's unit."""
+    crowded: Crowded = NOBODY
+
+    def hidden(self, value: float) -> float:
+        """What pairs add that were not told apart, if they depend as all pairs do: so tau is found with them.
+
+        Their columns are taken to have nothing to do with each other, so the function sees only a part of how
+        they depend (`beyond_function`). People on a curve depend alike at every scale, smooth ones less in
+        small boxes: from nothing to twice this is missing, as far as tau's range has room for it.
+        """
+        if self.beside <= 0:
+            return 0.0
+        tau = reached = min(max(value, -1.0), 1.0)
+        # A share below 1 of a function that rises by less than tau does: this ends.
+        for _ in range(STEPS):
+            reached = min(max(tau + self.beside * beyond_function(reached), -1.0), 1.0)
+        missing = self.beside * abs(beyond_function(reached))
+        return math.copysign(min(missing, (1 - abs(tau)) / 2), tau)
 
     def further(self, correction: float, noise: float) -> float:
         """How many times as far off as imagined the pilot is by the second round: at least once.
@@ -63,7 +86,7 @@ def remainder_of(
     missed, moved = imagined_remainders(statistic, linearizer, linear, pilot)
     variance = allowed_variance(statistic, pilot, float(np.var(missed, ddof=1)), half_range)
     if gradient and statistic.needs == "ordered" and len(statistic.domain_columns) == 2:
-        variance += gradient**2 * (slab_deviation(pilot) ** 2 + pilot.doubt**2)
+        variance += gradient**2 * (slab_deviation(pilot) ** 2 + pilot.deviation**2)
     # Of what pairs within parts add there is between nothing and all: half of it may be wrong.
     mean = float(np.mean(missed)) + inside / 2
     bias, expected = abs(inside) / 2 + abs(beyond), 0.0
@@ -71,7 +94,13 @@ def remainder_of(
         # A pilot of several columns is drawn towards columns that have nothing to do with each other, and so
         # is off along the function where it misses little.
         expected = float(np.mean(np.square(moved)))
-    return Remainder(agreed(mean), agreed(variance), agreed(bias), agreed(expected))
+    beside = min(abs(gradient) * pilot.beside, 1.0)
+    crowded = (
+        Crowded(agreed(pilot.crowded.pairs), agreed(pilot.crowded.tied), agreed(1 / gradient))
+        if pilot.crowded.pairs
+        else Crowded()
+    )
+    return Remainder(agreed(mean), agreed(variance), agreed(bias), agreed(expected), agreed(beside), crowded)
 
 
 def imagined_remainders(

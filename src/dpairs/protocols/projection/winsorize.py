@@ -114,7 +114,7 @@ def possible_ends(parts: Parts, tail: Tail, end: float) -> list[Ends]:
     near = wide * 2**NEAR
     sure = float(np.floor(max(median - near, 0.0))), float(np.ceil(min(median + near, end)))
     mean = tail.mean(*sure)
-    found = []
+    possible = []
     for octaves in range(FEWEST, OCTAVES + 1):
         limits: list[float] = []
         beyond: list[tuple[float, float]] = []
@@ -127,10 +127,10 @@ def possible_ends(parts: Parts, tail: Tail, end: float) -> list[Ends]:
                 if far * 2**octave < whole:
                     place = median + side * min(far * 2 ** (octave + 1), whole)
                     beyond.append((0.75 * most * 0.25 ** (octave - 1), place))
-        found.append(Ends(limits[0], limits[1], sure, tuple(beyond), mean))
+        possible.append(Ends(limits[0], limits[1], sure, tuple(beyond), mean))
         if limits == [0.0, end]:
             break
-    return found
+    return possible
 
 
 def moved(masses: Vector, first: int, last: int) -> Vector:

@@ -1,0 +1,71 @@
+"""Crowds of the plane: bins that many people share, of whom a pilot cannot tell whether they share a value.
+
+An atom is a bin that holds most of the people around it. Its pairs count as ties. But a domain that is far
+too wide has everybody in one leaf, or in a few beside each other. Such bins may hold any values. Then how
+their people depend was not seen: they may have nothing to do with each other, or depend as the others do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...data.grids import Grid
+from .crowded import Crowded
+from .pilot_cells import AROUND, AtomAxis
+from .winsorize import SIGNIFICANT
+
+Vector = NDArray[np.float64]
+
+
+def crowds(cuts: Vector, atoms: NDArray[np.bool_], shares: Vector, repeated: Vector) -> NDArray[np.bool_]:
+    """Of one column, atoms that hold everybody, or that lie beside people; and these.
+
+    People are beside an atom if the next bin is denser than even ones around it were: an eighth as dense. An
+    atom holds everybody if what is left is noise, by the same shares from imagined rounds (a row each).
+    """
+    density = np.concatenate([[0.0], shares / np.diff(cuts), [0.0]])
+    here, below, above = density[1:-1], density[:-2], density[2:]
+    lower, upper = atoms & (AROUND * below > here), atoms & (AROUND * above > here)
+    everybody = atoms & (1 - shares <= SIGNIFICANT * repeated.std(axis=0, ddof=1))
+    crowd: NDArray[np.bool_] = lower | upper | everybody
+    crowd[:-1] |= lower[1:]
+    crowd[1:] |= upper[:-1]
+    return crowd
+
+
+def atoms_of(grid: Grid) -> list[NDArray[np.bool_]]:
+    """Which bins of each column are atoms."""
+    return [
+        np.array(axis.atoms) if isinstance(axis, AtomAxis) else np.zeros(axis.bins, dtype=bool)
+        for axis in grid.axes
+    ]
+
+
+def crowded_pairs(grid: Grid, edges: Sequence[Vector], shares: Vector, imagined: Sequence[Vector]) -> Crowded:
+    shape = [axis.bins for axis in grid.axes]
+    table, repeated = shares.reshape(shape), np.array(imagined).reshape(-1, *shape)
+    marked, crowded = [], []
+    for place, (atoms, cuts) in enumerate(zip(atoms_of(grid), edges, strict=True)):
+        other = 1 - place
+        crowd = crowds(cuts, atoms, table.sum(axis=other), repeated.sum(axis=1 + other))
+        crowded.append(crowd)
+        marked.append(crowd | atoms)
+    return Crowded(*(_measured(table, repeated, *marks) for marks in (crowded, marked)))
+
+
+def _measured(table: Vector, repeated: Vector, first: NDArray[np.bool_], second: NDArray[np.bool_]) -> float:
+    """The share of pairs in one marked bin, and what noise took from it: as much as from imagined rounds."""
+    if not first.any() and not second.any():
+        return 0.0
+    pairs = float(pairs_in(table, first, second))
+    return min(max(2 * pairs - float(pairs_in(repeated, first, second).mean()), pairs), 1.0)
+
+
+def pairs_in(tables: Vector, first: NDArray[np.bool_], second: NDArray[np.bool_]) -> Vector:
+    """The share of pairs that lie in one marked bin of the first column or of the second."""
+    rows, columns = tables.sum(axis=-1), tables.sum(axis=-2)
+    both = (tables[..., first, :][..., second] ** 2).sum(axis=(-1, -2))
+    return np.asarray((rows[..., first] ** 2).sum(axis=-1) + (columns[..., second] ** 2).sum(axis=-1) - both)
