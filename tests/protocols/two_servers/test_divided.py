@@ -66,7 +66,7 @@ def test_what_is_missed_grows_with_the_correction():
     assert divided.variance(2.0) == pytest.approx(0.05 * 4 + 0.01)
     assert divided.slack == pytest.approx(1 / (1 - 1.959964**2 * 0.04))
     assert not divided.caveats
-    hopeless = replace(divided, doubt=0.3)
+    hopeless = replace(divided, relative=0.3)
     assert hopeless.slack == np.inf
     assert "may be 0" in hopeless.caveats[0]
     assert ErrorLaw(1.0, noise=(2.0,), bias=0.5).wider(hopeless.slack).reach(0.95) == np.inf
