@@ -19,12 +19,12 @@ returns in an `OnCommit`: a handler itself changes nothing but the database.
 """
 AtOnce = Callable[[Connection, Sequence[int], Sequence[Any]], list[Any] | None]
 """A handler whose change is one statement that also renews the lease; None if that is lost."""
+Row = tuple[int | None, ...]
 Work = tuple[Handler, Any, "asyncio.Future[Any]"]
-Rows = Sequence[tuple[int | None, ...]]
-Reading = Callable[[Rows], list[Any] | None]
-"""What came of each change by the rows of an answer: of one that is None, a handler has to find it out.
+Reading = Callable[[int, Callable[[], list[Row]]], list[Any] | None]
+"""What came of each change by an answer, its number of rows and the rows; None if the lease is lost.
 
-None alone if the lease is lost.
+Of a change that has None for its outcome, a handler has to find it out.
 """
 
 

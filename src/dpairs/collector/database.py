@@ -8,7 +8,6 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
 from pathlib import Path
 from typing import IO, Any, cast
 
@@ -229,9 +228,10 @@ class Database:
         """The driver's connection of `statements`, if nobody has to wait for it."""
         return None if self._line is None else self._line.at_hand()
 
-    def watch(self, driver: Any) -> Callable[[], None]:
-        """Cut this connection unless what is returned is called soon enough."""
-        return partial(self._watchdog.end, self._watchdog.begin(driver, STUCK))
+    @property
+    def patience(self) -> float:
+        """Seconds after which a statement is given up."""
+        return STUCK
 
     def cut(self) -> None:
         """Give up the connection of `statements`, of which nobody knows where it stands."""

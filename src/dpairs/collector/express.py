@@ -12,6 +12,7 @@ something to do.
 from __future__ import annotations
 
 import asyncio
+import os
 import sys
 import threading
 import time
@@ -19,11 +20,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from .changes import OnCommit, Reading, Statement, Work, settle
+from .changes import OnCommit, Reading, Row, Statement, Work, settle
 from .database import Database
 from .lease import TAKEN, Lease, LeaseLost
 
 NAME = "dpairs_at_once"
+NAME_BYTES = NAME.encode()
 """The statement's, on the writer's own connection."""
 
 
@@ -50,13 +52,38 @@ class Flight:
 
     work: list[Work]
     line: Any
-    socket: int
+    """libpq's connection."""
     read: Reading
     began: float
-    watched: Callable[[], None]
     results: list[Any] = field(default_factory=list)
-    blocked: bool = False
-    """Whether some of it still waits to be sent."""
+
+
+class Ear:
+    """Tells when something arrives on a connection.
+
+    It stays from one statement to the next, and has a handle of its own: the connection is the thread's to
+    close, and the number of a closed one may belong to somebody else.
+    """
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, line: Any, tell: Callable[[], None]) -> None:
+        self.line = line
+        self._loop, self._tell = loop, tell
+        self._handle = os.dup(line.socket)
+        self._writes = False
+        loop.add_reader(self._handle, tell)
+
+    def write(self, wanted: bool) -> None:
+        """Tell also when something can be sent, or no longer."""
+        if wanted and not self._writes:
+            self._loop.add_writer(self._handle, self._tell)
+        elif self._writes and not wanted:
+            self._loop.remove_writer(self._handle)
+        self._writes = wanted
+
+    def close(self) -> None:
+        self.write(False)
+        self._loop.remove_reader(self._handle)
+        os.close(self._handle)
 
 
 class Express:
@@ -66,18 +93,27 @@ class Express:
         self, database: Database, lease: Lease, statement: Statement, thread: Thread, most: int
     ) -> None:
         """A statement takes ``most`` changes."""
+        from psycopg import Error, OperationalError, errors, pq
+
         self._database, self._lease, self._statement, self._thread = database, lease, statement, thread
         self._most = most
         self._loop: asyncio.AbstractEventLoop | None = None
         self._flight: Flight | None = None
         self._next: list[Work] = []
+        self._ear: Ear | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self._rows, self._errors = pq.ExecStatus.TUPLES_OK, errors
+        self._error, self._late = Error, OperationalError
         marks = statement.text.count("{}")
         self._text = statement.text.format(*(f"${place + 1}" for place in range(marks)))
         database.prepared[NAME] = self._text
 
-    def serve(self, loop: asyncio.AbstractEventLoop) -> None:
+    def serve(self, loop: asyncio.AbstractEventLoop | None) -> None:
         """Take changes of this loop's; that of Windows cannot wait for a socket of somebody else's."""
-        self._loop = None if sys.platform == "win32" else loop
+        self._deafen()
+        if self._timer is not None:
+            self._timer.cancel()
+        self._loop, self._timer = None if sys.platform == "win32" else loop, None
 
     @property
     def waiting(self) -> int:
@@ -104,14 +140,11 @@ class Express:
         if driver is None or not self._lease.held or any(item.retired for item in items):
             return False
         columns, read = self._statement.begin(items)
-        line, began = driver.pgconn, time.monotonic()
-        flight = Flight(work, line, line.socket, read, began, self._database.watch(driver))
-        self._flight = flight
+        flight = self._flight = Flight(work, driver.pgconn, read, time.monotonic())
         try:
             parameters = [*map(str, self._lease.renewal), *columns]
-            line.send_query_prepared(NAME.encode(), [each.encode() for each in parameters])
-            self._loop_of(flight).add_reader(flight.socket, self._moved)
-            self._push(flight)
+            flight.line.send_query_prepared(NAME_BYTES, [each.encode() for each in parameters])
+            self._listen(flight)
         except Exception as error:
             self._fail(flight, error)
         return True
@@ -119,19 +152,19 @@ class Express:
     def _moved(self) -> None:
         """Something has arrived, or may be sent."""
         flight = self._flight
-        if flight is None:
+        if flight is None:  # the thread uses this connection, or it has ended
+            self._deafen()
             return
         try:
             flight.line.consume_input()
-            self._push(flight)
-            if self._arrived(flight):
-                outcomes = self._outcomes(flight)
-            else:
+            self._listen(flight)
+            if not self._arrived(flight):
                 return
+            outcomes = self._outcomes(flight)
         except Exception as error:
             self._fail(flight, error)
             return
-        self._land(flight)
+        self._flight = None
         self._lease.committed(flight.began)
         self._thread.commits += 1
         try:
@@ -164,13 +197,31 @@ class Express:
         for each in work:
             self._thread.put(each)
 
-    def _push(self, flight: Flight) -> None:
-        blocked = bool(flight.line.flush())
-        if blocked and not flight.blocked:
-            self._loop_of(flight).add_writer(flight.socket, self._moved)
-        elif flight.blocked and not blocked:
-            self._loop_of(flight).remove_writer(flight.socket)
-        flight.blocked = blocked
+    def _listen(self, flight: Flight) -> None:
+        """Send what is left, and hear what is said; not for ever."""
+        loop = flight.work[0][2].get_loop()
+        if self._ear is None or self._ear.line is not flight.line:
+            self._deafen()
+            self._ear = Ear(loop, flight.line, self._moved)
+        self._ear.write(bool(flight.line.flush()))
+        if self._timer is None:
+            self._timer = loop.call_later(self._database.patience, self._look)
+
+    def _look(self) -> None:
+        """Give up a statement that takes too long."""
+        flight, self._timer = self._flight, None
+        if flight is None or self._loop is None:
+            return
+        left = flight.began + self._database.patience - time.monotonic()
+        if left > 0:
+            self._timer = self._loop.call_later(left, self._look)
+        else:
+            self._fail(flight, self._late("the database does not answer"))
+
+    def _deafen(self) -> None:
+        if self._ear is not None:
+            self._ear.close()
+            self._ear = None
 
     def _arrived(self, flight: Flight) -> bool:
         """Whether the answer is whole."""
@@ -182,39 +233,28 @@ class Express:
         return False
 
     def _outcomes(self, flight: Flight) -> list[Any]:
-        from psycopg import pq
-        from psycopg.errors import error_from_result
-
         (result,) = flight.results
-        if result.status != pq.ExecStatus.TUPLES_OK:
-            raise error_from_result(result)
-        columns = range(result.nfields)
-        cells = [[result.get_value(row, column) for column in columns] for row in range(result.ntuples)]
-        rows = [tuple(None if cell is None else int(cell) for cell in row) for row in cells]
-        outcomes = flight.read(rows)
+        if result.status != self._rows:
+            raise self._errors.error_from_result(result)
+
+        def rows() -> list[Row]:
+            columns = range(result.nfields)
+            cells = [[result.get_value(row, column) for column in columns] for row in range(result.ntuples)]
+            return [tuple(None if cell is None else int(cell) for cell in row) for row in cells]
+
+        outcomes = flight.read(result.ntuples, rows)
         if outcomes is None:
             raise LeaseLost(TAKEN)
         return outcomes
 
-    def _loop_of(self, flight: Flight) -> asyncio.AbstractEventLoop:
-        return flight.work[0][2].get_loop()
-
     def _fail(self, flight: Flight, error: Exception) -> None:
         """Whether the statement was done is not known here."""
-        self._land(flight)
-        driver = self._database.engine.dialect.loaded_dbapi
+        self._flight = None
         self._over(
-            flight, self._database.failure(self._text, error) if isinstance(error, driver.Error) else error
+            flight, self._database.failure(self._text, error) if isinstance(error, self._error) else error
         )
 
     def _over(self, flight: Flight, error: Exception) -> None:
+        self._deafen()
         self._leave([])
         self._thread.hand_over(flight.work, error)
-
-    def _land(self, flight: Flight) -> None:
-        self._flight = None
-        loop = self._loop_of(flight)
-        loop.remove_reader(flight.socket)
-        if flight.blocked:
-            loop.remove_writer(flight.socket)
-        flight.watched()

@@ -22,7 +22,7 @@ from sqlalchemy import (
 
 from ..errors import BadValue, Closed, Conflict
 from . import schema
-from .changes import OnCommit, Reading, Rows, Statement
+from .changes import OnCommit, Reading, Row, Statement
 from .database import direct
 from .lease import RENEWAL
 from .live_study import OPEN, AboutStudy, Column, LiveStudy, Round, stored, two_columns
@@ -132,8 +132,10 @@ def take_new(reports: Sequence[Sent]) -> tuple[list[str], Reading]:
     """The same for those alone that are new: to look the others up takes another statement."""
     asked = _asked(reports)
 
-    def read(answer: Rows) -> list[Any] | None:
-        new = _without_fence(answer)
+    def read(count: int, rows: Callable[[], list[Row]]) -> list[Any] | None:
+        if count == len(reports) + 1 == len(asked) + 1:  # all are new, and the lease holds
+            return _taken(reports, asked, list(asked), {})
+        new = _without_fence(rows())
         if new is None:
             return None
         first = {report.where: place for place, report in reversed(list(enumerate(reports)))}
@@ -162,7 +164,7 @@ def _columns(asked: Mapping[Where, int]) -> list[str]:
     return [f"{{{','.join([str(row[place]) for row in rows])}}}" for place in range(len(NAMES))]
 
 
-def _without_fence(answer: Rows) -> list[Where] | None:
+def _without_fence(answer: Sequence[Row]) -> list[Where] | None:
     """Whose reports are new, if the lease holds."""
     new = [row for row in answer if row != FENCE]
     return new if len(new) < len(answer) else None  # type: ignore[return-value]

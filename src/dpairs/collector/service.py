@@ -177,6 +177,7 @@ class Service:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         await to_thread.run_sync(self.close)
+        self.writer.serve(None)
         log.info("stopped")
 
     def close(self) -> None:

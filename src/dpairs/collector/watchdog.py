@@ -30,28 +30,21 @@ class Watchdog:
     @contextlib.contextmanager
     def watch(self, driver: Any, seconds: float) -> Iterator[None]:
         """Cut this connection if what follows takes longer."""
-        watched = self.begin(driver, seconds)
-        try:
-            yield
-        finally:
-            self.end(watched)
-
-    def begin(self, driver: Any, seconds: float) -> int | None:
-        """Cut this connection unless `end` is told within so many seconds."""
-        # A handle of our own: the number of a closed one may belong to somebody else.
-        try:
-            handle = os.dup(driver.pgconn.socket)
-        except Exception:
-            return None
-        with self._lock:
-            self._watched[handle] = (time.monotonic() + seconds, handle)
-        return handle
-
-    def end(self, watched: int | None) -> None:
-        if watched is not None:
+        with contextlib.ExitStack() as stack:
+            # A handle of our own: the number of a closed one may belong to somebody else.
+            try:
+                handle = os.dup(driver.pgconn.socket)
+            except Exception:
+                yield
+                return
+            stack.callback(os.close, handle)
             with self._lock:
-                del self._watched[watched]
-            os.close(watched)
+                self._watched[handle] = (time.monotonic() + seconds, handle)
+            try:
+                yield
+            finally:
+                with self._lock:
+                    del self._watched[handle]
 
     def close(self) -> None:
         self._ended.set()

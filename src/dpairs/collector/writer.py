@@ -73,8 +73,8 @@ class Writer:
     def start(self) -> None:
         self._thread.start()
 
-    def serve(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Changes come from this loop from now on."""
+    def serve(self, loop: asyncio.AbstractEventLoop | None) -> None:
+        """Changes come from this loop from now on, if any; called within it."""
         if self._express is not None:
             self._express.serve(loop)
 
