@@ -46,7 +46,8 @@ def stored(database: Database) -> dict[tuple[int, int, int], int]:
 def sent(index: int, symbol: int, state: str = OPEN) -> Any:
     """A report of a round that takes reports, or does not."""
     asked = SimpleNamespace(serial=1 if state == OPEN else 2)
-    return intake.Sent(SimpleNamespace(state=state, now=asked), asked, 0, index, symbol)  # type: ignore[arg-type]
+    live: Any = SimpleNamespace(state=state, now=asked, retired=False)
+    return intake.Sent(live, asked, 0, index, symbol)  # type: ignore[arg-type]
 
 
 def told(outcomes: list[Any] | None) -> list[Any]:

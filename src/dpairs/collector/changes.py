@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -58,8 +59,18 @@ def one_by_one(
     return outcomes
 
 
+def tell(settled: Iterable[tuple[asyncio.Future[Any], Any]]) -> None:
+    """Tell those who wait, from another thread, what came of their changes."""
+    by_loop: dict[asyncio.AbstractEventLoop, list[tuple[asyncio.Future[Any], Any]]] = {}
+    for future, outcome in settled:
+        by_loop.setdefault(future.get_loop(), []).append((future, outcome))
+    for loop, outcomes in by_loop.items():
+        with contextlib.suppress(RuntimeError):  # the loop was closed; nobody waits there
+            loop.call_soon_threadsafe(settle, outcomes)
+
+
 def settle(settled: Iterable[tuple[asyncio.Future[Any], Any]]) -> None:
-    """Tell those who wait, in their own loop, what came of their changes."""
+    """The same, from their own loop."""
     for future, outcome in settled:
         if future.done():  # the request went away
             continue

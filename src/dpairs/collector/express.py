@@ -135,11 +135,14 @@ class Express:
 
     def _send(self, work: list[Work]) -> bool:
         """Send the statement for these changes, if that can be done at once."""
-        driver = self._database.at_hand()
         items = [item for _, item, _ in work]
-        if driver is None or not self._lease.held or any(item.retired for item in items):
+        try:
+            driver = self._database.at_hand()
+            if driver is None or not self._lease.held or any(item.retired for item in items):
+                return False
+            columns, read = self._statement.begin(items)
+        except Exception:  # the thread meets the same, and says so
             return False
-        columns, read = self._statement.begin(items)
         flight = self._flight = Flight(work, driver.pgconn, read, time.monotonic())
         try:
             parameters = [*map(str, self._lease.renewal), *columns]

@@ -26,7 +26,7 @@ from sqlalchemy import Connection
 from sqlalchemy.exc import IntegrityError, SQLAlchemyError
 
 from ..errors import DpairsError, Unavailable
-from .changes import AtOnce, Handler, OnCommit, Statement, Work, settle
+from .changes import AtOnce, Handler, OnCommit, Statement, Work, tell
 from .database import Database, cause, direct
 from .express import Express
 from .lease import RENEW, RENEWAL, STANDBY, TAKEN, Lease, LeaseLost
@@ -147,7 +147,7 @@ class Writer:
                 except Exception:  # a mistake of ours must not end the only thread that writes
                     log.exception("the writer failed")
                     self._lose(LeaseLost("what is in memory cannot be trusted"))
-                    _tell(
+                    tell(
                         (future, Unavailable("this could not be stored now; try again"))
                         for *_, future in changes
                     )
@@ -169,7 +169,7 @@ class Writer:
         self._database.cut()
         items = [item for _, item, _ in work]
         outcomes = self._commit(work[0][0], items, lambda: self._lost(error, items))
-        _tell(zip([future for *_, future in work], outcomes, strict=True))
+        tell(zip([future for *_, future in work], outcomes, strict=True))
 
     def _gather(self) -> list[Work | None]:
         """The changes of the next transactions: what waits, or nothing after a while."""
@@ -200,7 +200,7 @@ class Writer:
             kinds[renew] = []
         for handler, changes in kinds.items():
             outcomes = self._commit(handler, [item for item, _ in changes])
-            _tell(zip([future for _, future in changes], outcomes, strict=True))
+            tell(zip([future for _, future in changes], outcomes, strict=True))
 
     def _commit(
         self, handler: Handler, items: list[Any], transact: Callable[[], list[Any]] | None = None
@@ -373,7 +373,7 @@ class Writer:
                 work = self._queue.get(timeout=max(0.001, deadline - time.monotonic()))
                 going = work is not None
                 refused += [work] if work is not None else []
-        _tell((future, Unavailable(STANDBY)) for _, _, future in refused)
+        tell((future, Unavailable(STANDBY)) for _, _, future in refused)
         return going
 
 
@@ -392,12 +392,3 @@ def renew(_: Connection, items: Sequence[Renewal]) -> list[Any]:
 
 def _renew_at_once(connection: Connection, renewal: Sequence[int], items: Sequence[Any]) -> list[Any] | None:
     return [None] * len(items) if direct(connection, RENEWAL, renewal).rowcount == 1 else None
-
-
-def _tell(settled: Any) -> None:
-    by_loop: dict[asyncio.AbstractEventLoop, list[tuple[asyncio.Future[Any], Any]]] = {}
-    for future, outcome in settled:
-        by_loop.setdefault(future.get_loop(), []).append((future, outcome))
-    for loop, outcomes in by_loop.items():
-        with contextlib.suppress(RuntimeError):  # the loop was closed; nobody waits there
-            loop.call_soon_threadsafe(settle, outcomes)
