@@ -1,8 +1,8 @@
 """Single reports on PostgreSQL, stored from the event loop itself.
 
-Nearly all changes are reports, and most come alone. To wake the writer's thread, to wait until it may run
-and to come back to the loop takes as long as PostgreSQL's own work. So the loop sends the statement and reads
-the answer, if the writer's turn is free; reports that come meanwhile share the next one.
+Nearly all changes are reports, and most come alone. Two changes of threads and a cursor take a tenth of a
+millisecond, about as long as PostgreSQL's own work without its flush. So the loop sends the statement and
+reads the answer, if the writer's turn is free; reports that come meanwhile share the next one.
 
 This way is for what goes well. Everything else is handed over to the thread: an error, a lost lease, reports
 that are not new, a connection that must be opened or asked for life, and all that waits when the thread has
