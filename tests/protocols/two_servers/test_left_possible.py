@@ -1,6 +1,7 @@
 """What bins leave possible: equal values, ties that count nothing, crowds; and bins measured cell by cell."""
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -44,7 +45,7 @@ def doses(rng):
 
 
 DOSES = (Levels(range(4)), Interval(0, 50))
-CASES = {
+CASES: dict[str, tuple[Any, str, dict[str, Any], dict[str, Any]]] = {
     "more values than bins": (pins, "collision_entropy", {"domain": Integers(0, 9999)}, {}),
     "ties that count nothing": (decimals, "auc", {"domain": UNIT}, {"ties": "zero"}),
     "ties, two rounds": (decimals, "auc", {"domain": UNIT, "rounds": 2}, {"ties": "zero"}),

@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import reduce
 
 import numpy as np
 from numpy.typing import NDArray
@@ -100,8 +99,11 @@ def counted_kernels(statistic: Statistic, grid: Grid) -> list[Vector]:
     kernels = [form.matrix for form in statistic.forms(grid, "average")]
     sizes = [axis.bins for axis in grid.axes]
     for form, place in statistic.same_bin.items():
-        alike = [np.eye(each) if at == place else np.ones((each, each)) for at, each in enumerate(sizes)]
-        kernels[form] = np.asarray(reduce(np.kron, alike), dtype=np.float64)
+        kernel: Vector = np.ones((1, 1))
+        for at, each in enumerate(sizes):
+            alike = np.eye(each) if at == place else np.ones((each, each))
+            kernel = np.kron(kernel, alike).astype(np.float64)
+        kernels[form] = kernel
     return kernels
 
 
