@@ -111,6 +111,38 @@ def second() -> Table:
     return worst("second")
 
 
+@table("zoo_again")
+def again() -> Table:
+    """Cells with 91 or fewer of 100, with fresh people and noise."""
+    first = {cell: outcome for half in HALVES for cell, outcome in kept(half)}
+    lines = [
+        [
+            cell.population,
+            cell.statistic,
+            cell.protocol,
+            f"{cell.epsilon:g}",
+            f"{cell.n:,}",
+            f"{first[cell].covered:.2f} and {first[cell].covered_sample:.2f}" if cell in first else "-",
+            f"{outcome.runs:,}",
+            f"{outcome.covered:.3f}",
+            f"{outcome.covered_sample:.3f}",
+        ]
+        for cell, outcome in worst_first(read(RESULTS / "zoo-again.csv").items())
+    ]
+    head = (
+        "population",
+        "statistic",
+        "protocol",
+        "epsilon",
+        "people",
+        "of 100",
+        "fresh runs",
+        "population covered",
+        "sample covered",
+    )
+    return Table("Cells with 91 or fewer of 100, run again", head, lines)
+
+
 @table("comparison_one_round")
 def one_round() -> Table:
     with (RESULTS / "one-round.csv").open(newline="", encoding="utf-8") as lines:
