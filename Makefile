@@ -9,8 +9,6 @@ NODE   := js/node_modules/.package-lock.json
 EXTRAS := all,experiments,test,check,docs,bench,release
 # One thread for each worker. Three of them keep two cores busy: many tests wait for servers and browsers.
 PYTEST := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS)
-# What `make test` runs, in the queues of tests/scheduling.py.
-SHORT := $(PYTEST) --dist loadfile -m "not long and not wheel and not examples"
 
 # The tests start many Pythons: where nothing is compiled beforehand, each of them compiles everything again.
 unexport PYTHONDONTWRITEBYTECODE
@@ -46,7 +44,7 @@ node: # pyright, on a user's script; what stays absent is reported as not tested
 	    echo "not installed, so what needs it will not be tested: pyright (npm ci failed in js/)" >&2; fi
 
 test: setup system node ## Run the tests, without the long ones
-	$(SHORT)
+	$(PYTEST) -m "not long and not wheel and not examples"
 
 wheel: setup ## Build the wheel and try every install line of the documentation in a clean environment
 	$(PYTEST) -m wheel --dist loadgroup tests/test_wheel.py
@@ -56,7 +54,7 @@ examples: setup ## Run the examples of federated tools from their READMEs, each 
 
 coverage: setup system node ## Run the tests and show which lines and branches they reach
 	@rm -f .coverage .coverage.*
-	$(SHORT) --cov --cov-report=term:skip-covered
+	$(PYTEST) -m "not long and not wheel and not examples" --cov --cov-report=term:skip-covered
 
 validate: setup system node ## Run every test, with the full statistical validation
 	DPAIRS_VALIDATE=1 $(PYTEST)

@@ -7,19 +7,31 @@ import os
 import shutil
 from collections import Counter
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 if TYPE_CHECKING:  # the process that only hands out tests reads this file, too
-    from xdist.remote import Producer
-
     from .collector.browser import Browser
     from .collector.postgres import Cluster
-    from .scheduling import Queues
 
 REQUIRED_IN_CI = ("node",)
 """Programs without which a run that decides over a change must not pass."""
+HERE = Path(__file__).parent
+SLOW_FIRST = (
+    *("engines/test_postgresql.py", "engines/test_spark.py"),  # one cluster of Spark
+    *(f"collector/pages/test_{of}.py" for of in ("analyst", "people", "every_page")),  # one collector
+    "aggregator/test_pages.py",  # one browser
+    *("cli/test_simulate.py", "cli/test_server_attacks.py", "collector/test_kills.py"),
+    *("collector/test_jepsen.py", "experiments/test_command.py", "collector/test_openapi.py"),
+    *("client/test_device.py", "client/test_crashes.py"),
+    *("test_notebooks.py", "test_typing.py", "test_docs.py", "federated/test_federated.py"),
+)
+"""Files that take longest, as the head of the first worker's queue: idle workers take from a queue's end.
+
+Begun last, one of them would keep the others waiting; cut in two, a cluster or a browser is started twice.
+"""
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
@@ -27,15 +39,6 @@ def pytest_sessionstart(session: pytest.Session) -> None:
         for program in REQUIRED_IN_CI:
             if shutil.which(program) is None:
                 pytest.exit(f"{program} is not installed; with CI set, tests that need it must run", 1)
-
-
-@pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Queues | None:
-    if config.getoption("dist") != "loadfile":
-        return None
-    from .scheduling import Queues
-
-    return Queues(config, log)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -51,7 +54,9 @@ def pytest_collection() -> Iterator[None]:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests on the paper's data are a step of its own: pytest -m data."""
+    """The slow ones first. Tests on the paper's data are a step of its own: pytest -m data."""
+    rank = {HERE / name: place for place, name in enumerate(SLOW_FIRST)}
+    items.sort(key=lambda item: rank.get(item.path, len(rank)))
     if not os.environ.get("DPAIRS_DATA"):
         absent = pytest.mark.skip(
             reason="no folder of the paper's data (set DPAIRS_DATA, run pytest -m data)"

@@ -4,7 +4,7 @@ import re
 import tomllib
 from pathlib import Path
 
-from .scheduling import LONG_FIRST, QUEUES, choice, place
+from .conftest import SLOW_FIRST
 
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "dpairs"
@@ -118,32 +118,5 @@ def test_every_stage_has_its_layer():
     assert named == here
 
 
-def test_files_that_are_run_in_queues_are_there():
-    every = [name for queue in (*QUEUES, LONG_FIRST) for name in queue]
-    assert [name for name in every if not (ROOT / "tests" / name).exists()] == []
-
-
-def test_workers_take_their_queue_then_the_others_then_what_computes():
-    """Whatever is left, somebody takes it: nothing stays behind."""
-    assert [
-        place(f"tests/{name}") for name in ("collector/pages/test_people.py", "collector/test_lease.py")
-    ] == [
-        (0, QUEUES[0].index("collector/pages/")),
-        (1, QUEUES[1].index("collector/")),
-    ]
-    left = [
-        "tests/vdaf/a.py",
-        "tests/client/a.py",
-        "tests/cli/a.py",
-        "tests/collector/a.py",
-        "tests/test_a.py",
-    ]
-    for worker, expected in enumerate(
-        (["cli", "client", "collector", "vdaf"], ["collector", "client", "cli", "vdaf"])
-    ):
-        queue = list(left)
-        for folder in expected:
-            taken = choice(queue, worker)
-            queue.remove(taken)
-            assert taken == f"tests/{folder}/a.py"
-    assert [choice(left, 2), choice(left[1:], 2), choice(left[1:4], 2)] == [left[0], left[4], left[1]]
+def test_files_that_are_run_first_are_there():
+    assert [name for name in SLOW_FIRST if not (ROOT / "tests" / name).is_file()] == []
