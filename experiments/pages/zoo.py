@@ -15,6 +15,7 @@ from ..zoo.measure import Outcome
 HALVES = ("first", "second")
 SHOWN = 25
 """Cells of each half on the page; the files have all of them."""
+CELL = ("population", "statistic", "protocol", "epsilon", "people")
 Rows = list[tuple[Cell, Outcome]]
 
 
@@ -72,14 +73,15 @@ def summary() -> Table:
     return Table("Shares of cells, by the lower of the two targets' coverages", head, lines)
 
 
+def named(cell: Cell) -> list[str]:
+    """A cell in the columns of `CELL`."""
+    return [cell.population, cell.statistic, cell.protocol, f"{cell.epsilon:g}", f"{cell.n:,}"]
+
+
 def worst(half: str) -> Table:
     lines = [
         [
-            cell.population,
-            cell.statistic,
-            cell.protocol,
-            f"{cell.epsilon:g}",
-            f"{cell.n:,}",
+            *named(cell),
             f"{each.covered:.2f}",
             f"{each.covered_sample:.2f}",
             f"{each.bias / each.oracle:+.2f}" if each.oracle else "-",
@@ -88,11 +90,7 @@ def worst(half: str) -> Table:
         for cell, each in kept(half)[:SHOWN]
     ]
     head = (
-        "population",
-        "statistic",
-        "protocol",
-        "epsilon",
-        "people",
+        *CELL,
         "population covered",
         "sample covered",
         "bias / oracle's half-width",
@@ -117,11 +115,7 @@ def again() -> Table:
     first = {cell: outcome for half in HALVES for cell, outcome in kept(half)}
     lines = [
         [
-            cell.population,
-            cell.statistic,
-            cell.protocol,
-            f"{cell.epsilon:g}",
-            f"{cell.n:,}",
+            *named(cell),
             f"{first[cell].covered:.2f} and {first[cell].covered_sample:.2f}" if cell in first else "-",
             f"{outcome.runs:,}",
             f"{outcome.covered:.3f}",
@@ -130,11 +124,7 @@ def again() -> Table:
         for cell, outcome in worst_first(read(RESULTS / "zoo-again.csv").items())
     ]
     head = (
-        "population",
-        "statistic",
-        "protocol",
-        "epsilon",
-        "people",
+        *CELL,
         "of 100",
         "fresh runs",
         "population covered",
