@@ -116,5 +116,5 @@ release-check: setup ## Build sdist and wheel into dist/ and check all that woul
 	$(BIN)/python tools/release_check.py
 
 clean: ## Remove what the other targets made, except .venv
-	rm -rf site dist build js/node_modules constraints.tmp .coverage .coverage.* .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf site dist build reproduced js/node_modules constraints.tmp .coverage .coverage.* .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 	find . -name __pycache__ -not -path './$(VENV)/*' -prune -exec rm -rf {} +

@@ -36,7 +36,7 @@ from dpairs.garbled.garbling import evaluate, garble
 from dpairs.garbled.kernels import Concordance, Distance, Equal, LessThan, PairKernel
 from dpairs.garbled.laplace import LaplaceNoise
 from dpairs.garbled.noise import BitNoise, Noise
-from dpairs.garbled.session import Collector, Evaluator, Garbler
+from dpairs.garbled.session import Evaluator, Garbler, PairDecoder
 from dpairs.garbled.wire import Pair
 from dpairs.randomness import SeededRandomness, SystemRandomness
 
@@ -108,7 +108,7 @@ def two_processes(pairs: int) -> list[Row]:
     for name, (time_limit, most) in LIMITS.items():
         told = talk(name, pairs)
         for table, labels in zip(told[0]["collector"], told[1]["collector"], strict=True):
-            Collector(FUNCTIONS[name], PAIR).decode(bytes.fromhex(table), bytes.fromhex(labels))
+            PairDecoder(FUNCTIONS[name], PAIR).decode(bytes.fromhex(table), bytes.fromhex(labels))
         spent = np.sum([each["seconds"] for each in told], axis=0)
         garbler, slowest = 1e3 * np.median(told[0]["seconds"]), 1e3 * spent.max()
         first = 1e3 * sum(each["first"] for each in told)

@@ -26,13 +26,14 @@ SETTINGS: Any = {
     "legend.frameon": False,
     "savefig.facecolor": "white",
 }
+# Here and not in a figure of its own: what a picture looks like must not depend on what was drawn before it.
+plt.rcParams.update(SETTINGS)
 
 
 def panels(
     columns: int = 1, rows: int = 1, *, width: float = 4.6, height: float = 3.5, **options: Any
 ) -> Any:
     """A figure and its panels."""
-    plt.rcParams.update(SETTINGS)
     return plt.subplots(
         rows, columns, figsize=(width * columns, height * rows), layout="constrained", **options
     )

@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import sys
+from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +14,13 @@ import pytest
 
 import dpairs
 from dpairs import BadParameter, Integers, Interval, Levels, Participant, Study, Tally, plan, simulate
+from dpairs.cli.app import run
 from dpairs.formats.registry import Registry
 from dpairs.protocols import PROTOCOLS, register_protocol
 from dpairs.statistics import STATISTICS, register_statistic
 
-from .plugins.mean_minimum import MeanMinimum
+from .cli.typed import refused
+from .plugins.mean_minimum import MeanMinimum, MinimumIn
 from .plugins.moments import Moments
 
 ROOT = Path(__file__).parents[1]
@@ -31,6 +34,7 @@ def registered(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(STATISTICS, "_kinds", dict(STATISTICS._kinds))
     monkeypatch.setattr(PROTOCOLS, "_kinds", dict(PROTOCOLS._kinds))
     register_statistic(MeanMinimum)
+    register_statistic(MinimumIn)
     register_protocol(Moments)
 
 
@@ -92,6 +96,61 @@ def test_plans_compare_it():
     }
 
 
+@pytest.mark.parametrize("protocol", ["histogram", "projection"])
+def test_an_option_is_part_of_the_study(protocol):
+    """A file without it would be another study under the same id."""
+    given: dict[str, Any] = {"protocol": protocol, "epsilon": 2.0, "domain": Levels(range(8)), "seed": 1}
+    made = Study.create("minimum_in", options={"unit": 0.5}, **given)
+    plain = Study.create("minimum_in", options={}, **given)
+    again = Study.from_json(made.to_json())
+    assert again.statistic == MinimumIn(0.5)
+    assert again.id == made.id != plain.id
+    found = simulate(again, ages(), seed=2)
+    truth = dpairs.exact("minimum_in", ages(), unit=0.5)
+    assert abs(found.value - truth) < SIGMAS * found.standard_error
+    # Negative control: the other unit is noticed.
+    assert abs(found.value - truth / 2) > SIGMAS * found.standard_error
+
+
+def test_the_command_line_takes_options_that_it_has_no_flag_for(tmp_path, capsys):
+    file = tmp_path / "study.json"
+    asked = ["study", "create", "minimum_in", "-e", "2", "-d", "levels:0,1,2,3", "-o", str(file)]
+    assert run([*asked, "--option", "unit=0.5"]) == 0
+    assert Study.load(file).statistic == MinimumIn(0.5)
+    for wrong in (["unit"], ["=3"], ["unit=1", "unit=2"]):
+        flags = [part for each in wrong for part in ("--option", each)]
+        refused(capsys, [*asked, *flags], "--option is NAME=VALUE")
+    refused(capsys, [*asked, "--option", "other=1"], "other")
+
+
+def test_what_lacks_something_is_refused_when_it_is_registered():
+    class Silent(Moments):
+        name = "silent"
+
+    del Moments.uses_coins
+    try:
+        with pytest.raises(BadParameter, match=r"'silent' cannot be registered: .* its uses_coins"):
+            register_protocol(Silent)
+    finally:
+        Moments.uses_coins = False
+
+    class Half(dpairs.statistics.Statistic):
+        name, columns = "half", ("value",)
+
+    with pytest.raises(BadParameter, match="it does not say its against, exact, forms"):
+        register_statistic(Half)  # type: ignore[type-abstract]
+
+
+def test_a_broken_package_is_named_and_stops_nobody_else(monkeypatch):
+    broken = EntryPoint("broken", "no_such_package:Broken", "dpairs.protocols")
+    monkeypatch.setattr(PROTOCOLS, "_installed", {"broken": broken})
+    with pytest.warns(UserWarning, match=r"left out: the protocol 'broken' cannot be loaded"):
+        made = plan("variance", epsilon=1.0, n=5000, domain=Interval(0, 7), like="even")
+    assert "broken" not in {option.protocol for option in made.options}
+    with pytest.raises(BadParameter, match=r"'broken' cannot be loaded .* No module named 'no_such_package'"):
+        Study.create("variance", protocol="broken", epsilon=1.0, domain=Interval(0, 7), options={})
+
+
 def test_a_name_is_given_once():
     class Other(MeanMinimum):
         pass
@@ -148,7 +207,7 @@ console.log(JSON.stringify([refused, study.id, report.index]));
 """
 
 
-@pytest.mark.skipif(shutil.which("node") is None, reason="not tested: node is not installed")
+@pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
 def test_its_twin_in_the_browser(tmp_path):
     study = Study.create("mean_minimum", epsilon=1.0, domain=Levels(range(8)), seed=1)
     study.save(tmp_path / "study.json")

@@ -12,7 +12,7 @@ import pytest
 
 import dpairs
 from dpairs import Participant, Report, Study, Tally
-from dpairs.garbled.session import Collector
+from dpairs.garbled.session import PairDecoder
 from dpairs.randomness import TapeRandomness
 from vectors.makers.pairwise import (
     WHOLE_TAPE,
@@ -97,7 +97,7 @@ class Player:
 
     def decode(self, step: dict[str, Any]) -> None:
         pair = named(self.study, self.people, step["number"])
-        collector = Collector(protocol_of(self.study).function, pair)
+        collector = PairDecoder(protocol_of(self.study).function, pair)
         assert collector.decode(bytes.fromhex(step["table"]), bytes.fromhex(step["labels"])) == step["symbol"]
 
     def tally_(self, step: dict[str, Any]) -> None:

@@ -14,7 +14,7 @@ from dpairs.garbled.function import PairFunction
 from dpairs.garbled.kernels import Concordance, Distance, Equal, LessThan, PairKernel, SquaredDistance
 from dpairs.garbled.noise import Noise
 from dpairs.garbled.noise_registry import best_noise, candidates, noise
-from dpairs.garbled.session import Collector, Evaluator, Garbler
+from dpairs.garbled.session import Evaluator, Garbler, PairDecoder
 from dpairs.garbled.wire import Pair
 
 from ..exhibits import picture, results, table
@@ -179,7 +179,7 @@ def session(function: PairFunction) -> list[int]:
     choice = evaluator.choose(offer)
     circuit = garbler.answer(choice)
     labels, decoding = evaluator.evaluate(circuit), garbler.table()
-    Collector(function, PAIR).decode(decoding, labels)
+    PairDecoder(function, PAIR).decode(decoding, labels)
     return [len(wire) for wire in (offer, choice, circuit, labels, decoding)]
 
 

@@ -17,7 +17,7 @@ from matplotlib.colors import ListedColormap
 from numpy.typing import NDArray
 
 import dpairs
-from dpairs.garbled.session import Collector
+from dpairs.garbled.session import PairDecoder
 from dpairs.protocols.projection.pilot import PublicNoise
 from dpairs.randomness import SeededRandomness
 
@@ -142,7 +142,7 @@ def pairs() -> Any:
     rows: list[tuple[float, ...]] = []
     messages = zip(page["pairs"].numbers, page["meetings"], page["tables"], page["labels"], strict=True)
     for number, (pair, *_), garblers, evaluators in messages:
-        symbol = Collector(protocol.function, pair).decode(garblers, evaluators)
+        symbol = PairDecoder(protocol.function, pair).decode(garblers, evaluators)
         tally.add(dpairs.Report(study, "pairs", int(number), symbol))
         if tally.n >= 10 and tally.n % 5 == 0:
             estimate = tally.estimate()

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from dpairs.client import Device, Transport, join
-from dpairs.garbled.session import Collector
+from dpairs.garbled.session import PairDecoder
 from dpairs.report import Report
 from dpairs.study import Study
 from dpairs.tally import Tally
@@ -104,7 +104,7 @@ class Recording(Transport):
 
     def symbol(self, study: Study, pairs: Any, number: int) -> int:
         """What a pair computed, decoded here."""
-        collector = Collector(study.protocol.function, pairs.pair(study.id, number, 1))  # type: ignore[attr-defined]
+        collector = PairDecoder(study.protocol.function, pairs.pair(study.id, number, 1))  # type: ignore[attr-defined]
         return collector.decode(self.sent[number, "table"], self.sent[number, "labels"])
 
 

@@ -155,7 +155,7 @@ def test_a_clock_that_leaps_ahead_expires_no_pair(here, monkeypatch):
 
 
 def test_reports_are_streamed_and_come_in_parts(running, tmp_path, monkeypatch):
-    pytest.importorskip("duckdb", reason="DuckDB is not installed: the extra 'scale' has it.")
+    pytest.importorskip("duckdb", reason="DuckDB is not installed: the extra 'duckdb' has it.")
     from dpairs.engines import tally_with_duckdb
 
     monkeypatch.setattr("dpairs.collector.export.PART", 700)

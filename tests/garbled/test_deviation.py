@@ -8,7 +8,7 @@ from dpairs.garbled.function import PairFunction
 from dpairs.garbled.kernels import Distance, LessThan
 from dpairs.garbled.laplace import LaplaceNoise
 from dpairs.garbled.noise import BitNoise
-from dpairs.garbled.session import HASH, Collector, Evaluator, Garbler
+from dpairs.garbled.session import HASH, Evaluator, Garbler, PairDecoder
 from dpairs.garbled.wire import Kind
 from dpairs.randomness import SeededRandomness
 from tests.protocols.pairwise.pairs import PAIR
@@ -41,7 +41,7 @@ def test_a_garbler_can_make_a_pair_fail_by_a_bit_and_only_the_collector_sees_it(
         labels = evaluator.evaluate(garbler.answer(evaluator.choose(garbler.offer())))
         sent[bit].add((len(evaluator.view.sent), len(labels)))
         try:
-            Collector(AUC, PAIR).decode(garbler.table(), labels)
+            PairDecoder(AUC, PAIR).decode(garbler.table(), labels)
             failed[bit].add(False)
         except ForgedOutput as error:
             failed[bit].add(True)

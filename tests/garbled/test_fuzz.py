@@ -14,7 +14,7 @@ from dpairs.garbled.function import PairFunction
 from dpairs.garbled.kernels import Distance, LessThan
 from dpairs.garbled.laplace import LaplaceNoise
 from dpairs.garbled.noise import BitNoise
-from dpairs.garbled.session import Collector, Evaluator, Garbler
+from dpairs.garbled.session import Evaluator, Garbler, PairDecoder
 from dpairs.randomness import SeededRandomness
 from tests.protocols.pairwise.pairs import PAIR, exchange
 
@@ -55,7 +55,7 @@ class Exchange:
         if step in ("offer", "choice", "circuit"):
             evaluator = copy.deepcopy(self.states["circuit"])
             wires["labels"] = evaluator.evaluate(wires["circuit"])
-        Collector(self.function, PAIR).decode(wires["table"], wires["labels"])
+        PairDecoder(self.function, PAIR).decode(wires["table"], wires["labels"])
 
 
 def damaged(rng: random.Random, wire: bytes, others: list[bytes]) -> bytes:

@@ -24,7 +24,7 @@ from dpairs.garbled.function import PairFunction
 from dpairs.garbled.kernels import Concordance, Distance, Equal, LessThan
 from dpairs.garbled.laplace import LaplaceNoise
 from dpairs.garbled.noise import BitNoise
-from dpairs.garbled.session import HASH, Collector, Evaluator, Garbler
+from dpairs.garbled.session import HASH, Evaluator, Garbler, PairDecoder
 from dpairs.garbled.wire import HEAD, Kind, Pair
 from dpairs.randomness import SeededRandomness, TapeRandomness
 from tests.protocols.pairwise.pairs import PAIR, exchange, symbol_of
@@ -51,7 +51,7 @@ def test_the_operating_systems_bits_are_the_default():
     for _ in range(3):
         garbler, evaluator = Garbler(AUC, PAIR, [3]), Evaluator(AUC, PAIR, [200])
         labels = evaluator.evaluate(garbler.answer(evaluator.choose(garbler.offer())))
-        symbols.append(Collector(AUC, PAIR).decode(garbler.table(), labels))
+        symbols.append(PairDecoder(AUC, PAIR).decode(garbler.table(), labels))
     assert set(symbols) <= {0, 1}
 
 
@@ -84,7 +84,7 @@ def test_another_study():
         garbler.answer(others[1])
     for table, labels in ((messages[3], others[4]), (others[3], messages[4])):
         with pytest.raises(WrongStudy):
-            Collector(AUC, PAIR).decode(table, labels)
+            PairDecoder(AUC, PAIR).decode(table, labels)
 
 
 def test_a_study_whose_id_only_starts_alike():
@@ -104,7 +104,7 @@ def test_another_pair(change):
         evaluator.choose(Garbler(AUC, other, [3]).offer())
     messages, others = exchange(AUC, [3], [200], 1), exchange(AUC, [3], [200], 1, other)
     with pytest.raises(WrongPartner):
-        Collector(AUC, PAIR).decode(messages[3], others[4])
+        PairDecoder(AUC, PAIR).decode(messages[3], others[4])
 
 
 def test_another_circuit():
@@ -127,7 +127,7 @@ def test_a_message_twice():
         evaluator.evaluate(circuit)
     with pytest.raises(Replayed, match="used before"):
         evaluator.evaluate(offer)
-    collector, table = Collector(AUC, PAIR), garbler.table()
+    collector, table = PairDecoder(AUC, PAIR), garbler.table()
     collector.decode(table, labels)
     with pytest.raises(Replayed, match="decoded before"):
         collector.decode(table, labels)
@@ -144,8 +144,8 @@ def test_a_message_of_an_earlier_exchange_of_the_same_pair():
     labels, table = evaluator.evaluate(garbler.answer(choice)), garbler.table()
     for pair in ((old[3], labels), (table, old[4])):
         with pytest.raises(Replayed, match="different exchanges"):
-            Collector(AUC, PAIR).decode(*pair)
-    assert Collector(AUC, PAIR).decode(table, labels) in (0, 1), "and the good ones still decode"
+            PairDecoder(AUC, PAIR).decode(*pair)
+    assert PairDecoder(AUC, PAIR).decode(table, labels) in (0, 1), "and the good ones still decode"
 
 
 def test_messages_out_of_order():
@@ -158,7 +158,7 @@ def test_messages_out_of_order():
     with pytest.raises(OutOfOrder, match="expected, not CIRCUIT"):
         evaluator.choose(old[2])
     with pytest.raises(OutOfOrder, match="expected, not LABELS"):
-        Collector(AUC, PAIR).decode(old[4], old[3])
+        PairDecoder(AUC, PAIR).decode(old[4], old[3])
     with pytest.raises(OutOfOrder, match="after CIRCUIT"):
         garbler.table()
     offer = garbler.offer()
@@ -182,9 +182,9 @@ def deliver(kind, wire):
         evaluator.choose(messages[0])
         evaluator.evaluate(wire)
     elif kind == Kind.TABLE:
-        Collector(AUC, PAIR).decode(wire, messages[4])
+        PairDecoder(AUC, PAIR).decode(wire, messages[4])
     else:
-        Collector(AUC, PAIR).decode(messages[3], wire)
+        PairDecoder(AUC, PAIR).decode(messages[3], wire)
 
 
 @pytest.mark.parametrize("kind", Kind)
@@ -212,7 +212,7 @@ def test_a_refused_message_changes_nothing():
     with pytest.raises(TrailingBytes):
         evaluator.evaluate(circuit + b"\x00")
     labels = evaluator.evaluate(circuit)
-    assert Collector(AUC, PAIR).decode(garbler.table(), labels) in (0, 1)
+    assert PairDecoder(AUC, PAIR).decode(garbler.table(), labels) in (0, 1)
 
 
 @pytest.mark.parametrize("wire", [b"", b"\x01", bytes(34), b"\x02" + bytes(33), "text", None, bytearray(40)])
@@ -233,8 +233,8 @@ def test_a_forged_label_is_refused():
         labels[:start] + labels[start + 16 : start + 32] + labels[start : start + 16] + labels[start + 32 :],
     ):
         with pytest.raises(ForgedOutput, match="did not give"):
-            Collector(GINI, PAIR).decode(table, forged)
-    assert Collector(GINI, PAIR).decode(table, labels) < GINI.symbols
+            PairDecoder(GINI, PAIR).decode(table, forged)
+    assert PairDecoder(GINI, PAIR).decode(table, labels) < GINI.symbols
 
 
 def test_a_changed_table_is_refused():
@@ -243,7 +243,7 @@ def test_a_changed_table_is_refused():
     for place in (HEAD.size, HEAD.size + HASH):
         changed = table[:place] + bytes([table[place] ^ 1]) + table[place + 1 :]
         with pytest.raises(ForgedOutput, match="decoding table"):
-            Collector(AUC, PAIR).decode(changed, labels)
+            PairDecoder(AUC, PAIR).decode(changed, labels)
 
 
 def test_the_evaluator_cannot_flip_the_output_without_delta():
@@ -251,12 +251,12 @@ def test_the_evaluator_cannot_flip_the_output_without_delta():
     garbler, evaluator = parties()
     labels = evaluator.evaluate(garbler.answer(evaluator.choose(garbler.offer())))
     table = garbler.table()
-    Collector(AUC, PAIR).decode(table, labels)
+    PairDecoder(AUC, PAIR).decode(table, labels)
     seen = b"".join(wire[HEAD.size :] for wire in evaluator.view.received)
     for place in range(0, len(seen) - 15, 16):
         forged = labels[:-16] + seen[place : place + 16]
         with pytest.raises(ForgedOutput):
-            Collector(AUC, PAIR).decode(table, forged)
+            PairDecoder(AUC, PAIR).decode(table, forged)
 
 
 # ---------------------------------------------------------------- what each party sees
@@ -268,7 +268,7 @@ def test_views_are_separate_and_hold_nothing_of_the_others():
     for seed in range(20):
         garbler = Garbler(auc, PAIR, [x], SeededRandomness(2 * seed))
         evaluator = Evaluator(auc, PAIR, [y], SeededRandomness(2 * seed + 1))
-        collector = Collector(auc, PAIR)
+        collector = PairDecoder(auc, PAIR)
         labels = evaluator.evaluate(garbler.answer(evaluator.choose(garbler.offer())))
         collector.decode(garbler.table(), labels)
         views = [garbler.view, evaluator.view, collector.view]
@@ -300,7 +300,7 @@ def test_no_secrets_are_shown():
     garbler = Garbler(AUC, PAIR, [123], TapeRandomness(tape))
     evaluator = Evaluator(AUC, PAIR, [231], SeededRandomness(1))
     labels = evaluator.evaluate(garbler.answer(evaluator.choose(garbler.offer())))
-    collector = Collector(AUC, PAIR)
+    collector = PairDecoder(AUC, PAIR)
     symbol = collector.decode(garbler.table(), labels)
     for item in (garbler, evaluator, collector, garbler.view, evaluator.view, collector.view):
         shown = repr(item) + str(item)

@@ -55,3 +55,32 @@ class MeanMinimum(Statistic):
 
     def lipschitz(self, domains: tuple[Domain, ...]) -> float | None:
         return 1.0
+
+
+@dataclass(frozen=True)
+class MinimumIn(MeanMinimum):
+    """The same in another unit, which is its option."""
+
+    unit: float = 1.0
+    name: ClassVar[str] = "minimum_in"
+
+    def exact(self, table: Table) -> float:
+        return super().exact(table) / self.unit
+
+    def forms(self, grid: Grid, kernel: str) -> tuple[Form, ...]:
+        return tuple(
+            Form(form.matrix / self.unit, form.uncertainty / self.unit)
+            for form in super().forms(grid, kernel)
+        )
+
+    def against(self, grid: Grid) -> dict[str, tuple[NDArray[np.float64], ...]]:
+        return {
+            name: tuple(each / self.unit for each in forms) for name, forms in super().against(grid).items()
+        }
+
+    def range(self, domains: tuple[Domain, ...]) -> tuple[float, float]:
+        low, high = super().range(domains)
+        return low / self.unit, high / self.unit
+
+    def lipschitz(self, domains: tuple[Domain, ...]) -> float | None:
+        return 1 / self.unit

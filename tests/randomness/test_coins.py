@@ -96,7 +96,7 @@ def test_the_key_is_the_first_128_bits_of_the_id():
 
 
 def test_strata_and_purposes_have_words_of_their_own():
-    seen = [COINS.words(purpose, stratum, 0, 500) for purpose in range(4) for stratum in range(2)]
+    seen = [COINS.words(purpose, stratum, 0, 500) for purpose in Purpose for stratum in range(2)]
     everything = np.concatenate([each.reshape(-1) for each in seen])
     assert np.unique(everything).size == everything.size
 

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from dpairs import Categories, Integers, Interval, Kernel, Levels, Report, Study
-from dpairs.garbled.session import Collector, Evaluator, Garbler
+from dpairs.garbled.session import Evaluator, Garbler, PairDecoder
 from dpairs.garbled.wire import Pair
 from dpairs.protocols.pairwise.matching import Pairs
 from dpairs.protocols.pairwise.protocol import PAIRS, Pairwise
@@ -85,7 +85,7 @@ def session(
         "table": garbler.table(),
         "labels": labels,
     }
-    return messages, Collector(function, pair).decode(messages["table"], labels)
+    return messages, PairDecoder(function, pair).decode(messages["table"], labels)
 
 
 def shown(message: bytes) -> dict[str, str]:

@@ -25,7 +25,7 @@ from dpairs import (
     WrongStudy,
 )
 from dpairs.formats.canonical import canonical
-from dpairs.garbled.session import Collector
+from dpairs.garbled.session import PairDecoder
 from dpairs.garbled.wire import HEAD, Pair
 from dpairs.protocols.pairwise.protocol import PAIRS
 
@@ -169,7 +169,7 @@ def bad_message() -> Exchanges:
         labels: bytes = labels,
     ) -> None:
         def act() -> None:
-            Collector(function, named(study, people, number)).decode(table, labels)
+            PairDecoder(function, named(study, people, number)).decode(table, labels)
 
         vector.bad("decode", error, why, act, number=number, table=table.hex(), labels=labels.hex())
 
@@ -177,7 +177,7 @@ def bad_message() -> Exchanges:
         place %= len(wire)
         return wire[:place] + bytes([wire[place] ^ 1]) + wire[place + 1 :]
 
-    symbol = Collector(function, named(study, people, numbers[0])).decode(table, labels)
+    symbol = PairDecoder(function, named(study, people, numbers[0])).decode(table, labels)
     vector.good("decode", number=numbers[0], table=table.hex(), labels=labels.hex(), symbol=symbol)
     refuse(ForgedOutput, "a flipped bit in the output label", labels=flipped(labels, -1))
     refuse(ForgedOutput, "a flipped bit in the commitment", labels=flipped(labels, HEAD.size))

@@ -148,7 +148,7 @@ def decode(
     A pair with only one message has dropped out; it is left out and counted.
     """
     need("a pair", "pairs", "dpairs.garbled.session")
-    from ..garbled.session import Collector
+    from ..garbled.session import PairDecoder
 
     study = Study.load(study_file)
     protocol = _pairwise(study)
@@ -164,7 +164,7 @@ def decode(
             continue
         try:
             both = matching.pair(study.id, number, len(study.statistic.strata))
-            symbol = Collector(protocol.function, both).decode(sent["table"], sent["labels"])
+            symbol = PairDecoder(protocol.function, both).decode(sent["table"], sent["labels"])
         except DpairsError:
             outcome["refused"] += 1
             continue

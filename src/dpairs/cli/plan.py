@@ -25,7 +25,7 @@ from ..statistics import statistic as statistic_named
 from .cache import remembered
 from .columns import batches, column_names, counted_in_lines
 from .show import output, print_json, print_table, progress
-from .study import DOMAIN_HELP, parse_domain
+from .study import DOMAIN_HELP, OPTION_HELP, parse_domain, parse_options
 
 CHECK_PEOPLE = 1_000_000
 """People whose exact value stands for the population when a plan is checked."""
@@ -61,6 +61,7 @@ def plan(
     ties: Annotated[str | None, typer.Option(help="AUC: half (default) or zero.")] = None,
     labels: Annotated[str | None, typer.Option(help="AUC: public (default) or private.")] = None,
     variant: Annotated[str | None, typer.Option(help="Kendall's tau: a (default) or b.")] = None,
+    option: Annotated[list[str] | None, typer.Option(metavar="NAME=VALUE", help=OPTION_HELP)] = None,
     guess: Annotated[
         float | None, typer.Option(help="Your guess of the AUC; assumes two normal classes.")
     ] = None,
@@ -91,7 +92,7 @@ def plan(
     for the third. Without --domain, values are numbers from 0 to 1.
     """
     domains: tuple[Domain, ...] = tuple(map(parse_domain, domain or ["interval:0,1"]))
-    own = {"ties": ties, "labels": labels, "variant": variant}
+    own = {"ties": ties, "labels": labels, "variant": variant, **parse_options(option)}
     chosen: dict[str, Any] = {name: value for name, value in own.items() if value is not None}
     made = statistic_named(statistic, **chosen)
     if not domain and len(made.domain_columns) == 2:

@@ -73,6 +73,25 @@ def as_number(text: str) -> int | float | None:
         return None
 
 
+OPTION_HELP = "An option of a statistic or protocol of your own package; once for each."
+
+
+def parse_options(texts: list[str] | None) -> dict[str, Any]:
+    """Options that have no flag of their own: a number where the text is one.
+
+    >>> parse_options(["closer=3", "side=left"])
+    {'closer': 3, 'side': 'left'}
+    """
+    options: dict[str, Any] = {}
+    for text in texts or []:
+        name, equals, value = text.partition("=")
+        if not equals or not name.isidentifier() or name in options:
+            raise BadParameter(f"--option is NAME=VALUE, and each name is given once, not {text!r}")
+        number = as_number(value)
+        options[name] = value if number is None else number
+    return options
+
+
 @app.command()
 def create(
     statistic: Annotated[str, typer.Argument(help=f"One of {', '.join(STATISTICS)}.")],
@@ -161,6 +180,7 @@ def create(
     matching: Annotated[
         str | None, typer.Option(help="Pairwise: permutations (default) or disjoint.")
     ] = None,
+    option: Annotated[list[str] | None, typer.Option(metavar="NAME=VALUE", help=OPTION_HELP)] = None,
     seed: Annotated[int | None, typer.Option(help="Public seed; a fresh one by default.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the study as JSON.")] = False,
 ) -> None:
@@ -192,6 +212,7 @@ def create(
         "unit": unit,
         "max_records_per_person": max_records_per_person,
         "hide_sizes": hide_sizes or None,
+        **parse_options(option),
     }
     searched = mechanism == OPTIMIZED and protocol in (None, "histogram", "projection")
     with progress("searching a mechanism", STEPS) if searched else nullcontext() as advance:

@@ -19,7 +19,7 @@ import numpy as np
 from sqlalchemy import Connection, delete, insert, select
 
 from ..errors import Closed, Conflict, DpairsError, NotFound, NotYours, TooLarge
-from ..garbled.session import Collector, message_sizes
+from ..garbled.session import PairDecoder, message_sizes
 from ..garbled.wire import Kind
 from . import schema
 from .changes import OnCommit
@@ -134,7 +134,7 @@ def _decode(live: LiveStudy, number: int, table: bytes, labels: bytes) -> int:
     if protocol is None:
         raise NotFound("nobody has a partner in this study")
     pair = live.pairs.pairs.pair(live.study.id, number, len(live.strata))
-    return Collector(protocol.function, pair).decode(table, labels)
+    return PairDecoder(protocol.function, pair).decode(table, labels)
 
 
 def state_of(connection: Connection, live: LiveStudy, number: int) -> str:

@@ -6,6 +6,8 @@ group, which is loaded when somebody first asks for that name.
 
 from __future__ import annotations
 
+import inspect
+import warnings
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 from importlib.metadata import EntryPoint, entry_points
@@ -17,10 +19,10 @@ Kind = TypeVar("Kind", bound=type[Any])
 
 
 class Registry(Mapping[str, Kind], Generic[Kind]):
-    """Classes by their ``name``."""
+    """Classes by their ``name``, which also have the class attributes ``needs``."""
 
-    def __init__(self, what: str, group: str) -> None:
-        self._what, self._group = what, group
+    def __init__(self, what: str, group: str, needs: tuple[str, ...] = ()) -> None:
+        self._what, self._group, self._needs = what, group, needs
         self._kinds: dict[str, Kind] = {}
 
     def register(self, kind: Kind) -> Kind:
@@ -28,6 +30,10 @@ class Registry(Mapping[str, Kind], Generic[Kind]):
         name = getattr(kind, "name", None)
         if not isinstance(name, str) or not name:
             raise BadParameter(f"a {self._what} needs a name before it can be registered")
+        missing = [each for each in self._needs if not hasattr(kind, each)]
+        if missing or inspect.isabstract(kind):
+            lacks = ", ".join((*missing, *sorted(getattr(kind, "__abstractmethods__", ()))))
+            raise BadParameter(f"the {self._what} {name!r} cannot be registered: it does not say its {lacks}")
         if self._kinds.setdefault(name, kind) is not kind:
             raise BadParameter(f"there is a {self._what} named {name!r} already")
         return kind
@@ -38,10 +44,27 @@ class Registry(Mapping[str, Kind], Generic[Kind]):
 
     def __getitem__(self, name: str) -> Kind:
         if name not in self._kinds and name in self._installed:
-            kind = self.register(self._installed[name].load())
+            try:
+                loaded = self._installed[name].load()
+            except Exception as error:
+                raise BadParameter(
+                    f"the {self._what} {name!r} cannot be loaded from {self._installed[name].value}, which "
+                    f"another package installed: {error}"
+                ) from error
+            kind = self.register(loaded)
             if kind.name != name:
                 raise BadParameter(f"the entry point {name!r} of {self._group} is named {kind.name!r}")
         return self._kinds[name]
+
+    def usable(self) -> Iterator[tuple[str, Kind]]:
+        """Every kind with its name; one whose package is broken is left out, with a warning."""
+        for name in self:
+            try:
+                kind = self[name]
+            except BadParameter as error:
+                warnings.warn(f"left out: {error}", stacklevel=2)
+                continue
+            yield name, kind
 
     def __iter__(self) -> Iterator[str]:
         yield from self._kinds

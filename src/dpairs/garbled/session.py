@@ -180,8 +180,8 @@ class Evaluator(_Party):
         return self._send(Kind.LABELS, payload[:HASH] + to_bytes(ends))
 
 
-class Collector:
-    """The one who decodes, for one pair, once."""
+class PairDecoder:
+    """The collector's side of one pair: it decodes the symbol, once."""
 
     def __init__(self, function: PairFunction, pair: Pair) -> None:
         self.function, self.pair = function, pair
@@ -189,7 +189,7 @@ class Collector:
 
     def __repr__(self) -> str:
         state = "decoded" if self._received else "nothing yet"
-        return f"Collector(garbler={self.pair.garbler}, evaluator={self.pair.evaluator}: {state})"
+        return f"PairDecoder(garbler={self.pair.garbler}, evaluator={self.pair.evaluator}: {state})"
 
     @property
     def view(self) -> View:

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import BadParameter
-from ..randomness.coins import Coins
+from ..randomness.coins import Coins, Purpose
 from .base import Mechanism
 from .krr import KaryResponse
 from .projective import ProjectiveResponse
@@ -31,7 +31,7 @@ CONCENTRATION = 1.0
 """How sure the prior is of its mean: as sure as after seeing so many people."""
 RIDGE = 1e-4
 """A little weight on every direction, so that all of them can be decoded."""
-TRIAL, ROUNDS = 150, 1500
+TRIAL, DESCENT = 150, 1500
 """Steps from every start, and then from the best."""
 ENOUGH = 1e-6
 WORTH = 0.98
@@ -172,23 +172,24 @@ def optimize(
     for search in searches:
         search.descend(TRIAL, progress)
     best = min(searches, key=lambda search: search.cost)
-    best.descend(ROUNDS, progress)
+    best.descend(DESCENT, progress)
     if best.cost > WORTH * least:
         return known
     channel = best.channel.T
     return TableResponse.rounded(channel / channel.sum(axis=1, keepdims=True), prior, epsilon)
 
 
-STEPS = 4 * TRIAL + ROUNDS
+STEPS = 4 * TRIAL + DESCENT
 
 
 def _random(goal: Goal, cells: int) -> list[Matrix]:
     """Two starts at random, always the same: each symbol favours about 1 / (1 + e^epsilon) of the cells."""
+    # Coins of no study, so their purpose is nobody's.
     coins, symbols = Coins((cells, 0)), min(8 * cells, MAX_SYMBOLS)
     floor = np.full(symbols, 2 / (1 + goal.ratio) / symbols)
     starts = []
     for number in (0, 1):
-        words = coins.words(0, number, 0, symbols * cells // 4 + 1).reshape(-1)[: symbols * cells]
+        words = coins.words(Purpose.ROW, number, 0, symbols * cells // 4 + 1).reshape(-1)[: symbols * cells]
         uniform = (words >> np.uint64(11)).astype(np.float64).reshape(symbols, cells) * 2.0**-53
         favoured = uniform < 1 / (1 + goal.ratio)
         starts.append(goal.project(np.where(favoured, goal.ratio, 1.0) * floor[:, None], floor))

@@ -250,8 +250,7 @@ class Question:
             self.rounds,
             self.sites,
         )
-        for name in PROTOCOLS:
-            kind = PROTOCOLS[name]
+        for name, kind in PROTOCOLS.usable():
             if kind.rounds <= self.rounds and kind.trust in self.trusted:
                 for parameters in kind.candidates(setting):
                     if parameters.get("rounds", kind.rounds) <= self.rounds:

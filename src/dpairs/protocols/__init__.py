@@ -36,7 +36,9 @@ __all__ = [
     "register_protocol",
 ]
 
-PROTOCOLS: Registry[type[FirstRound]] = Registry("protocol", "dpairs.protocols")
+PROTOCOLS: Registry[type[FirstRound]] = Registry(
+    "protocol", "dpairs.protocols", ("rounds", "uses_coins", "options", "estimators")
+)
 """Every protocol by name. A package adds its own by `register_protocol`, or by an entry point."""
 register_protocol = PROTOCOLS.register
 for _kind in (Histogram, Tree, Projection, Pairwise, TwoServers, Sites):

@@ -53,7 +53,7 @@ class Coins:
         """Keyed by the first 128 bits of the study's id."""
         return cls((int(study_id[:16], 16), int(study_id[16:32], 16)))
 
-    def words(self, purpose: int, stratum: int, first: int, count: int) -> NDArray[np.uint64]:
+    def words(self, purpose: Purpose, stratum: int, first: int, count: int) -> NDArray[np.uint64]:
         """A row of four words for each of the ``count`` consecutive indices from ``first``.
 
         >>> coins = Coins.of("00" * 32)
@@ -83,7 +83,7 @@ class Coins:
             left, right = left + step & _WORD, right + other & _WORD
         return a, b, c, d
 
-    def words_at(self, purpose: int, stratum: int, indices: NDArray[np.int64]) -> NDArray[np.uint64]:
+    def words_at(self, purpose: Purpose, stratum: int, indices: NDArray[np.int64]) -> NDArray[np.uint64]:
         """What `words` gives for each of these indices, which may lie far apart: a row of four words.
 
         >>> coins = Coins.of("00" * 32)

@@ -53,7 +53,7 @@ __all__ = [
     "statistic_from_json",
 ]
 
-STATISTICS: Registry[type[Statistic]] = Registry("statistic", "dpairs.statistics")
+STATISTICS: Registry[type[Statistic]] = Registry("statistic", "dpairs.statistics", ("columns",))
 """Every statistic known by name. A package adds its own by `register_statistic`, or by an entry point."""
 register_statistic = STATISTICS.register
 for _kind in (

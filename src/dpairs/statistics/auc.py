@@ -88,9 +88,6 @@ class AUC(Statistic):
             return LessThan(max(code.largest for code in codes), self.order_ties)
         return super().pair_kernel(codes)
 
-    def options(self) -> dict[str, Any]:
-        return {"ties": self.ties, "labels": self.labels}
-
     def grid(self, axes: tuple[Axis, ...]) -> Grid:
         """Score bins; with private labels, each split in two by the label."""
         return Grid(axes if self.labels == "public" else (*axes, Axis(LABELS, 2)))

@@ -126,8 +126,8 @@ class Statistic(ABC):
         return (EVERYBODY,)
 
     def options(self) -> dict[str, Any]:
-        """The options that, with the name, make up the JSON form."""
-        return {}
+        """The options that, with the name, make up the JSON form: the fields of the dataclass."""
+        return {name: getattr(self, name) for name in self.option_names()}
 
     def to_json(self) -> dict[str, Any]:
         return {"name": self.name, **self.options()}

@@ -61,9 +61,6 @@ class KendallTau(Statistic):
         """Concordance; for tau-b also two shares of ties."""
         return 1 if self.variant == "a" else 3
 
-    def options(self) -> dict[str, Any]:
-        return {"variant": self.variant}
-
     def pair_kernel(self, codes: tuple[FixedPoint, ...]) -> PairKernel | None:
         if self.variant == "a":
             return Concordance(max(code.largest for code in codes))

@@ -76,9 +76,6 @@ class VUS(Statistic):
     def strata(self) -> tuple[str, ...]:
         return CLASSES
 
-    def options(self) -> dict[str, Any]:
-        return {"ties": self.ties}
-
     def split(self, table: Table) -> Iterator[tuple[str, tuple[NDArray[Any], ...]]]:
         codes = classes(table["label"])
         for code, name in enumerate(CLASSES):

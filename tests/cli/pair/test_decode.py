@@ -8,7 +8,7 @@ import pytest
 
 import dpairs
 from dpairs.cli.app import run
-from dpairs.garbled.session import Collector
+from dpairs.garbled.session import PairDecoder
 from dpairs.garbled.wire import HEAD
 
 from .terminals import PAIRWISE, PEOPLE, TAU, numbers_of, protocol_of, refused, said, together
@@ -51,7 +51,7 @@ def test_the_symbol_is_the_sessions(study, messages, capsys):
         table, labels = (
             bytes.fromhex(json.loads(line)["message"]) for line in messages[2 * place : 2 * place + 2]
         )
-        symbol = Collector(protocol.function, pairs.pair(study.id, number, 1)).decode(table, labels)
+        symbol = PairDecoder(protocol.function, pairs.pair(study.id, number, 1)).decode(table, labels)
         expected.append((number, symbol))
     found = [json.loads(line) for line in Path("reports.jsonl").read_text().splitlines()]
     assert sorted(expected) == [(each["index"], each["symbol"]) for each in found]

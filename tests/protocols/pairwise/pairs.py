@@ -13,7 +13,7 @@ from dpairs.garbled.blocks import COLOUR, expand
 from dpairs.garbled.circuit import EVALUATOR, GARBLER, Circuit
 from dpairs.garbled.function import PairFunction
 from dpairs.garbled.garbling import evaluate, garble
-from dpairs.garbled.session import Collector, Evaluator, Garbler
+from dpairs.garbled.session import Evaluator, Garbler, PairDecoder
 from dpairs.garbled.wire import Pair
 from dpairs.randomness import SeededRandomness
 
@@ -98,4 +98,4 @@ def exchange(function: PairFunction, x: list[int], y: list[int], seed: int, pair
 
 
 def symbol_of(function: PairFunction, messages: list[bytes], pair: Pair = PAIR) -> int:
-    return Collector(function, pair).decode(messages[3], messages[4])
+    return PairDecoder(function, pair).decode(messages[3], messages[4])

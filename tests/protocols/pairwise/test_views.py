@@ -22,7 +22,7 @@ import dpairs
 from dpairs import BadMessage, ForgedOutput, Interval, Levels, OutOfOrder, Study
 from dpairs.garbled.bits import tape_bits
 from dpairs.garbled.function import PairFunction
-from dpairs.garbled.session import HASH, Collector, Evaluator, Garbler, View, commitment, output_hash
+from dpairs.garbled.session import HASH, Evaluator, Garbler, PairDecoder, View, commitment, output_hash
 from dpairs.garbled.wire import HEAD, Kind, Pair, frame
 from dpairs.protocols.pairwise.protocol import Pairwise
 from dpairs.randomness import SeededRandomness
@@ -73,7 +73,7 @@ def exchange(study: Study, x: list[int], y: list[int], seeds: tuple[int, int]) -
     function, pair = function_of(study), first_pair(study)
     garbler = Garbler(function, pair, x, SeededRandomness(seeds[0]))
     evaluator = Evaluator(function, pair, y, SeededRandomness(seeds[1]))
-    collector = Collector(function, pair)
+    collector = PairDecoder(function, pair)
     labels = evaluator.evaluate(garbler.answer(evaluator.choose(garbler.offer())))
     symbol = collector.decode(garbler.table(), labels)
     return Exchange(garbler.view, evaluator.view, collector.view, symbol)
@@ -274,17 +274,17 @@ def test_without_the_table_nobody_decodes():
     guesses = [own + bytes(HASH), bytes(HASH) + own, own + own, bytes(2 * HASH), payload[:HASH] * 2]
     for guess in guesses:
         with pytest.raises(ForgedOutput, match="decoding table"):
-            Collector(function, pair).decode(frame(Kind.TABLE, pair, link, guess), labels)
+            PairDecoder(function, pair).decode(frame(Kind.TABLE, pair, link, guess), labels)
         # With a commitment to it, it is no longer the labels that the evaluator was to send ...
         forged = frame(Kind.LABELS, pair, link, commitment(guess) + payload[HASH:])
         assert forged != labels
     for wire in (*done.evaluator.received, *done.evaluator.sent):
         with pytest.raises((OutOfOrder, BadMessage)):
-            Collector(function, pair).decode(wire, labels)
+            PairDecoder(function, pair).decode(wire, labels)
     # ... and the true table takes no other commitment.
     with pytest.raises(ForgedOutput):
-        Collector(function, pair).decode(done.garbler.sent[2], forged)
-    assert Collector(function, pair).decode(done.garbler.sent[2], labels) == done.symbol
+        PairDecoder(function, pair).decode(done.garbler.sent[2], forged)
+    assert PairDecoder(function, pair).decode(done.garbler.sent[2], labels) == done.symbol
 
 
 def test_without_the_labels_nobody_decodes():
@@ -295,7 +295,7 @@ def test_without_the_labels_nobody_decodes():
     table = done.garbler.sent[2]
     for wire in (*done.garbler.received, *done.garbler.sent):
         with pytest.raises((OutOfOrder, BadMessage)):
-            Collector(function, pair).decode(table, wire)
+            PairDecoder(function, pair).decode(table, wire)
 
 
 def test_the_table_is_the_same_whatever_comes_out():

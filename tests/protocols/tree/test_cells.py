@@ -10,7 +10,7 @@ from dpairs.errors import BadParameter, BadValue
 from dpairs.protocols.tree import cells as tree_cells
 from dpairs.protocols.tree.coins import even_levels
 from dpairs.randomness import SeededRandomness
-from dpairs.randomness.coins import Coins
+from dpairs.randomness.coins import Coins, Purpose
 
 UNIT = dpairs.Interval(0, 1)
 TREES: dict[str, dict[str, Any]] = {
@@ -51,7 +51,7 @@ def test_every_code_is_the_cell_of_one_level_row_and_bit(rows, missing):
 def test_coins_of_people_far_apart_are_those_of_their_neighbours(depth):
     coins = Coins((2**64 - 5, 2**63 + 11))
     indices = np.array([0, 1, 15, 16, 2**32 - 1, 2**40 + 7, 2**53 - 1])
-    for purpose in (0, 1):
+    for purpose in (Purpose.ROW, Purpose.LEVEL):
         words = coins.words_at(purpose, 1, indices)
         assert words.tolist() == [coins.words(purpose, 1, index, 1)[0].tolist() for index in indices.tolist()]
     levels = tree_cells.even_levels_at(coins, 1, indices, depth)

@@ -92,6 +92,6 @@ export function titleOf(name) {
 
 /** The public groups that people are counted by, if any. */
 export function groupsOf(name, options) {
-  const groups = STATISTICS[name].groups ?? [];
+  const groups = STATISTICS[name]?.groups ?? [];
   return options.labels === "private" ? [] : groups;
 }
