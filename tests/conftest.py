@@ -75,6 +75,15 @@ def few_bins(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(predict, "BINS_PAIR", (4, 8))
 
 
+@pytest.fixture
+def few_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Plans that rehearse a study as rarely as they ever do, for tests that do not judge the error they state."""
+    from dpairs.planning import rehearse
+
+    for name in ("RUNS", "FRESH"):
+        monkeypatch.setattr(rehearse, name, rehearse.LEAST_RUNS)
+
+
 @pytest.fixture(scope="session")
 def cluster() -> Iterator[Cluster]:
     """A PostgreSQL cluster, started by the first test that asks for it."""
