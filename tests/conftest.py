@@ -59,9 +59,9 @@ def pytest_collection() -> Iterator[None]:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Queues with what is slow and what waits at their heads. Tests on the paper's data are a step of its own.
+    """Heads of queues: each worker gets a stretch of the list, of as many tests as the others.
 
-    That is `pytest -m data`. Each worker gets one stretch of the list, of as many tests as the others.
+    Tests on the paper's data are a step of its own: pytest -m data.
     """
     rank = {HERE / name: place for place, name in enumerate(SLOW_FIRST)}
     slow = sorted((item for item in items if item.path in rank), key=lambda item: rank[item.path])
@@ -93,7 +93,7 @@ def few_bins(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def few_runs(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Plans that rehearse a study as rarely as they ever do, for tests that do not judge the error they state."""
+    """Plans that rehearse a study as rarely as they ever do, for tests that do not judge the stated error."""
     from dpairs.planning import rehearse
 
     for name in ("RUNS", "FRESH"):
