@@ -132,6 +132,6 @@ def test_the_script_has_every_keyword_of_one_call(function):
     assert function in dpairs.__all__
 
 
-@pytest.mark.usefixtures("few_bins")
+@pytest.mark.usefixtures("few_bins", "few_runs")
 def test_the_script_runs():
     runpy.run_path(str(GOOD), run_name="__main__")

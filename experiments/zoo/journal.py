@@ -33,7 +33,6 @@ def read(path: Path) -> dict[Cell, Outcome]:
 
 
 def write(path: Path, cell: Cell, outcome: Outcome) -> None:
-    """Add a line."""
     new = not path.exists()
     with path.open("a", newline="", encoding="utf-8") as lines:
         writer = csv.writer(lines, lineterminator="\n")

@@ -144,7 +144,6 @@ def mixed(u: Vector, *parts: tuple[float, Callable[[Vector], Any]]) -> Vector:
 
 
 def at(value: float) -> Callable[[Vector], Vector]:
-    """An atom."""
     return lambda u: np.full_like(u, value)
 
 

@@ -138,6 +138,7 @@ def test_a_study_that_began_in_the_place_of_another_has_no_point_of_its_chart(he
         measured.append(point.reports)
         return point
 
+    monkeypatch.setattr("dpairs.collector.service.REST", 1)  # not a thousand times what the other study took
     monkeypatch.setattr(estimate_history, "measure", measure)
     answered(here, first, 40)
     until(lambda: measured, "a look at what has grown")

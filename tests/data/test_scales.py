@@ -158,6 +158,7 @@ def test_a_kernel_of_values_is_not_scaled():
         Study.create(far, epsilon=1.0, bins=16)
 
 
+@pytest.mark.usefixtures("few_runs")
 def test_plans_and_front_door_take_scales():
     rng = np.random.default_rng(3)
     label = rng.integers(0, 2, 2000)

@@ -20,15 +20,18 @@ def fails_once(marker, batches):
 
 
 def dies_once(marker, worker, batches):
-    """Takes a worker down with it, in the middle of a partition, the first time."""
+    """Takes its worker down with it, in the middle of a partition, the first time; the other goes on."""
+    executor = parent_of(os.getppid())  # the parent of the process that this one was forked from
     for batch in batches:
         yield batch
-        if not marker.exists():
+        if parent_of(executor) == worker and not marker.exists():
             marker.touch()
             os.kill(worker, signal.SIGKILL)
-            # The executor is the parent of the process that this one was forked from.
-            grandparent = Path(f"/proc/{os.getppid()}/stat").read_text().rpartition(")")[2].split()[1]
-            os.kill(int(grandparent), signal.SIGKILL)
+            os.kill(executor, signal.SIGKILL)
+
+
+def parent_of(process):
+    return int(Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[1])
 
 
 def has_dpairs(_):

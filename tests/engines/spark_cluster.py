@@ -105,9 +105,10 @@ def python_without_dpairs(folder: Path) -> Path:
     )
     places[str(Path(__file__).parents[2])] = None
     script = folder / "python-without-dpairs"
-    # Without `site` the files that make an editable install are not read.
+    # Without `site` the files that make an editable install are not read. The archive of pyspark that Spark
+    # names comes last: every process compiles its modules again.
     script.write_text(
-        f'#!/bin/sh\nPYTHONPATH="$PYTHONPATH:{":".join(places)}" exec {sys.executable} -S "$@"\n'
+        f'#!/bin/sh\nPYTHONPATH="{":".join(places)}:$PYTHONPATH" exec {sys.executable} -S "$@"\n'
     )
     script.chmod(0o755)
     return script

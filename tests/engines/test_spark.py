@@ -6,8 +6,11 @@ import re
 import shutil
 import subprocess
 import sys
+import zipfile
 from functools import partial
+from importlib.util import MAGIC_NUMBER
 from typing import Any
+from zipimport import zipimporter
 
 import numpy as np
 import pytest
@@ -39,7 +42,7 @@ if shutil.which("java") is None:
     pytest.skip("Spark needs Java, which is not installed.", allow_module_level=True)
 
 from dpairs.engines import on_spark
-from dpairs.engines.cluster import explain
+from dpairs.engines.cluster import EDGES, _pack, explain
 from dpairs.errors import BadFile, BadParameter, BadValue
 
 pytestmark = pytest.mark.filterwarnings(
@@ -230,6 +233,21 @@ def test_a_worker_that_is_killed_in_the_middle(tmp_path, cluster, spark):
 )
 def test_sparks_errors_become_one_sentence(said, words):
     assert re.search(words, explain(RuntimeError(f"An error occurred.\n{said}\n\tat a.b(c.java)")))
+
+
+def test_executors_get_every_module_compiled_and_those_of_another_python_its_source(tmp_path):
+    archive = tmp_path / "dpairs.zip"
+    _pack(archive)
+    names = zipfile.ZipFile(archive).namelist()
+    sources = [name for name in names if name.endswith(".py")]
+    assert sorted(names) == sorted([*sources, *(f"{name}c" for name in sources)])
+    assert {"dpairs/tally.py", "dpairs/engines/on_spark.py"} <= set(sources)
+    assert not [name for name in sources if name.startswith(tuple(f"dpairs/{edge}/" for edge in EDGES))]
+    assert zipimporter(f"{archive}/dpairs").get_filename("tally").endswith("tally.pyc")
+    with zipfile.ZipFile(archive) as made, zipfile.ZipFile(tmp_path / "other.zip", "w") as other:
+        for name in ("dpairs/tally.py", "dpairs/tally.pyc"):
+            other.writestr(name, made.read(name).replace(MAGIC_NUMBER, b"old\n", 1))
+    assert zipimporter(f"{tmp_path / 'other.zip'}/dpairs").get_filename("tally").endswith("tally.py")
 
 
 @pytest.mark.parametrize("home", [None, "/nowhere"])

@@ -80,6 +80,7 @@ def test_a_wrong_formula_does_not_decide(monkeypatch):
     assert tree.error > 20 * tree.prediction.total
 
 
+@pytest.mark.usefixtures("few_runs")
 def test_the_same_data_gets_the_same_plan():
     one, other = (
         plan("auc", domain=UNIT, epsilon=2.0, n=1000, rounds=1, like=tied(3000, 2)) for _ in range(2)
@@ -200,6 +201,7 @@ def test_an_error_that_is_never_reached_is_left_out(monkeypatch):
         plan("gini_mean_difference", domain=Levels(range(4)), epsilon=1.0, error=0.02, rounds=1, like=data)
 
 
+@pytest.mark.usefixtures("few_runs")
 def test_sites_and_servers_are_rehearsed_too():
     data = {"value": np.random.default_rng(7).integers(0, 4, 500)}
     asked: dict[str, Any] = {"domain": Levels(range(4)), "epsilon": 1.0, "n": 300, "rounds": 1, "like": data}

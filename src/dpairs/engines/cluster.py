@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import py_compile
 import re
 import shutil
 import sys
@@ -27,6 +28,8 @@ LOOKED = 64
 PATIENCE = 300.0
 """Seconds for a cluster to find an executor; some start machines for it."""
 ARCHIVE = "dpairs-for-executors.zip"
+UNCHECKED = py_compile.PycInvalidationMode.UNCHECKED_HASH
+"""Archives keep no time of their files to compare; another version of Python takes the source."""
 SILENCE = """
 appender.nowhere.type = Null
 appender.nowhere.name = nowhere
@@ -107,13 +110,16 @@ def prepare(spark: Any, paths: Sequence[str] = ()) -> None:
 
 
 def _pack(archive: Path) -> None:
-    """The package as it runs here, without its edges."""
-    package = Path(__file__).parents[1]
+    """The package as it runs here, without its edges; compiled, or every worker's process would do so."""
+    package, compiled = Path(__file__).parents[1], archive.with_suffix(".pyc")
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as file:
         for path in sorted(package.rglob("*.py")):
             name = path.relative_to(package)
             if name.parts[0] not in EDGES:
                 file.write(path, Path(package.name) / name)
+                py_compile.compile(str(path), str(compiled), invalidation_mode=UNCHECKED)
+                file.write(compiled, Path(package.name) / name.with_suffix(".pyc"))
+    compiled.unlink()
 
 
 def _asked(context: Any, paths: Sequence[str]) -> list[dict[str, Any]]:

@@ -14,6 +14,7 @@ import hashlib
 import json
 import math
 import re
+from json.encoder import encode_basestring
 from typing import Any
 
 from ..errors import BadFile
@@ -58,6 +59,10 @@ def number_text(value: float) -> str:
 
 def canonical(value: Any) -> str:
     """The canonical text of a tree of dicts, lists, strings, numbers, booleans and None."""
+    if isinstance(value, str):
+        return encode_basestring(value)
+    if isinstance(value, int) and value is not True and value is not False:
+        return int.__repr__(value)
     if isinstance(value, dict):
         pairs = sorted(value.items(), key=lambda item: item[0].encode("utf-16-be"))
         return "{" + ",".join(f"{canonical(key)}:{canonical(item)}" for key, item in pairs) + "}"
