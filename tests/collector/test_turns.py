@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 import segno
+from prometheus_client import generate_latest
 from sqlalchemy.exc import TimeoutError as NoConnection
 
 from dpairs.client.gateway import batch
@@ -265,13 +266,12 @@ def test_the_description_is_written_once_and_beside_requests(here, call, monkeyp
 
 def test_numbers_are_written_once_for_all_who_wait(here, call, monkeypatch):
     written, first, go_on = list[str](), threading.Event(), threading.Event()
-    usual = metrics.generate_latest
 
     def write(registry: Any) -> bytes:
         written.append(threading.current_thread().name)
         first.set()
         assert go_on.wait(DEADLINE)
-        return usual(registry)
+        return generate_latest(registry)
 
     monkeypatch.setattr(metrics, "generate_latest", write)
     with ThreadPoolExecutor(9) as pool:
