@@ -253,6 +253,12 @@ def test_a_study_that_is_begun_again_has_a_history(here, monkeypatch):
     assert estimate_history.STEP > 1
 
 
+def test_the_link_that_an_analyst_s_program_gets_works_from_outside(sqlite):
+    with collector(sqlite, public_url="https://studies.example.org") as made:
+        link = made.analyst().begin(histogram(), "A title")
+    assert link == f"https://studies.example.org/take-part/{histogram().id}"
+
+
 def test_a_demonstration_that_is_ended_leaves_nothing_behind(tmp_path):
     command = ["demo", "--people", "1000", "--pairs", "2", "--folder", str(tmp_path)]
     child = Child(command, tmp_path, tmp_path / "out", tmp_path / "err")
