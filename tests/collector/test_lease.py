@@ -187,9 +187,13 @@ def test_a_frozen_server_is_answered_for_within_seconds(server):
         assert running.analyst().tally(study.id).n == 1
 
 
+@pytest.mark.parametrize("cuts", [1, 3])
 @pytest.mark.parametrize("what", ["report", "enrolment"])
-def test_a_commit_whose_answer_was_lost_is_counted_once(server, network, what):
-    """60 were acknowledged and stored, and 48 in the estimate, until a restart."""
+def test_a_commit_whose_answer_was_lost_is_counted_once(server, network, what, cuts):
+    """60 were acknowledged and stored, and 48 in the estimate, until a restart.
+
+    The second that is lost is that of the question what has become of the first.
+    """
     server.new_database()
     study = histogram()
     with collector(network.address()) as running:
@@ -197,12 +201,12 @@ def test_a_commit_whose_answer_was_lost_is_counted_once(server, network, what):
         crowd = Population(study, 30, seed=3)
         line = running.transport(60.0)
         if what == "enrolment":
-            network.cut_commits = 3
+            network.cut_commits = cuts
         crowd.enrol(line)
         if what == "report":
-            network.cut_commits = 3
+            network.cut_commits = cuts
         crowd.answer(line, study)
-        assert network.cut == 3
+        assert network.cut == cuts
         assert sorted(given["index"] for given in crowd.enrolled.values()) == list(range(30))
         # Counted now, not after a restart.
         assert running.analyst().tally(study.id) == crowd.offline(study)
