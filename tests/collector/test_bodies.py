@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ import pyarrow as pa
 import pytest
 
 from dpairs.client.gateway import batch
+from dpairs.collector import batches
 from dpairs.collector.batches import ARROW, LINES, read_batch
 from dpairs.errors import BadFile, BadValue, DpairsError
 
@@ -317,8 +319,15 @@ def test_all_large_bodies_share_one_budget(sqlite):
         until(lambda: small.service.budget.used == 0, "the budget's return")
 
 
-def test_lines_are_parsed_while_others_are_answered(here, study):
-    """60 MiB of lines stalled everybody for 5 seconds."""
+def test_lines_are_parsed_while_others_are_answered(here, study, monkeypatch):
+    """60 MiB of lines stalled everybody for 5 seconds: whoever parses them at once holds the interpreter."""
+    sizes: list[int] = []
+
+    def loads(text: bytes) -> Any:
+        sizes.append(len(text))
+        return json.loads(text)
+
+    monkeypatch.setattr(batches, "json", SimpleNamespace(loads=loads))
     (given,) = here.analyst().gateway(study.id, {study.strata[0]: 10**6}).values()
     row = json.dumps(report_json(study, {"stratum": study.strata[0], "index": 0}, 1)).encode() + b"\n"
     bodies = [b"{}\n" * (20 * 2**20 // 3), row * (20 * 2**20 // len(row))]
@@ -340,6 +349,8 @@ def test_lines_are_parsed_while_others_are_answered(here, study):
             longest = max(longest, time.monotonic() - began)
         sending.result()
     assert longest < 1.0
+    assert sum(sizes) > 20 * 2**20
+    assert max(sizes) < 2**17
 
 
 def test_a_line_without_an_end_is_refused():

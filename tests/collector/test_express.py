@@ -15,7 +15,7 @@ from sqlalchemy.exc import DBAPIError, OperationalError
 
 from dpairs.collector import database as database_module
 from dpairs.collector import intake
-from dpairs.collector.changes import Work
+from dpairs.collector.changes import Handler, Work
 from dpairs.collector.database import Database
 from dpairs.collector.express import Express
 from dpairs.collector.lease import Lease, LeaseLost
@@ -40,6 +40,9 @@ class Beside:
 
     def put(self, work: Work) -> None:
         self.left.append(work)
+
+    def stored(self, _: Handler) -> None:
+        self.commits += 1
 
     def hand_over(self, work: list[Work], error: Exception) -> None:
         self.handed.append((work, error))

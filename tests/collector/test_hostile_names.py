@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
-from .people import histogram, pairwise
+import dpairs
+from dpairs.study import Study
+
+from .people import histogram, pairwise, tree
 from .sending import KEY
 from .servers import STUDIES, Caller, begin, enrol, unchanged
 
@@ -48,6 +53,54 @@ def test_a_name_that_a_database_cannot_keep_is_refused(running):
             assert ask("POST", STUDIES, wish).status == 422
         wish = {"title": "a", "question": "a\0b", "study": json.loads(study.to_json())}
         assert ask("POST", STUDIES, wish).status == 422
+
+
+ODD = ["a\u202eb", "\u2066", "\x1b[31mred", "a\x07", "\x9b1m", "\x7f", "a\0b"]
+FINE = [
+    "\u0627\u0644\u0633\u0643\u0631\u064a",
+    "\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645",
+    "\U0001f468\u200d\U0001f469",
+    "=1+1",
+    "<b>",
+    "a\u0301",
+]
+
+
+def _wishes(text: str) -> Iterator[dict[str, Any]]:
+    """A study with this text in every place that an analyst can set."""
+    study = json.loads(tree().to_json())
+    wish = {"title": "a", "study": study}
+    yield {**wish, "title": text}
+    yield {**wish, "question": text}
+    for place in ("organisation", "purpose", "contact", "group_question"):
+        yield {**wish, "words": {place: text}}
+    yield {**wish, "words": {"groups": {"positive": text}}}
+    for place in ("question", "unit", "low", "high"):
+        yield {**wish, "words": {"columns": {"score": {place: text}}}}
+    yield {**wish, "words": {"columns": {"score": {"answers": {"0": text}}}}}
+    yield {**wish, "words": {"columns": {"score": {"answers": {text: "0"}}}}}
+    domain = dpairs.Categories([text, "b"])
+    entropy = Study.create("collision_entropy", protocol="histogram", epsilon=1.0, domain=domain, seed=1)
+    yield {**wish, "study": json.loads(entropy.to_json())}
+
+
+@pytest.mark.parametrize("text", [*ODD, "", " \t\n", "\u200b\u200d", "\ufeff"])
+def test_words_that_nobody_sees_or_that_turn_others_around_are_refused(here, ask, text):
+    """One such mark in a question turned around what the page promises behind it."""
+    with unchanged(here.database):
+        for wish in _wishes(text):
+            if text in ODD or wish["title"] == text:
+                answer = ask("POST", STUDIES, wish)
+                assert answer.error[0] == 422, wish
+                assert answer.json["message"].isprintable()
+
+
+@pytest.mark.parametrize("text", FINE)
+def test_words_of_any_language_are_taken(here, ask, text):
+    for wish in _wishes(text):
+        begun = ask("POST", STUDIES, wish)
+        assert begun.status == 201, begun
+        assert ask("DELETE", f"{STUDIES}/{begun.json['id']}").status == 204
 
 
 def test_what_is_no_study_is_refused(here, ask):

@@ -126,14 +126,12 @@ def test_a_standby_waits_for_a_commit_that_is_under_way(cluster):
 def test_failover_takes_less_than_ten_seconds(serve, cluster):
     database, study = cluster.new_database(), histogram()
     first = serve(database, before=IN_HASTE)
-    standby = serve(database, "--standby", before=IN_HASTE)
-    assert Caller(standby.base)("GET", "/healthz").status == 200
-    assert Caller(standby.base)("GET", "/readyz").error == (503, "Unavailable")
-    standby.token = first.token
     begin(first.analyst(), study)
     crowd = Population(study, 20, seed=1)
     crowd.enrol(first.transport())
     crowd.answer(first.transport(), study)
+    standby = serve(database, "--standby", before=IN_HASTE)
+    standby.token = first.token
     first.kill()
     began = time.monotonic()
     until(lambda: Caller(standby.base)("GET", "/readyz").status == 200, "the taking over", 30)
@@ -144,15 +142,16 @@ def test_failover_takes_less_than_ten_seconds(serve, cluster):
     assert crowd.send(standby.transport(), 3) == "again"
 
 
-def test_a_collector_that_stops_lets_its_standby_begin_at_once(cluster):
+def test_a_collector_that_stops_lets_its_standby_begin_at_once(cluster, monkeypatch):
+    monkeypatch.setattr(lease, "TERM", 120.0)  # however busy the machine is, nobody's term is over here
     database = cluster.new_database()
     first = InThread(database)
     with collector(database, standby=True) as standby:
-        assert not standby.service.lease.valid
+        call = Caller(standby.base)
+        assert call("GET", "/healthz").status == 200
+        assert call("GET", "/readyz").error == (503, "Unavailable")
         first.stop()
-        began = time.monotonic()
-        until(lambda: standby.service.lease.valid, "the taking over")
-        assert time.monotonic() - began < lease.TERM
+        until(lambda: call("GET", "/readyz").status == 200, "the taking over", lease.TERM / 2)
 
 
 def test_a_restart_of_the_server_loses_neither_the_lease_nor_a_report(server):
@@ -188,9 +187,13 @@ def test_a_frozen_server_is_answered_for_within_seconds(server):
         assert running.analyst().tally(study.id).n == 1
 
 
+@pytest.mark.parametrize("cuts", [1, 3])
 @pytest.mark.parametrize("what", ["report", "enrolment"])
-def test_a_commit_whose_answer_was_lost_is_counted_once(server, network, what):
-    """60 were acknowledged and stored, and 48 in the estimate, until a restart."""
+def test_a_commit_whose_answer_was_lost_is_counted_once(server, network, what, cuts):
+    """60 were acknowledged and stored, and 48 in the estimate, until a restart.
+
+    The second that is lost is that of the question what has become of the first.
+    """
     server.new_database()
     study = histogram()
     with collector(network.address()) as running:
@@ -198,12 +201,12 @@ def test_a_commit_whose_answer_was_lost_is_counted_once(server, network, what):
         crowd = Population(study, 30, seed=3)
         line = running.transport(60.0)
         if what == "enrolment":
-            network.cut_commits = 3
+            network.cut_commits = cuts
         crowd.enrol(line)
         if what == "report":
-            network.cut_commits = 3
+            network.cut_commits = cuts
         crowd.answer(line, study)
-        assert network.cut == 3
+        assert network.cut == cuts
         assert sorted(given["index"] for given in crowd.enrolled.values()) == list(range(30))
         # Counted now, not after a restart.
         assert running.analyst().tally(study.id) == crowd.offline(study)

@@ -1,4 +1,4 @@
-"""What operators meet: full disks, failing databases, logs, files, addresses and pages."""
+"""What operators meet: failing databases, logs, files, addresses and pages."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from dpairs.collector.rates import Rates, network
 from dpairs.errors import TooMany, Unavailable
 
 from ..processes import Child
-from .people import Population, histogram, report_json
+from .people import Population, histogram
 from .servers import (
     STUDIES,
     Caller,
@@ -34,32 +34,6 @@ from .servers import (
     first_line,
     until,
 )
-
-
-def test_a_full_disk_is_alive_and_not_ready(here, monkeypatch):
-    """SQLite is told that its file may not grow: what a full disk is to it."""
-    study = histogram()
-    begin(here.analyst(), study)
-    people = [enrol(Caller(here.base), study.id, n) for n in range(3)]
-    call = Caller(here.base)
-    path = f"{STUDIES}/{study.id}/reports"
-    assert call("GET", "/readyz").status == 200
-    writing = here.service.database.transaction
-
-    def full():
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(here.service.database, "transaction", full)
-    assert call("GET", "/healthz").status == 200
-    assert call("GET", "/readyz").error == (503, "Unavailable")
-    answer = call("POST", path, report_json(study, people[0], 1), token=people[0]["secret"])
-    assert answer.error == (503, "Unavailable")
-    assert int(answer.headers["retry-after"]) >= 1
-    # What is there can still be read.
-    assert here.analyst().tally(study.id).n == 0
-    monkeypatch.setattr(here.service.database, "transaction", writing)
-    assert call("GET", "/readyz").status == 200
-    assert call("POST", path, report_json(study, people[0], 1), token=people[0]["secret"]).status == 200
 
 
 def test_a_database_that_fails_at_reading_is_one_problem_that_may_be_tried_again(here):
@@ -277,6 +251,12 @@ def test_a_study_that_is_begun_again_has_a_history(here, monkeypatch):
         until(lambda: here.analyst().progress(study.id)["stages"][0]["growth"], "a point of the history", 60)
         here.analyst().delete(study.id)
     assert estimate_history.STEP > 1
+
+
+def test_the_link_that_an_analyst_s_program_gets_works_from_outside(sqlite):
+    with collector(sqlite, public_url="https://studies.example.org") as made:
+        link = made.analyst().begin(histogram(), "A title")
+    assert link == f"https://studies.example.org/take-part/{histogram().id}"
 
 
 def test_a_demonstration_that_is_ended_leaves_nothing_behind(tmp_path):

@@ -13,8 +13,7 @@ from sqlalchemy.exc import DBAPIError, InvalidRequestError
 
 from dpairs.collector import Service, Settings, lease, schema
 from dpairs.collector.database import Database, direct
-from dpairs.collector.lease import Lease
-from dpairs.collector.writer import Renewal
+from dpairs.collector.lease import Lease, Renewal
 from dpairs.errors import BadParameter, Unavailable
 
 from .people import histogram, report_json

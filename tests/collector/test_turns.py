@@ -11,17 +11,18 @@ from typing import Any
 import numpy as np
 import pytest
 import segno
+from prometheus_client import generate_latest
 from sqlalchemy.exc import TimeoutError as NoConnection
 
 from dpairs.client.gateway import batch
-from dpairs.collector import relay
+from dpairs.collector import metrics, relay
 from dpairs.collector.batches import ARROW
-from dpairs.collector.lease import LeaseLost
-from dpairs.collector.writer import Renewal, renew
+from dpairs.collector.lease import LeaseLost, Renewal, renew
 from dpairs.errors import Unavailable
 
 from .people import histogram, pairwise
 from .servers import (
+    DEADLINE,
     STUDIES,
     Caller,
     begin,
@@ -243,3 +244,43 @@ def test_the_picture_of_a_link_is_drawn_once_and_beside_requests(sqlite, monkeyp
         assert len({answer.body for answer in answers}) == 1
         assert len(drawn) == 1
         assert drawn != [here._thread.name]
+
+
+def test_the_description_is_written_once_and_beside_requests(here, call, monkeypatch):
+    """It was written anew for everybody: 400 who asked at once held all others up for a second."""
+    written: list[str] = []
+    usual = here.app.openapi
+
+    def describe() -> dict[str, Any]:
+        written.append(threading.current_thread().name)
+        return usual()
+
+    monkeypatch.setattr(here.app, "openapi", describe)
+    with ThreadPoolExecutor(8) as pool:
+        answers = list(pool.map(lambda _: call("GET", "/openapi.json"), range(16)))
+    assert {answer.status for answer in answers} == {200}
+    assert answers[0].json["info"]["title"] == "dpairs collector"
+    assert len(written) == 1
+    assert written != [here._thread.name]
+
+
+def test_numbers_are_written_once_for_all_who_wait(here, call, monkeypatch):
+    written, first, go_on = list[str](), threading.Event(), threading.Event()
+
+    def write(registry: Any) -> bytes:
+        written.append(threading.current_thread().name)
+        first.set()
+        assert go_on.wait(DEADLINE)
+        return generate_latest(registry)
+
+    monkeypatch.setattr(metrics, "generate_latest", write)
+    with ThreadPoolExecutor(9) as pool:
+        answers = [pool.submit(call, "GET", "/metrics")]
+        assert first.wait(DEADLINE)
+        answers += [pool.submit(call, "GET", "/metrics") for _ in range(8)]
+        until(lambda: len(here.service.metrics._writing._waiters or ()) == 8, "eight who wait")
+        go_on.set()
+    assert {answer.result().status for answer in answers} == {200}
+    assert len(written) == 2  # theirs began after they had asked
+    assert here._thread.name not in written
+    assert b'route="/metrics"' in call("GET", "/metrics").body

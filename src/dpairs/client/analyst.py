@@ -43,7 +43,7 @@ class Analyst:
         people: int | None = None,
         words: Mapping[str, Any] | None = None,
     ) -> str:
-        """Begin a study; the link for its participants.
+        """Begin a study; the link for its participants, where they reach the collector.
 
         ``words`` is what its participants read: organisation, purpose, contact, groups and questions.
         """
@@ -55,8 +55,9 @@ class Analyst:
             "words": dict(words or {}),
             "study": json.loads(study.to_json()),
         }
-        self._ask("POST", "/studies", wish)
-        return f"{self._line.base}/take-part/{study.id}"
+        link = str(self._ask("POST", "/studies", wish)["link"])
+        # A collector that does not know where people reach it gives a path only.
+        return link if link.startswith(("http://", "https://")) else f"{self._line.base}{link}"
 
     def studies(self) -> list[dict[str, Any]]:
         found: list[dict[str, Any]] = self._ask("GET", "/studies")

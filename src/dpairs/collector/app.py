@@ -2,16 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+import asyncio
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 
-from fastapi import FastAPI
+from anyio import to_thread
+from fastapi import FastAPI, Response
 
 from .. import __version__
 from . import problems
 from .limits import Limits
 from .routes import analysts, operations, pages, pairs, participants, plans, reports, sites
 from .service import Service
+
+
+def once(make: Callable[[], bytes]) -> Callable[[], Awaitable[bytes]]:
+    """What takes long is made at the first request, beside others, and kept."""
+    made, making = list[bytes](), asyncio.Lock()
+
+    async def given() -> bytes:
+        async with making:
+            if not made:
+                made.append(await to_thread.run_sync(make))
+        return made[0]
+
+    return given
 
 
 def create_app(service: Service) -> FastAPI:
@@ -30,7 +46,7 @@ def create_app(service: Service) -> FastAPI:
         lifespan=lifespan,
         docs_url=None,
         redoc_url=None,
-        openapi_url="/openapi.json",
+        openapi_url=None,  # which would write it anew for everybody who asks
         telemetry={"tracing": False, "metrics": False, "logs": False},  # it would send addresses elsewhere
         redirect_slashes=False,  # a redirect would send people to whatever Host the request names
     )
@@ -46,6 +62,12 @@ def create_app(service: Service) -> FastAPI:
         operations.router,
     ):
         app.include_router(router)
+    described = once(lambda: json.dumps(app.openapi()).encode())
+
+    @app.get("/openapi.json", include_in_schema=False)
+    async def describe() -> Response:
+        return Response(await described(), media_type="application/json")
+
     pages.install(app)
     app.add_middleware(reports.Reports)
     app.add_middleware(Limits, service=service)

@@ -20,6 +20,8 @@ MOST_CONNECTIONS = 4096
 """Open at once; beyond it whoever has waited longest without a whole head makes room."""
 OTHER_FILES = 128
 """Files that connections leave to the database and to everything else."""
+FRAMED = (b"content-length", b"transfer-encoding")
+"""Headers of a request that has a body."""
 MOST_AHEAD = 16
 """Requests on one connection that wait for the answer to an earlier one."""
 
@@ -63,6 +65,12 @@ class BoundedProtocol(HttpToolsProtocol):
             return
         if sum(len(name) + len(value) + 4 for name, value in self.headers) + len(self.url) > MOST_HEAD:
             self._refuse(b"431 Request Header Fields Too Large", "TooLarge", self._too_large())
+            return
+        if self.parser.should_upgrade() and any(name in FRAMED for name, _ in self.headers):
+            # The parser takes what follows for another protocol's, and then for the next request.
+            self._refuse(
+                b"400 Bad Request", "InvalidInput", "a request that asks for another protocol has no body"
+            )
             return
         if len(self.pipeline) >= MOST_AHEAD:
             self.transport.close()

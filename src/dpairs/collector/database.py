@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import math
 import os
+import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -46,6 +48,8 @@ not done so; a longer log is cut when it begins again."""
 PAGE = 4096
 BUSY = 30.0
 """Seconds to wait for others who use a file of SQLite's."""
+NO_SPACE = "53100"
+"""PostgreSQL's code of a full disk."""
 MARKS = {"sqlite": "?", "postgresql": "%s"}
 """What stands for a parameter in a statement, by dialect."""
 POSTGRESQL = {
@@ -318,16 +322,35 @@ def direct(connection: Connection, statement: str, parameters: Sequence[Any] = (
 
     SQLAlchemy takes longer over such a statement than the database does. Errors are its own.
     """
-    dialect = connection.dialect
-    text = statement.format(*[MARKS[dialect.name]] * len(parameters))
+    text = statement.format(*[MARKS[connection.dialect.name]] * len(parameters))
     cursor = connection.connection.cursor()
-    try:
+    with driven(connection, text):
         cursor.execute(text, parameters)
-    except dialect.loaded_dbapi.Error as error:
-        if dialect.is_disconnect(error, connection.connection, cursor):
-            connection.invalidate(error)
-        raise DBAPIError.instance(text, None, error, dialect.loaded_dbapi.Error, dialect=dialect) from error
     return cursor
+
+
+@contextlib.contextmanager
+def driven(connection: Connection, statement: str) -> Iterator[None]:
+    """Errors of the driver's as SQLAlchemy's, and a connection that is lost given up."""
+    dialect = connection.dialect
+    try:
+        yield
+    except dialect.loaded_dbapi.Error as error:
+        if dialect.is_disconnect(error, connection.connection, None):
+            connection.invalidate(error)
+        raise DBAPIError.instance(
+            statement, None, error, dialect.loaded_dbapi.Error, dialect=dialect
+        ) from error
+
+
+def full(error: BaseException) -> bool:
+    """Whether something could not be stored for want of space."""
+    said = getattr(error, "orig", None) or error
+    return (
+        getattr(said, "errno", None) == errno.ENOSPC
+        or getattr(said, "sqlstate", None) == NO_SPACE
+        or getattr(said, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL
+    )
 
 
 def _private(file: str) -> None:

@@ -20,7 +20,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from .changes import OnCommit, Reading, Row, Statement, Work, settle
+from .changes import Handler, OnCommit, Reading, Row, Statement, Work, settle
 from .database import Database
 from .lease import TAKEN, Lease, LeaseLost
 
@@ -34,13 +34,15 @@ class Thread(Protocol):
 
     turn: threading.Lock
     """Held by whoever commits: the thread, or the loop."""
-    commits: int
 
     @property
     def wants(self) -> bool:
         """Whether it has something to do, or is about to."""
 
     def put(self, work: Work) -> None: ...
+
+    def stored(self, handler: Handler) -> None:
+        """Changes of this kind were committed."""
 
     def hand_over(self, work: list[Work], error: Exception) -> None:
         """Pass the turn to the thread, which finds out what came of these changes."""
@@ -169,7 +171,7 @@ class Express:
             return
         self._flight = None
         self._lease.committed(flight.began)
-        self._thread.commits += 1
+        self._thread.stored(self._statement.handler)
         try:
             for outcome in outcomes:
                 if isinstance(outcome, OnCommit):

@@ -23,7 +23,7 @@ from sqlalchemy import (
 from ..errors import BadValue, Closed, Conflict
 from . import schema
 from .changes import OnCommit, Reading, Row, Statement
-from .database import direct
+from .database import direct, driven
 from .lease import RENEWAL
 from .live_study import OPEN, AboutStudy, Column, LiveStudy, Round, stored, two_columns
 
@@ -42,7 +42,9 @@ MINE = select(schema.reports.c.index, schema.reports.c.symbol).where(
 )
 KNOWN = MINE.where(schema.reports.c.index.in_(bindparam("indices", expanding=True)))
 # One short statement however many reports there are, which says whose are new.
-INTO = 'insert into reports (round, stratum, "index", symbol) select '
+INSERT = 'insert into reports (round, stratum, "index", symbol)'
+INTO = f"{INSERT} select "
+COPY = 'copy reports (round, stratum, "index", symbol) from stdin (format binary)'
 NEW = ' on conflict do nothing returning round, stratum, "index"'
 ROWS = "unnest({}::bigint[], {}::bigint[], {}::bigint[], {}::bigint[]) as sent"
 # With the lease in one statement; a row of nothing says that it holds.
@@ -277,12 +279,12 @@ def _insert(connection: Connection, serial: int, stratum: int, indices: Column, 
     """Insert many rows the way the driver is fastest."""
     cursor = connection.connection.cursor()
     if connection.dialect.name == "sqlite":
-        cursor.executemany(
-            f'insert into reports (round, stratum, "index", symbol) values ({serial}, {stratum}, ?, ?)',  # noqa: S608
-            list(zip(indices.tolist(), symbols.tolist(), strict=True)),
-        )
+        statement = f"{INSERT} values ({serial}, {stratum}, ?, ?)"
+        rows = list(zip(indices.tolist(), symbols.tolist(), strict=True))
+        with driven(connection, statement):
+            cursor.executemany(statement, rows)
     else:
-        with cursor.copy('copy reports (round, stratum, "index", symbol) from stdin (format binary)') as copy:
+        with driven(connection, COPY), cursor.copy(COPY) as copy:
             copy.write(COPY_HEAD + _copied(serial, stratum, indices, symbols) + COPY_END)
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING
 
+from anyio import to_thread
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
 if TYPE_CHECKING:
@@ -36,6 +38,7 @@ class Metrics:
         )
         unreadable.set_function(lambda: len(service.unreadable))
 
+        self._writing, self._written, self._text = asyncio.Lock(), 0, b""
         self._known: dict[tuple[str, str, int], tuple[Counter, Histogram]] = {}
 
     def answered(self, route: str, method: str, status: int, seconds: float) -> None:
@@ -46,6 +49,11 @@ class Metrics:
         known[0].inc()
         known[1].observe(seconds)
 
-    def text(self) -> bytes:
-        """All numbers, in Prometheus' format."""
-        return generate_latest(self._registry)
+    async def text(self) -> bytes:
+        """All numbers, in Prometheus' format: written once for all who ask while others are being written."""
+        wanted = self._written + 1
+        async with self._writing:
+            if self._written < wanted:
+                self._written += 1
+                self._text = await to_thread.run_sync(generate_latest, self._registry)
+        return self._text

@@ -17,19 +17,17 @@ import contextlib
 import queue
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar, NoReturn
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NoReturn
 
 import structlog
-from sqlalchemy import Connection
 from sqlalchemy.exc import IntegrityError, SQLAlchemyError
 
 from ..errors import DpairsError, Unavailable
 from .changes import AtOnce, Handler, OnCommit, Statement, Work, tell
-from .database import Database, cause, direct
+from .database import Database, cause, full
 from .express import Express
-from .lease import RENEW, RENEWAL, STANDBY, TAKEN, Lease, LeaseLost
+from .lease import RENEW, STANDBY, TAKEN, Lease, LeaseLost, Renewal, renew, renew_at_once
 
 MOST = 4096
 """Changes in one transaction."""
@@ -37,6 +35,8 @@ MOST_ROWS = 2**16
 """Rows in one transaction, but for a single change: others wait no longer than these take."""
 RETRY = 0.25
 """Seconds between attempts to reach a database, or to take over."""
+FULL = 10.0
+"""Seconds after which a disk that was full is tried again."""
 log = structlog.get_logger()
 
 
@@ -58,7 +58,7 @@ class Writer:
         is the one that the loop may begin by itself.
         """
         self._database, self._lease, self._load, self._drop = database, lease, load, drop
-        self._at_once = {} if database.is_sqlite else {**at_once, renew: _renew_at_once}
+        self._at_once = {} if database.is_sqlite else {**at_once, renew: renew_at_once}
         self._queue: queue.SimpleQueue[Work | None] = queue.SimpleQueue()
         self._put_off: Work | None = None
         self._pending: set[asyncio.Future[Any]] = set()
@@ -66,6 +66,8 @@ class Writer:
         self._thread = threading.Thread(target=self._run, name="writer", daemon=True)
         self.turn = threading.Lock()
         self.commits = 0
+        self._full: dict[Handler, float] = {}
+        """Since when changes of a kind find no space."""
         self._express = None if database.is_sqlite else Express(database, lease, express, self, MOST)
         self._handed: tuple[list[Work], Exception] | None = None
         self._turning = False
@@ -118,6 +120,16 @@ class Writer:
     def wants(self) -> bool:
         """Whether the thread has something to do, or is about to."""
         return self._turning or self._handed is not None or not self._queue.empty()
+
+    @property
+    def full(self) -> bool:
+        """Whether some kind of change did not fit on the disk just now; smaller ones may go on to fit."""
+        return any(time.monotonic() - since < FULL for since in list(self._full.values()))
+
+    def stored(self, handler: Handler) -> None:
+        """Changes of this kind were committed."""
+        self.commits += 1
+        self._full.pop(handler, None)
 
     def close(self) -> None:
         """Commit what waits, let go of the lease, and stop."""
@@ -227,9 +239,11 @@ class Writer:
             if len(items) > 1 and not gone:
                 return self._apart(handler, items)
             log.error("commit failed", reason=cause(error), change=handler.__name__, changes=len(items))
+            if full(error):
+                self._full[handler] = time.monotonic()
             return [Unavailable("this could not be stored now; try again")] * len(items)
         self._lease.committed(began)
-        self.commits += 1
+        self.stored(handler)
         try:
             for outcome in outcomes:
                 if isinstance(outcome, OnCommit):
@@ -272,7 +286,7 @@ class Writer:
                 doubt = error
                 with contextlib.suppress(Exception):
                     connection.invalidate()
-        if doubt is not None and at_once is _renew_at_once:
+        if doubt is not None and at_once is renew_at_once:
             self._ask_after(doubt, items)
             return [None] * len(items)
         if doubt is not None:
@@ -375,20 +389,3 @@ class Writer:
                 refused += [work] if work is not None else []
         tell((future, Unavailable(STANDBY)) for _, _, future in refused)
         return going
-
-
-@dataclass(frozen=True)
-class Renewal:
-    """A change of nothing but the lease, which shows that the database stores what it is given."""
-
-    rows: ClassVar[int] = 1
-    retired: ClassVar[bool] = False
-
-
-def renew(_: Connection, items: Sequence[Renewal]) -> list[Any]:
-    """Nothing more than every transaction does."""
-    return [None] * len(items)
-
-
-def _renew_at_once(connection: Connection, renewal: Sequence[int], items: Sequence[Any]) -> list[Any] | None:
-    return [None] * len(items) if direct(connection, RENEWAL, renewal).rowcount == 1 else None

@@ -124,10 +124,13 @@ def test_a_study_in_words_is_created_shown_and_answered_in_words(browser, server
     browser.shot(f"words-new-{width}")
     assert browser.barriers() == []
     assert browser.sideways() == 0
+    cut = "const { scrollWidth, clientWidth } = arguments[0]; return scrollWidth - clientWidth"
+    assert browser.run(cut, browser.see("[aria-label='Ways to run the study']")) == 0
     browser.press("Begin the study")
     code = browser.see("#qr")
     until(lambda: browser.run("return arguments[0].naturalWidth", code) > 0, "the picture of the QR code")
     browser.see("#local", "works on this computer only")
+    browser.see("#interval", "It comes with the first reports.")
     browser.shot(f"words-study-{width}")
     assert browser.barriers() == []
     assert browser.sideways() == 0
@@ -169,3 +172,5 @@ def test_a_study_in_words_is_created_shown_and_answered_in_words(browser, server
             assert banned not in page, (banned, page)
     assert counted(server, name, sent)
     assert server.progress(name)["stages"][0]["reports"] == {"positive": 1, "negative": 0}
+    browser.open(f"/studies/{name}")
+    browser.see("#interval", "there is none yet of “It did not”")

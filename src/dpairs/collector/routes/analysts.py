@@ -27,6 +27,7 @@ from ..live_study import OPEN, LiveStudy, Round
 from ..problems import declared
 from ..service import Service
 from ..tokens import Holder, new_code
+from ..wording import check_title, check_words
 from . import API, Analyst, OfStudy, of_analyst
 
 router = APIRouter(prefix=API, tags=["analysts"], route_class=bounded(of_analyst))
@@ -53,6 +54,14 @@ async def begin_study(service: Analyst, new: models.NewStudy) -> models.PublicSt
     """Begin a study."""
     study = _read(new.study)
     words = _checked(new.words, study)
+    check_title(new.title)
+    for name, given in (
+        ("title", new.title),
+        ("question", new.question),
+        ("words", words),
+        ("study", new.study),
+    ):
+        check_words(name, given)
     item = lifecycle.Begin(service.studies, study, new.title, new.question, new.enrolment, new.people, words)
     return views.public(await service.writer.do(lifecycle.begin, item), service.settings.public_url)
 

@@ -10,8 +10,8 @@ from fastapi.responses import Response
 from ... import __version__
 from ...errors import Unavailable
 from .. import models
+from ..lease import Renewal, renew
 from ..problems import declared
-from ..writer import Renewal, renew
 from . import Serving
 
 router = APIRouter(tags=["operations"])
@@ -34,6 +34,8 @@ async def ready(service: Serving) -> models.Health:
             await service.writer.do(renew, Renewal())
     except TimeoutError:
         raise Unavailable(f"the database does not store anything within {PATIENCE:g} seconds") from None
+    if service.writer.full:  # a write of a single row may fit where others do not
+        raise Unavailable("there is no space left to store what people send")
     return models.Health(status="ok", version=__version__)
 
 
@@ -42,4 +44,4 @@ async def ready(service: Serving) -> models.Health:
 )
 async def metrics(service: Serving) -> Response:
     """Numbers for Prometheus."""
-    return Response(service.metrics.text(), media_type="text/plain; version=0.0.4")
+    return Response(await service.metrics.text(), media_type="text/plain; version=0.0.4")

@@ -4,7 +4,8 @@ import { sentence } from "../shared/api.js";
 import { chart } from "../shared/chart.js";
 import { announcer, element, fill, table } from "../shared/dom.js";
 import { titleOf } from "../shared/statistics.js";
-import { count, many, measured, short } from "../shared/words.js";
+import { count, list, many, measured, short } from "../shared/words.js";
+import { called } from "./study_people.js";
 
 /** Milliseconds between announcements to screen readers. */
 const QUIET = 15_000;
@@ -17,9 +18,14 @@ function words(estimate, unit) {
   return `95% interval: ${measured(low, error)} to ${measured(high, error)}, from ${many(estimate.n, unit[0], unit[1])}.`;
 }
 
-function whyNot(why, { round, rounds }) {
+function whyNot(why, stages, study) {
+  const { round, rounds } = study;
+  const reports = stages.at(-1)?.reports ?? {};
+  const missing = Object.keys(reports).filter((name) => reports[name] === 0);
   if (round < rounds) return `The first round gives a rough picture only; the estimate comes with round ${rounds}.`;
-  return sentence(why ?? "it comes with the first reports");
+  if (missing.length === Object.keys(reports).length) return "It comes with the first reports.";
+  if (missing.length) return `It needs reports of every group: there is none yet of ${list(missing.map((name) => `“${called(study, name)}”`))}.`;
+  return sentence(why ?? "it comes with more reports");
 }
 
 /** Points with a value, as columns: reports, value, upper and lower end. */
@@ -69,7 +75,7 @@ export function estimateCard(study) {
     const known = estimate !== null && estimate.value !== null;
     value.textContent = known ? measured(estimate.value, estimate.standard_error) : "No estimate yet";
     value.classList.toggle("none", !known);
-    interval.textContent = known ? words(estimate, unit) : whyNot(why, now);
+    interval.textContent = known ? words(estimate, unit) : whyNot(why, stages, now);
     covers.hidden = !known;
     notes.replaceChildren(...(estimate?.notes ?? []).map((note) => element("li", {}, sentence(note))));
     const text = `${titleOf(now.statistic)} ${value.textContent}. ${interval.textContent}`;

@@ -8,7 +8,7 @@ function bar(done, of, label) {
 }
 
 /** A group in the analyst's words; else by its name in the study. */
-const called = (study, name) => study.words?.groups?.[name] || name;
+export const called = (study, name) => study.words?.groups?.[name] || name;
 
 function roundTable({ number, reports, asked }, study) {
   const rows = Object.keys(reports).map((name) => [

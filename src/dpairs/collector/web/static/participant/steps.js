@@ -18,12 +18,14 @@ export function note(title, ...paragraphs) {
   return card(title, ...paragraphs.map((text) => (typeof text === "string" ? element("p", {}, text) : text)));
 }
 
+const SEVERAL = "several studies of the same value add up to no more than one";
 const SERVED = "that this page does what it should: it comes from the organisation that runs the study; if you do not want to trust it, use the program dpairs on your own computer";
 
 /** A promise that is not made, in a participant's words: here a public class is the group that was asked for. */
 function notPromised(study) {
   const group = study.strata.length > 1 ? ", or your group," : "";
-  return [...study.privacy.notPromised.map((each) => each.replace(", or a public class,", group)), SERVED];
+  const inWords = (each) => each.replace(", or a public class,", group).replace(SEVERAL, "several studies that ask you the same tell no more about you than one");
+  return [...study.privacy.notPromised.map(inWords), SERVED];
 }
 
 /** Who asks, what for, and whom to ask back. @param {{ words?: Record<string, any> }} study */
