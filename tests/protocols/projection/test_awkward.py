@@ -224,13 +224,13 @@ def test_small_pilots_of_zeros_do_not_cut_the_others_off():
 
 def test_a_pilot_that_the_second_round_finds_far_off_has_missed_more():
     """The remainder is quadratic in the pilot's errors, and the correction is one of them."""
-    remainder = Remainder(0.0, 1.0, expected=4.0)
-    assert remainder.further(2.0, 0.0) == 1.0
-    assert remainder.further(6.0, 0.0) == 3.0
+    remainder = Remainder(0.0, 1.0, expected=(4.0,))
+    assert remainder.further([2.0], [0.0]) == 1.0
+    assert remainder.further([6.0], [0.0]) == 9.0
     # Noise of the second round is no error of the pilot: what it may be does not count.
-    assert remainder.further(9.0, 1.0) == 3.0
-    assert remainder.further(6.0, 4.0) == 1.0
-    assert Remainder(0.0, 1.0).further(6.0, 0.0) == 1.0
+    assert remainder.further([9.0], [1.0]) == 9.0
+    assert remainder.further([6.0], [4.0]) == 1.0
+    assert Remainder(0.0, 1.0).further([6.0], [0.0]) == 1.0
 
 
 def test_a_divisor_that_may_be_nothing_leaves_the_whole_range():

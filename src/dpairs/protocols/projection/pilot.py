@@ -56,6 +56,8 @@ class Pilot:
     """Pairs of the plane that may be ties or not."""
     deviation: float = 0.0
     """The standard deviation of what imagined rounds do not show of the first form's remainder."""
+    measured: Sequence[Masses] = ()
+    """The imagined rounds before they are made distributions, where that is all that is done to them."""
     narrowed: Sequence[Narrowed] = ()
     """Ends that values could be moved between, where few people far away would decide the value."""
 
