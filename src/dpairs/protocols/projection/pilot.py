@@ -35,6 +35,8 @@ class Narrowed:
     beyond: tuple[tuple[float, float], ...]
     mean: tuple[float, float]
     """The mean of people moved into the latter, as it was measured: without bias, with its standard error."""
+    heavier: tuple[tuple[float, float], ...] = ()
+    """What may lie beyond if the tail falls no faster than it was seen to."""
 
 
 @dataclass(frozen=True, eq=False)

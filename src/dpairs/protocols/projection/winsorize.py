@@ -26,12 +26,15 @@ from ...statistics.vertices import Vertices
 from .pilot_cells import Parts
 
 Vector = NDArray[np.float64]
+Beyond = tuple[Vector, Vector]
 SIGNIFICANT, SURE = 2.0, 3.3
 """Standard errors of a share that is seen; and of one that is seen beyond a distance where nothing was, which
 happens by chance at one of 2,000 distances, of which a domain has some ten."""
 MOST = 0.25
 """The share beyond a distance that the pilot must rule out before anything is cut there. Half of it must be
 seen beyond some nearer distance, or the people's own scale is not known."""
+LEAST_LEFT = 0.25
+"""What is left of a share after another octave, of distributions that just have a variance."""
 NEAR, FEWEST, OCTAVES = 2, 3, 8
 """Octaves from the last distance beyond which people surely lie: where the pilot ends; where the function
 does at least; and at most, where that is cheaper than what it leaves out."""
@@ -48,6 +51,8 @@ class Ends:
     beyond: tuple[tuple[float, float], ...] = ()
     mean: tuple[float, float] = (0.0, 0.0)
     """The mean leaf of people who are moved to the sure ends, measured without bias; its standard error."""
+    heavier: tuple[tuple[float, float], ...] = ()
+    """What may lie beyond if the tail falls no faster than it was seen to."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,8 +74,11 @@ class Tail:
         middle = (np.clip(self.starts, low, high) + np.clip(self.stops, low, high)) / 2
         return float(self.shares @ middle), float(np.std(self.repeated @ middle, ddof=1))
 
-    def reaches(self, median: float, limit: float) -> tuple[float, float]:
-        """How far from the median people lie for sure, and at most about what share lies twice as far."""
+    def reaches(self, median: float, limit: float) -> tuple[float, float, Beyond]:
+        """How far from the median people lie for sure, at most about what share lies twice as far; and further.
+
+        The last are distances and the largest shares beyond them.
+        """
         side = 1 if limit > median else -1
         shares, repeated, edges = self.shares, self.repeated, self.starts
         if side < 0:
@@ -98,9 +106,25 @@ class Tail:
             few = np.logical_and.accumulate((most_here <= 0)[::-1])[::-1]
         last = max(unbroken, int(sure[-1]) + 1 if sure.size else 0, int(np.argmax(few)))
         if last == seen.size:
-            return whole, 0.0
+            return whole, 0.0, (distances[-1:], np.zeros(1))
         most = max(float(above[last]), 0.0) + float(error[last])
-        return max(float(distances[last]) / 2, 1.0), min(most, 1.0)
+        most_here = np.minimum.accumulate(np.maximum(above, 0.0) + error)[last:]
+        falling = most * _left(above[:last], error[:last], max(float(above[last]), 0.0)) ** np.arange(most_here.size)
+        further = distances[last:], np.minimum(np.minimum(most_here, falling), 1.0)
+        return max(float(distances[last]) / 2, 1.0), min(most, 1.0), further
+
+
+def _left(shares: Vector, errors: Vector, most: float) -> float:
+    """At most so much of a share beyond a distance lies beyond twice that, further out than these distances.
+
+    If shares fall from octave to octave ever faster, as those of lognormal and all lighter tails do, or as
+    fast as ever, like Pareto's, then they fall at least as between any distance and the next one, beyond
+    which ``most`` lie. Nearer distances count beyond which people surely lie.
+    """
+    octaves = np.arange(shares.size, 0, -1)
+    sure = shares > SURE * errors
+    seen = (most / np.where(sure, shares, 1.0)) ** (1 / octaves)
+    return max(float(np.min(seen, initial=1.0, where=sure)), LEAST_LEFT)
 
 
 def possible_ends(parts: Parts, tail: Tail, end: float) -> list[Ends]:
@@ -109,8 +133,8 @@ def possible_ends(parts: Parts, tail: Tail, end: float) -> list[Ends]:
     median = float(np.interp(0.5, parts.cumulated(0, places, end), places))
     reached = [(limit, *tail.reaches(median, limit)) for limit in (0.0, end)]
     # A side that is no longer than the other one is wide costs nothing.
-    wide = max(far for _, far, _ in reached)
-    sides = [(limit, wide, most) for limit, _, most in reached]
+    wide = max(far for _, far, *_ in reached)
+    sides = [(limit, wide, most, further) for limit, _, most, further in reached]
     near = wide * 2**NEAR
     sure = float(np.floor(max(median - near, 0.0))), float(np.ceil(min(median + near, end)))
     mean = tail.mean(*sure)
@@ -118,7 +142,8 @@ def possible_ends(parts: Parts, tail: Tail, end: float) -> list[Ends]:
     for octaves in range(FEWEST, OCTAVES + 1):
         limits: list[float] = []
         beyond: list[tuple[float, float]] = []
-        for limit, far, most in sides:
+        heavier: list[tuple[float, float]] = []
+        for limit, far, most, further in sides:
             side, whole = (1 if limit > median else -1), abs(limit - median)
             cut = median + side * min(far * 2**octaves, whole)
             limits.append(float(np.floor(cut) if side < 0 else np.ceil(cut)))
@@ -127,10 +152,19 @@ def possible_ends(parts: Parts, tail: Tail, end: float) -> list[Ends]:
                 if far * 2**octave < whole:
                     place = median + side * min(far * 2 ** (octave + 1), whole)
                     beyond.append((0.75 * most * 0.25 ** (octave - 1), place))
-        possible.append(Ends(limits[0], limits[1], sure, tuple(beyond), mean))
+                    here, next_one = (_largest(further, far * 2**each) for each in (octave, octave + 1))
+                    last = far * 2 ** (octave + 1) >= whole
+                    heavier.append((here if last else here - next_one, place))
+        possible.append(Ends(limits[0], limits[1], sure, tuple(beyond), mean, tuple(heavier)))
         if limits == [0.0, end]:
             break
     return possible
+
+
+def _largest(beyond: Beyond, distance: float) -> float:
+    """The largest share beyond a distance, by the last of those that are known."""
+    distances, shares = beyond
+    return float(shares[max(int(np.searchsorted(distances, distance, side="right")) - 1, 0)])
 
 
 def moved(masses: Vector, first: int, last: int) -> Vector:
