@@ -104,7 +104,7 @@ class Divided:
         return seen + (self.shift * correction) ** 2
 
     def further(self, square: float) -> Divided:
-        """Of a remainder so many times as large as imagined: q is quadratic in the pilot's errors, f linear."""
+        """Of a remainder so many times as large as imagined: as q is, the square of the pilot's errors."""
         return replace(
             self,
             square=square * self.square,

@@ -147,7 +147,9 @@ def _uncut(
     asks for equality alone, A is the unit matrix and the nearest distribution is the nearest one in its norm:
     then imagined rounds are enough.
     """
-    uncut, _ = imagined_remainders(statistic, linearizer, linear, replace(pilot, imagined=list(pilot.measured)))
+    uncut, _ = imagined_remainders(
+        statistic, linearizer, linear, replace(pilot, imagined=list(pilot.measured))
+    )
     return abs(float(np.mean(uncut)) - float(np.mean(missed))), float(np.var(uncut, ddof=1))
 
 

@@ -75,9 +75,9 @@ class Tail:
         return float(self.shares @ middle), float(np.std(self.repeated @ middle, ddof=1))
 
     def reaches(self, median: float, limit: float) -> tuple[float, float, Beyond]:
-        """How far from the median people lie for sure, at most about what share lies twice as far; and further.
+        """How far from the median people lie for sure, and at most about what share lies twice as far.
 
-        The last are distances and the largest shares beyond them.
+        And distances from there on, with the largest shares beyond them.
         """
         side = 1 if limit > median else -1
         shares, repeated, edges = self.shares, self.repeated, self.starts
@@ -87,7 +87,7 @@ class Tail:
         noise = np.std(np.cumsum(repeated[:, ::-1], axis=1)[:, ::-1], axis=0, ddof=1)
         whole = abs(limit - median)
         # The distances from one leaf to the domain's end, each twice the one before.
-        distances = whole / 2.0 ** np.arange(int(np.log2(max(whole, 2.0))), -1, -1)
+        distances: Vector = whole / 2.0 ** np.arange(int(np.log2(max(whole, 2.0))), -1, -1)
         # A node that a distance ends in counts as beyond it.
         at = np.maximum(np.searchsorted(side * (edges - median), distances, side="right") - 1, 0)
         reached = distances < whole
@@ -106,25 +106,26 @@ class Tail:
             few = np.logical_and.accumulate((most_here <= 0)[::-1])[::-1]
         last = max(unbroken, int(sure[-1]) + 1 if sure.size else 0, int(np.argmax(few)))
         if last == seen.size:
-            return whole, 0.0, (distances[-1:], np.zeros(1))
+            return whole, 0.0, (distances[-1:], np.zeros_like(distances[-1:]))
         most = max(float(above[last]), 0.0) + float(error[last])
         most_here = np.minimum.accumulate(np.maximum(above, 0.0) + error)[last:]
-        falling = most * _left(above[:last], error[:last], max(float(above[last]), 0.0)) ** np.arange(most_here.size)
-        further = distances[last:], np.minimum(np.minimum(most_here, falling), 1.0)
+        falling = most * _left(above[: last + 1], error[: last + 1]) ** np.arange(most_here.size)
+        further = distances[last:], np.asarray(np.minimum(np.minimum(most_here, falling), 1.0))
         return max(float(distances[last]) / 2, 1.0), min(most, 1.0), further
 
 
-def _left(shares: Vector, errors: Vector, most: float) -> float:
-    """At most so much of a share beyond a distance lies beyond twice that, further out than these distances.
+def _left(shares: Vector, errors: Vector) -> float:
+    """How much of a share beyond a distance lies beyond twice that, further out than these distances.
 
-    If shares fall from octave to octave ever faster, as those of lognormal and all lighter tails do, or as
-    fast as ever, like Pareto's, then they fall at least as between any distance and the next one, beyond
-    which ``most`` lie. Nearer distances count beyond which people surely lie.
+    A quarter, or more if people were seen to lie so. Shares of lognormal and all lighter tails fall ever
+    faster from octave to octave, Pareto's as fast as ever: so at least as they did from any distance beyond
+    which people surely lie to the last.
     """
-    octaves = np.arange(shares.size, 0, -1)
-    sure = shares > SURE * errors
-    seen = (most / np.where(sure, shares, 1.0)) ** (1 / octaves)
-    return max(float(np.min(seen, initial=1.0, where=sure)), LEAST_LEFT)
+    nearer = shares[:-1]
+    sure = nearer > SURE * errors[:-1]
+    seen = max(float(shares[-1]), 0.0) / np.where(sure, nearer, 1.0)
+    each_octave = seen ** (1 / np.arange(nearer.size, 0, -1))
+    return max(float(np.min(each_octave, initial=1.0, where=sure)), LEAST_LEFT)
 
 
 def possible_ends(parts: Parts, tail: Tail, end: float) -> list[Ends]:
