@@ -65,14 +65,20 @@ class Remainder:
         The correction that the second round makes is the pilot's error along the function, and noise of this
         variance: what is beyond such noise is the pilot's. Imagined pilots, which start from a pilot that saw
         nobody in some part of the domain, know little of how far they could be off there. The remainder is
-        quadratic in the errors of one stratum, and linear in those of each of several. Theirs must not be
-        added up: of two classes whose pilots are off alike, the corrections cancel, the remainder does not.
+        quadratic in the errors of one stratum, and linear in those of each of several. Of two classes whose
+        pilots are off alike the corrections cancel and the remainder does not, so each class counts by
+        itself, and all together.
         """
-        times = [
-            max(1.0, (abs(moved) - CLEAR * math.sqrt(noise)) / math.sqrt(usual)) if usual > 0 else 1.0
-            for moved, noise, usual in zip(corrections, noises, self.expected, strict=False)
-        ]
-        return times[0] ** 2 if len(times) == 1 else math.prod(times)
+        usual = self.expected
+        each = [_times(*one) for one in zip(corrections, noises, usual, strict=False)]
+        return max(math.prod(each), _times(sum(corrections), sum(noises), sum(usual)) ** 2)
+
+
+def _times(correction: float, noise: float, usual: float) -> float:
+    """How many times as far off as usual a pilot is along the function."""
+    if usual <= 0:
+        return 1.0
+    return max(1.0, (abs(correction) - CLEAR * math.sqrt(noise)) / math.sqrt(usual))
 
 
 def remainder_of(
@@ -112,7 +118,7 @@ def remainder_of(
         else Crowded()
     )
     usual = tuple(map(agreed, expected.tolist()))
-    more = agreed(max(uncut - variance, 0.0))
+    more = agreed(max(agreed(uncut) - agreed(variance), 0.0))
     return Remainder(agreed(mean), agreed(variance), agreed(bias), usual, agreed(beside), crowded, more)
 
 
@@ -150,7 +156,9 @@ def _uncut(
     uncut, _ = imagined_remainders(
         statistic, linearizer, linear, replace(pilot, imagined=list(pilot.measured))
     )
-    return abs(float(np.mean(uncut)) - float(np.mean(missed))), float(np.var(uncut, ddof=1))
+    # Digits that processors agree on come before a difference, of which there may be none.
+    means = [agreed(float(np.mean(each))) for each in (uncut, missed)]
+    return abs(means[0] - means[1]), float(np.var(uncut, ddof=1))
 
 
 def moved_by(pilot: Pilot, other: Linear, masses: Masses) -> list[float]:

@@ -8,9 +8,10 @@ as what they are; values beyond, as if they lay at its end. The function's range
 that of the people and not of the domain.
 
 What lies beyond is allowed for as a bias: the share that twice the last significant distance may leave out,
-one standard error more than was measured, which then falls to a quarter with each octave, as the tails of all
-distributions with a variance do in the long run (Chebyshev). That is an assumption. Without one no study of
-so few people could rule out that one in a hundred has everything.
+one standard error more than was measured. It falls to a quarter with each octave, as the tails of all
+distributions with a variance do in the long run (Chebyshev), or as slowly as it was seen to fall (`_left`),
+and is no more than was measured there and one standard error. That is an assumption. Without one no study of
+so few people could rule out that one in a hundred has everything. Where to end is chosen by the quarter.
 """
 
 from __future__ import annotations
@@ -87,7 +88,8 @@ class Tail:
         noise = np.std(np.cumsum(repeated[:, ::-1], axis=1)[:, ::-1], axis=0, ddof=1)
         whole = abs(limit - median)
         # The distances from one leaf to the domain's end, each twice the one before.
-        distances: Vector = whole / 2.0 ** np.arange(int(np.log2(max(whole, 2.0))), -1, -1)
+        octaves = np.arange(int(np.log2(max(whole, 2.0))), -1, -1)
+        distances: Vector = np.asarray(whole / 2.0**octaves, dtype=np.float64)
         # A node that a distance ends in counts as beyond it.
         at = np.maximum(np.searchsorted(side * (edges - median), distances, side="right") - 1, 0)
         reached = distances < whole
