@@ -145,7 +145,7 @@ class Analysis:
             "variances": self.variances,
             "remainder": [self.remainder.mean, self.remainder.variance],
             "bias": self.remainder.bias,
-            "expected": dict(zip(self.people, self.remainder.expected, strict=False)),
+            "expected": dict(zip(self.ranges, self.remainder.expected, strict=False)),
             "kernel_uncertainty": self.kernel_uncertainty,
         }
 
@@ -230,7 +230,8 @@ class Analysis:
         """The pilot's value, corrected by the mean of the functions."""
         corrections, noises = [], []
         decode = mechanism.decode
-        for stratum, table in counts.items():
+        for stratum in self.ranges:
+            table = counts[stratum]
             people = table.people
             if people < 2:
                 whose = "" if len(counts) == 1 else f" of the {stratum} class"
