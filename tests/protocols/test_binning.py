@@ -84,23 +84,18 @@ def test_leaves_that_hold_an_atom_of_both_classes_leave_half_of_its_pairs():
     [dpairs.Interval(0, 100), dpairs.Integers(0, 100), dpairs.Levels(range(20))],
     ids=lambda d: d.kind,
 )
-def test_the_gini_coefficient_of_nothing_is_refused_or_may_be_anything(domain):
+def test_the_gini_coefficient_of_nothing_is_refused(domain):
     study = dpairs.Study.create(
         "gini_coefficient", protocol="histogram", epsilon=1.0, domain=domain, n=20_000
     )
-    nothing_said = 0
+    refused = 0
     for seed in range(20):
         try:
-            found = dpairs.simulate(study, {"value": np.zeros(20_000)}, seed=seed)
+            dpairs.simulate(study, {"value": np.zeros(20_000)}, seed=seed)
         except NotEstimable:
-            nothing_said += 1
-            continue
-        open_range = all(
-            found.confidence_interval(target=each) == (0, 1) for each in ("population", "sample")
-        )
-        nothing_said += open_range and "may be 0" in found.caveats[0]
+            refused += 1
     # A noisy mean of 0 passes for more than 0 in one of a thousand studies.
-    assert nothing_said >= stats.binom.ppf(FAILURE, 20, 0.999)
+    assert refused >= stats.binom.ppf(FAILURE, 20, 0.999)
 
 
 def test_values_and_intervals_stay_in_range():

@@ -1,7 +1,5 @@
 """What cells can hide: bounds that no arrangement of people within their cells exceeds, and some attain."""
 
-import math
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -9,6 +7,7 @@ from hypothesis import strategies as st
 
 import dpairs
 from dpairs.data.grids import Axis, Grid
+from dpairs.errors import NotEstimable
 from dpairs.statistics import statistic
 from tests.strategies import QUICK
 
@@ -106,9 +105,11 @@ def test_no_arrangement_moves_a_ratio_further(weights, seed):
         assert abs(spread / 2 / float(masses @ places) - finished.value) <= (bound or 0) + 1e-6
 
 
-def test_a_ratio_whose_cells_may_all_be_zero_may_be_anything():
+def test_a_ratio_whose_cells_may_all_be_zero_is_refused():
     grid = Grid((Axis(dpairs.Interval(0, 100), 4),))
     made, masses = statistic("gini_coefficient"), np.array([1.0, 0, 0, 0])
     forms = np.array([masses @ form.matrix @ masses for form in made.forms(grid, "average")])
-    finished = made.finish(forms, {"everybody": 100})
-    assert made.hidden_ratio(grid, "average", (masses,), finished, forms, np.zeros(2)) == math.inf
+    with pytest.raises(NotEstimable, match="everybody has 0"):
+        made.hidden_ratio(
+            grid, "average", (masses,), made.finish(forms, {"everybody": 100}), forms, np.zeros(2)
+        )

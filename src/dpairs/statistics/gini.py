@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -137,8 +136,7 @@ class GiniCoefficient(GiniMeanDifference):
     ) -> float | None:
         """Of D / 2m at its estimate G: |D' - 2 G m'| / 2m', in which a shift of a cell's mean partly cancels.
 
-        That is the linear change along the gradient times m / m', for the least mean m' that is possible:
-        infinite where everybody may have 0.
+        That is the linear change along the gradient times m / m', for the least mean m' that is possible.
         """
         if kernel != "average":
             return None
@@ -146,7 +144,10 @@ class GiniCoefficient(GiniMeanDifference):
         along, average = finished.gradient, float(forms[1])
         least = average - mean_hidden(axis, shares)
         if least <= CERTAIN * float(noise[1]):
-            return math.inf
+            raise NotEstimable(
+                f"the cells leave it possible that everybody has 0, of which {self.name} is not defined: the "
+                f"domain is too wide for so few bins"
+            )
         shifts = np.abs(2 * along[0] * below_less_above(shares) + along[1])
         linear = float(shares * widths(axis) / 2 @ shifts) + abs(along[0]) * within_distance(axis, shares)
         return float(linear * average / least)
@@ -169,11 +170,6 @@ class GiniCoefficient(GiniMeanDifference):
 
     def divisors(self, forms: NDArray[np.float64]) -> dict[str, tuple[float, int]]:
         return {"the mean": (float(forms[1]), 1)}
-
-    def divisor_slack(self, forms: NDArray[np.float64], error: ErrorOf) -> float:
-        """Infinite where the mean is above 0 and may be 0: the coefficient is still between 0 and 1."""
-        uncertain = float(forms[1]) <= CERTAIN * error(np.array([0.0, 1.0]))
-        return math.inf if uncertain else super().divisor_slack(forms, error)
 
     def details(
         self, forms: NDArray[np.float64], sizes: Mapping[str, int], error: ErrorOf

@@ -44,11 +44,6 @@ from .predict import candidates, predict
 from .search import Search, kernels_of, prior_of
 from .simplex import moved
 
-MAY_BE_NOTHING = (
-    "By these reports the divisor of this value may be 0, of which it is not defined, so the interval is the "
-    "whole range of the statistic: more people, a larger epsilon or a narrower domain would help."
-)
-
 
 @dataclass(frozen=True)
 class Histogram(Alone, FirstRound):
@@ -187,9 +182,6 @@ class Histogram(Alone, FirstRound):
             return math.sqrt(self._variances_along(gradient, vectors).population)
 
         slack = self.statistic.divisor_slack(values, error)
-        # Where what a ratio divides by may be 0, its interval is its range: the standard error says nothing.
-        bias = binning_bias(self, vectors, values, finished, sizes, error) if math.isfinite(slack) else slack
-        slack = slack if math.isfinite(slack) else 1.0
         details = self.statistic.details(values, sizes, error)
         noise = slack * math.sqrt(errors.sample)
         value = finished.value if estimator == "paper" else moved(self, vectors, finished.value, noise, sizes)
@@ -199,9 +191,8 @@ class Histogram(Alone, FirstRound):
             noise,
             self._quantization(vectors, finished.gradient),
             details,
-            bias=bias,
+            bias=binning_bias(self, vectors, values, finished, sizes, error),
             centre=finished.value,
-            caveats=() if math.isfinite(bias) else (MAY_BE_NOTHING,),
         )
 
     def manipulation(self, counts: Mapping[str, DenseCounts], estimator: str, people: int) -> Manipulation:
