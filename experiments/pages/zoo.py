@@ -13,6 +13,7 @@ from ..zoo.journal import read
 from ..zoo.measure import Outcome
 
 HALVES = ("first", "second")
+SETS = (*HALVES, "third")
 SHOWN = 25
 """Cells of each half on the page; the files have all of them."""
 CELL = ("population", "statistic", "protocol", "epsilon", "people")
@@ -54,7 +55,7 @@ def line(half: str, protocol: str, rows: Rows) -> list[str]:
 @table("zoo_summary")
 def summary() -> Table:
     lines = []
-    for half in HALVES:
+    for half in SETS:
         rows = kept(half)
         protocols = sorted({cell.protocol for cell, _ in rows})
         lines += [line(half, each, [row for row in rows if row[0].protocol == each]) for each in protocols]
@@ -96,7 +97,7 @@ def worst(half: str) -> Table:
         "bias / oracle's half-width",
         "width / oracle's",
     )
-    return Table(f"The worst cells of the {half} half", head, lines)
+    return Table(f"The worst cells of the {half} {'half' if half in HALVES else 'set'}", head, lines)
 
 
 @table("zoo_first")
@@ -107,6 +108,11 @@ def first() -> Table:
 @table("zoo_second")
 def second() -> Table:
     return worst("second")
+
+
+@table("zoo_third")
+def third() -> Table:
+    return worst("third")
 
 
 @table("zoo_again")

@@ -2,6 +2,7 @@
 
 python -m experiments.zoo                             the first half: measure, then write the table
 python -m experiments.zoo --half second               the half that nobody developed on
+python -m experiments.zoo --half third                populations that were written later
 python -m experiments.zoo --protocol projection       only some cells; also --statistic and others
 """
 
@@ -21,7 +22,7 @@ CELLS, RUNS, QUICK = 500, 100, (24, 20)
 
 def parser() -> argparse.ArgumentParser:
     words = argparse.ArgumentParser("python -m experiments.zoo", description="How often intervals hold.")
-    words.add_argument("--half", choices=("first", "second"), default="first")
+    words.add_argument("--half", choices=("first", "second", "third"), default="first")
     words.add_argument("--cells", type=int, default=CELLS, help="how many of the sample")
     words.add_argument("--runs", type=int, default=RUNS, help="of each cell")
     words.add_argument("--fresh", type=int, default=0, help="the number of the first run")

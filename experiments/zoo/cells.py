@@ -15,7 +15,7 @@ from dpairs.errors import BadParameter
 from dpairs.planning import Option
 
 from .population import Population, options_of
-from .populations import POPULATIONS
+from .third import EVERY
 
 PROTOCOLS = ("histogram", "tree", "pairwise", "projection")
 EPSILONS = (0.5, 1.0, 2.0, 4.0, 8.0)
@@ -40,7 +40,7 @@ class Cell:
 
     @property
     def of(self) -> Population:
-        return POPULATIONS[self.population]
+        return EVERY[self.population]
 
     def seed(self, run: int) -> int:
         """Of its own people and noise."""
@@ -53,7 +53,7 @@ class Cell:
 
 @cache
 def _planned(population: str, statistic: str, protocol: str, epsilon: float, n: int) -> Option:
-    of = POPULATIONS[population]
+    of = EVERY[population]
     name, options = options_of(statistic)
     sizes: int | dict[str, int] = n
     if options.get("labels") == "public":
@@ -67,7 +67,7 @@ def _planned(population: str, statistic: str, protocol: str, epsilon: float, n: 
 def fits(population: str, statistic: str, protocol: str) -> bool:
     """Whether a protocol computes the statistic at all."""
     name, options = options_of(statistic)
-    given: dict[str, Any] = {"domain": POPULATIONS[population].domain, **options}
+    given: dict[str, Any] = {"domain": EVERY[population].domain, **options}
     if protocol != "pairwise":
         given["n"] = 10_000
     try:
@@ -78,8 +78,8 @@ def fits(population: str, statistic: str, protocol: str) -> bool:
 
 
 def cells(half: str) -> Iterator[Cell]:
-    """All cells of a half, but for protocols that do not fit."""
-    for population in POPULATIONS.values():
+    """All cells of a half, or of the third set, but for protocols that do not fit."""
+    for population in EVERY.values():
         if population.half == half:
             for statistic in population.statistics:
                 for protocol in PROTOCOLS:

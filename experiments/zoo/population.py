@@ -42,9 +42,14 @@ class Population:
 
     @property
     def half(self) -> str:
-        """The half it belongs to: those that an issue named were looked at, the others as a hash has it."""
+        """The half it belongs to: those that an issue named were looked at, the others as a hash has it.
+
+        Or the third set, written later.
+        """
         from .populations import NAMED, POPULATIONS
 
+        if self.name not in POPULATIONS:
+            return "third"
         others = sorted(
             set(POPULATIONS) - NAMED, key=lambda name: sha256(f"{SPLIT}/{name}".encode()).digest()
         )

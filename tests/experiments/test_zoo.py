@@ -11,6 +11,7 @@ from experiments.zoo.journal import read, write
 from experiments.zoo.measure import Outcome, measure
 from experiments.zoo.population import exact
 from experiments.zoo.populations import NAMED, POPULATIONS
+from experiments.zoo.third import EVERY, THIRD
 from experiments.zoo.truths import truths
 
 from ..every import every
@@ -21,6 +22,12 @@ def test_the_zoo_is_large_and_its_halves_are_equal():
     first = {name for name, each in POPULATIONS.items() if each.half == "first"}
     assert len(first) == len(POPULATIONS) // 2
     assert first >= NAMED
+
+
+def test_populations_that_were_written_later_are_in_neither_half():
+    assert len(EVERY) == len(POPULATIONS) + len(THIRD)
+    assert {each.half for each in THIRD.values()} == {"third"}
+    assert {cell.population for cell in cells("third")} == set(THIRD)
 
 
 FORMULAS = {
@@ -55,16 +62,19 @@ def test_values_agree_with_formulas(key):
 
 
 def test_every_statistic_has_a_value():
-    wanted = {f"{name}/{each}" for name, of in POPULATIONS.items() for each in of.statistics}
+    wanted = {f"{name}/{each}" for name, of in EVERY.items() for each in of.statistics}
     assert wanted == set(truths())
 
 
-HEAVY = {(name, "variance") for name in ("pareto-1.2", "pareto-2.5", "lognormal-2")}
+HEAVY = {
+    (name, "variance")
+    for name in ("pareto-1.2", "pareto-2.5", "lognormal-2", "pareto-1.8", "claims", "student-2")
+}
 
 
-@every("name", sorted(POPULATIONS))
+@every("name", sorted(EVERY))
 def test_people_lie_in_their_domain_and_look_like_the_population(name):
-    of = POPULATIONS[name]
+    of = EVERY[name]
     people = of.draw(20_000, 5)
     for column, domain in zip(of.columns, of.domains, strict=False):
         assert domain.check(people[column], column).size == 20_000

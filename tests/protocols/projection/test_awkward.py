@@ -63,7 +63,7 @@ class Row:
 ROWS = {
     "92% zeros": Row("gini_mean_difference", Interval(0, 1e5), zeros, 4.0),
     "a domain ten times too wide": Row("gini_coefficient", Interval(0, 3e6), incomes, 1.0, few=12),
-    "a heavy tail": Row("gini_coefficient", Interval(0, 1e4), pareto, 4.0),
+    "a heavy tail": Row("gini_coefficient", Interval(0, 1e4), pareto, 4.0, few=12),
     "two columns of money": Row("kendall_tau", (Interval(0, 1e6), Interval(-2e5, 1e6)), money, 4.0, few=12),
 }
 
@@ -224,13 +224,22 @@ def test_small_pilots_of_zeros_do_not_cut_the_others_off():
 
 def test_a_pilot_that_the_second_round_finds_far_off_has_missed_more():
     """The remainder is quadratic in the pilot's errors, and the correction is one of them."""
-    remainder = Remainder(0.0, 1.0, expected=4.0)
-    assert remainder.further(2.0, 0.0) == 1.0
-    assert remainder.further(6.0, 0.0) == 3.0
+    remainder = Remainder(0.0, 1.0, expected=(4.0,))
+    assert remainder.further([2.0], [0.0]) == 1.0
+    assert remainder.further([6.0], [0.0]) == 9.0
     # Noise of the second round is no error of the pilot: what it may be does not count.
-    assert remainder.further(9.0, 1.0) == 3.0
-    assert remainder.further(6.0, 4.0) == 1.0
-    assert Remainder(0.0, 1.0).further(6.0, 0.0) == 1.0
+    assert remainder.further([9.0], [1.0]) == 9.0
+    assert remainder.further([6.0], [4.0]) == 1.0
+    assert Remainder(0.0, 1.0).further([6.0], [0.0]) == 1.0
+
+
+def test_corrections_of_two_classes_that_cancel_still_say_how_far_both_pilots_are_off():
+    """The remainder is linear in the errors of each class."""
+    remainder = Remainder(0.0, 1.0, expected=(4.0, 1.0))
+    assert remainder.further([6.0, -6.0], [0.0, 0.0]) == 18.0
+    assert remainder.further([1.0, -1.0], [0.0, 0.0]) == 1.0
+    # Both together are off by more than their errors along the function add up to.
+    assert remainder.further([3.0, 1.0], [0.0, 0.0]) == pytest.approx(4.0**2 / 5)
 
 
 def test_a_divisor_that_may_be_nothing_leaves_the_whole_range():

@@ -11,6 +11,7 @@ from dpairs import (
     WrongStudy,
 )
 from dpairs.formats.canonical import canonical
+from dpairs.protocols.projection.analysis import Analysis
 
 from .cases import CASES, SECOND, second_study
 from .forging import (
@@ -89,6 +90,10 @@ def test_a_forged_analysis_is_refused_or_works(name):
         (("analysis", "noises", "positive"), -0.1, "negative"),
         (("analysis", "alone_noise"), -0.1, "negative"),
         (("analysis", "beside"), 1.5, "between 0 and 1"),
+        (("analysis", "expected"), {"everybody": 0.1}, "corrections for positive, negative"),
+        (("analysis", "expected", "positive"), -0.1, "negative"),
+        (("analysis", "expected"), -0.1, "negative"),
+        (("analysis", "uncut"), -0.1, "negative"),
         (("analysis", "crowded"), 0.5, "three numbers"),
         (("analysis", "crowded"), [0.5, 0.5], "three numbers"),
         (("analysis", "crowded"), [0.5, 0.5, -1.0], "between 0 and 1"),
@@ -125,6 +130,14 @@ def test_parts_of_an_analysis_that_do_not_fit_together_are_refused(name, path, v
     with pytest.raises(BadFile, match=words) as raised:
         study.with_analysis(json.dumps(changed(analysis_of(study), ("analysis", *path), value)))
     one_sentence(raised.value)
+
+
+def test_an_analysis_from_before_classes_counted_by_themselves_is_read():
+    study = second_study("auc", 1.0)
+    content = analysis_of(study)["analysis"]
+    assert set(content["expected"]) == {"positive", "negative"}
+    older = Analysis.from_json(study.statistic, {**content, "expected": 0.25})
+    assert older.remainder.expected == (0.25, 0.25)
 
 
 def test_an_analysis_is_of_its_own_study_alone():

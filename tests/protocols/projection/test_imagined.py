@@ -7,10 +7,12 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpairs import Study, Tally, exact
+from dpairs import Levels, Study, Tally, exact
 from dpairs.protocols.projection import remainder as remainders
 from dpairs.protocols.projection.pilot import PublicNoise
+from dpairs.protocols.projection.remainder import Remainder
 from dpairs.protocols.projection.second_round import SecondRound
+from dpairs.protocols.projection.winsorize import _left
 from dpairs.simulate import simulate_round
 from dpairs.statistics.influence import Influence
 
@@ -111,3 +113,38 @@ def test_imagined_rounds_of_one_study_are_the_same_for_everybody():
     assert one.analysis == two.analysis
     assert one.analysis is not None
     assert one.analysis.remainder.variance > 0
+
+
+def levels_study(statistic: str, people: int, shares: np.ndarray) -> Remainder:
+    """The remainder of a histogram's pilot of so many people with these shares of levels."""
+    study = Study.create(
+        statistic, protocol="projection", epsilon=1.0, domain=Levels(range(shares.size)), n=people, seed=1
+    )
+    rng = np.random.default_rng(2)
+    value = rng.choice(shares.size, people, p=shares)
+    second = study.next(simulate_round(study, {"value": value}, 3)).protocol
+    assert isinstance(second, SecondRound)
+    assert second.analysis is not None
+    return second.analysis.remainder
+
+
+ZIPF = 1 / np.arange(1, 33)
+
+
+def test_shares_that_noise_would_cut_leave_the_remainder_open():
+    """A histogram of which nothing is cut at 0 misses as much as imagined; of rare levels, it may be more."""
+    even = levels_study("gini_mean_difference", 200_000, np.full(4, 0.25))
+    assert even.uncut == even.bias == 0
+    rare = levels_study("gini_mean_difference", 2_000, ZIPF / ZIPF.sum())
+    assert rare.bias > abs(rare.mean)
+    assert rare.uncut > rare.variance / 2
+    # The nearest distribution is nearest for equality: nothing is left open.
+    assert levels_study("collision_entropy", 2_000, ZIPF / ZIPF.sum()).uncut == 0
+
+
+@pytest.mark.parametrize(("left", "stated"), [(0.1, 0.25), (0.5, 0.5), (0.7, 0.7)])
+def test_tails_fall_as_slowly_as_they_were_seen_to_but_not_faster_than_a_quarter(left, stated):
+    shares = 0.4 * left ** np.arange(4.0)
+    assert _left(shares, np.full(4, 1e-6)) == pytest.approx(stated)
+    # Distances beyond which nobody surely lies say nothing.
+    assert _left(shares, np.full(4, 1.0)) == 1.0

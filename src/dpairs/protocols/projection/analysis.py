@@ -47,12 +47,13 @@ _FIELDS = (
     "expected",
     "beside",
     "crowded",
+    "uncut",
     "divided",
     "noises",
     "alone_noise",
     "kernel_uncertainty",
 )
-LATER = ("bias", "expected", "beside", "crowded", "divided", "noises", "alone_noise")
+LATER = ("bias", "expected", "beside", "crowded", "uncut", "divided", "noises", "alone_noise")
 """What files from before intervals allowed for it do not have."""
 
 
@@ -127,7 +128,9 @@ class Analysis:
         alone = {} if self.alone_noise is None else {"alone_noise": self.alone_noise}
         beside = {"beside": self.remainder.beside} if self.remainder.beside else {}
         crowded = {"crowded": list(astuple(self.remainder.crowded))} if self.remainder.crowded.pairs else {}
+        uncut = {"uncut": self.remainder.uncut} if self.remainder.uncut else {}
         return {
+            **uncut,
             **divided,
             **noises,
             **alone,
@@ -142,7 +145,7 @@ class Analysis:
             "variances": self.variances,
             "remainder": [self.remainder.mean, self.remainder.variance],
             "bias": self.remainder.bias,
-            "expected": self.remainder.expected,
+            "expected": dict(zip(self.ranges, self.remainder.expected, strict=False)),
             "kernel_uncertainty": self.kernel_uncertainty,
         }
 
@@ -183,9 +186,10 @@ class Analysis:
             Remainder(
                 *remainder,
                 _variance("bias", spec.get("bias", 0.0)),
-                _variance("correction", spec.get("expected", 0.0)),
+                _expected(statistic, spec["expected"]) if "expected" in spec else (),
                 _share("share of pairs", spec.get("beside", 0.0)),
                 _crowded(spec["crowded"]) if "crowded" in spec else NOBODY,
+                _variance("variance", spec.get("uncut", 0.0)),
             ),
             _variance("kernel uncertainty", spec["kernel_uncertainty"]),
             Divided.from_json(statistic, spec["divided"]) if "divided" in spec else None,
@@ -224,9 +228,10 @@ class Analysis:
         combined: bool,
     ) -> Answer:
         """The pilot's value, corrected by the mean of the functions."""
-        correction = noise = 0.0
+        corrections, noises = [], []
         decode = mechanism.decode
-        for stratum, table in counts.items():
+        for stratum in self.ranges:
+            table = counts[stratum]
             people = table.people
             if people < 2:
                 whose = "" if len(counts) == 1 else f" of the {stratum} class"
@@ -234,10 +239,11 @@ class Analysis:
             low, high = self.ranges[stratum]
             shares = table.array / people
             mean = float(shares @ decode)
-            correction += (high - low) * (mean - self.means[stratum])
-            noise += (high - low) ** 2 * max(float(shares @ decode**2) - mean**2, 0.0) / (people - 1)
+            corrections.append((high - low) * (mean - self.means[stratum]))
+            noises.append((high - low) ** 2 * max(float(shares @ decode**2) - mean**2, 0.0) / (people - 1))
+        correction, noise = sum(corrections), sum(noises)
         value = self.value + self.remainder.mean + correction
-        further = self.remainder.further(correction, noise)
+        further = self.remainder.further(corrections, noises)
         divided = None if self.divided is None else self.divided.further(further)
         missed = self._missed(correction, further, divided)
         variance, weight = missed + noise, 0.0
@@ -293,7 +299,8 @@ class Analysis:
         """The variance of the remainder, quadratic in how far the pilot is off."""
         if divided is not None:
             return divided.variance(correction)
-        return further**4 * self.remainder.variance + ((further**2 - 1) * self.remainder.mean) ** 2
+        imagined = self.remainder.variance + self.remainder.uncut
+        return further**2 * imagined + ((further - 1) * self.remainder.mean) ** 2
 
     def finished(
         self, statistic: Statistic, value: float, population: float, sample: float, sizes: dict[str, int]
@@ -360,6 +367,14 @@ def _share(name: str, value: Any) -> float:
     if not 0 <= number <= 1:
         raise BadFile(f"a {name} lies between 0 and 1, not at {number:g}")
     return number
+
+
+def _expected(statistic: Statistic, given: Any) -> tuple[float, ...]:
+    """Of each stratum; files from before have the mean square of their sum, which is that of one of them."""
+    if not isinstance(given, Mapping):
+        return (_variance("correction", given),) * len(statistic.strata)
+    each = by_stratum(statistic, "corrections", given) if given else {}
+    return tuple(_variance("correction", number) for number in each.values())
 
 
 def _crowded(given: Any) -> Crowded:

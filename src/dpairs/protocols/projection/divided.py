@@ -26,7 +26,7 @@ from ...statistics import Linear, Statistic
 from ...statistics.base import TWO_SIDED, fieller
 from ...statistics.linear import Linearizer, nominal
 from .pilot import Pilot
-from .remainder import Remainder, correction
+from .remainder import Remainder, moved_by
 
 MOST = 1e100
 
@@ -75,7 +75,7 @@ class Divided:
             if there is None:
                 continue
             factor = float(divided / statistic.finish(there.forms, people).gradient[0])
-            moved = correction(pilot, there, masses)
+            moved = sum(moved_by(pilot, there, masses))
             factors.append(factor - 1)
             rests.append(linear.value - there.value - factor * moved)
             missed.append(linear.value - there.value - moved)
@@ -103,13 +103,12 @@ class Divided:
         seen = max(self.square * correction**2 + 2 * self.both * correction + self.rest, 0.0)
         return seen + (self.shift * correction) ** 2
 
-    def further(self, factor: float) -> Divided:
-        """For a pilot so many times as far off as imagined: f is linear in its errors, q quadratic."""
-        square = factor**2
+    def further(self, square: float) -> Divided:
+        """Of a remainder so many times as large as imagined: as q is, the square of the pilot's errors."""
         return replace(
             self,
             square=square * self.square,
-            both=factor * square * self.both,
+            both=math.sqrt(square) * square * self.both,
             rest=square**2 * self.rest,
             relative=square * self.relative,
         )

@@ -35,6 +35,8 @@ class Narrowed:
     beyond: tuple[tuple[float, float], ...]
     mean: tuple[float, float]
     """The mean of people moved into the latter, as it was measured: without bias, with its standard error."""
+    heavier: tuple[tuple[float, float], ...] = ()
+    """What may lie beyond if the tail falls no faster than it was seen to."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,6 +58,8 @@ class Pilot:
     """Pairs of the plane that may be ties or not."""
     deviation: float = 0.0
     """The standard deviation of what imagined rounds do not show of the first form's remainder."""
+    measured: Sequence[Masses] = ()
+    """The imagined rounds before they are made distributions, where that is all that is done to them."""
     narrowed: Sequence[Narrowed] = ()
     """Ends that values could be moved between, where few people far away would decide the value."""
 

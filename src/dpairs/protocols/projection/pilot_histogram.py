@@ -33,7 +33,7 @@ class PilotHistogram(Histogram):
         mechanism = self.mechanism
 
         def read(reports: Vector) -> Vector:
-            return on_simplex(reports @ mechanism.decoder / reports.sum(axis=-1, keepdims=True))
+            return np.asarray(reports @ mechanism.decoder / reports.sum(axis=-1, keepdims=True))
 
         def imagine(masses: Vector, people: int, normals: Vector) -> Vector:
             expected = masses @ mechanism.channel
@@ -42,15 +42,18 @@ class PilotHistogram(Histogram):
             lacking = expected * error.sum(axis=-1, keepdims=True)
             return read(people * np.maximum(expected + error - lacking, 0.0))
 
-        masses = {stratum: read(each.array.astype(np.float64)) for stratum, each in counts.items()}
+        masses = {
+            stratum: on_simplex(read(each.array.astype(np.float64))) for stratum, each in counts.items()
+        }
         normals = noise.rounds([mechanism.symbols] * len(counts), REPLICATES)
-        imagined = {
+        measured = {
             stratum: imagine(masses[stratum], each.people, numbers)
             for (stratum, each), numbers in zip(counts.items(), normals, strict=True)
         }
         # Where cells hold several values, pairs within one were not told apart.
         uneven = 0.0 if self.grid.single else max(float(each @ each) for each in masses.values())
-        return Pilot(cut_cells(self.grid), masses, by_round(imagined), uneven)
+        imagined = {stratum: on_simplex(each) for stratum, each in measured.items()}
+        return Pilot(cut_cells(self.grid), masses, by_round(imagined), uneven, measured=by_round(measured))
 
     def own_answer(self, counts: Mapping[str, DenseCounts]) -> Answer:
         return self.estimate(counts, self.estimators[0])

@@ -297,13 +297,15 @@ class PilotTree(TreeAnswers):
         """The same as bins and values."""
         low, high, _ = self.nodes.axis(0, cuts[:-1]).geometry
         values = np.append(low, high[-1])
-        beyond = tuple((share, float(np.interp(place, cuts, values))) for share, place in ends.beyond)
+        beyond, heavier = (
+            tuple((share, float(np.interp(place, cuts, values))) for share, place in each)
+            for each in (ends.beyond, ends.heavier)
+        )
         first, last, start, stop = np.searchsorted(cuts, [ends.low, ends.high, *ends.sure]).tolist()
         bottom, top = (float(np.interp(place, cuts, values)) for place in (0.0, cuts[-1]))
         leaf = (top - bottom) / float(cuts[-1])
-        return Narrowed(
-            first, last, (start, stop), beyond, (bottom + leaf * ends.mean[0], leaf * ends.mean[1])
-        )
+        mean = bottom + leaf * ends.mean[0], leaf * ends.mean[1]
+        return Narrowed(first, last, (start, stop), beyond, mean, heavier)
 
     def _uneven(self, descents: Mapping[str, Descent]) -> float:
         """On listed values people lie evenly or not at all; numbers within a part may lie anyhow.

@@ -7,7 +7,8 @@ What they cannot show, because every pilot is smoother than the people, is allow
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -34,11 +35,13 @@ class Remainder:
     variance: float
     bias: float = 0.0
     """The most that what nobody could see may have moved the value."""
-    expected: float = 0.0
-    """The mean square of the corrections that imagined second rounds make to the pilot's value."""
+    expected: tuple[float, ...] = ()
+    """Of each stratum, the mean square of the corrections that imagined second rounds make."""
     beside: float = 0.0
     """The share of pairs of the plane that were not told apart in both columns, in the value's unit."""
     crowded: Crowded = NOBODY
+    uncut: float = 0.0
+    """How much larger the variance may be than imagined rounds have it: see `_uncut`."""
 
     def hidden(self, value: float) -> float:
         """What pairs add that were not told apart, if they depend as all pairs do: so tau is found with them.
@@ -56,16 +59,26 @@ class Remainder:
         missing = self.beside * abs(beyond_function(reached))
         return math.copysign(min(missing, (1 - abs(tau)) / 2), tau)
 
-    def further(self, correction: float, noise: float) -> float:
-        """How many times as far off as imagined the pilot is by the second round: at least once.
+    def further(self, corrections: Sequence[float], noises: Sequence[float]) -> float:
+        """How many times as large as imagined the remainder is by the second round: at least once.
 
         The correction that the second round makes is the pilot's error along the function, and noise of this
         variance: what is beyond such noise is the pilot's. Imagined pilots, which start from a pilot that saw
-        nobody in some part of the domain, know little of how far they could be off there.
+        nobody in some part of the domain, know little of how far they could be off there. The remainder is
+        quadratic in the errors of one stratum, and linear in those of each of several. Of two classes whose
+        pilots are off alike the corrections cancel and the remainder does not, so each class counts by
+        itself, and all together.
         """
-        if self.expected <= 0:
-            return 1.0
-        return max(1.0, (abs(correction) - CLEAR * math.sqrt(noise)) / math.sqrt(self.expected))
+        usual = self.expected
+        each = [_times(*one) for one in zip(corrections, noises, usual, strict=False)]
+        return max(math.prod(each), _times(sum(corrections), sum(noises), sum(usual)) ** 2)
+
+
+def _times(correction: float, noise: float, usual: float) -> float:
+    """How many times as far off as usual a pilot is along the function."""
+    if usual <= 0:
+        return 1.0
+    return max(1.0, (abs(correction) - CLEAR * math.sqrt(noise)) / math.sqrt(usual))
 
 
 def remainder_of(
@@ -85,47 +98,75 @@ def remainder_of(
     """
     missed, moved = imagined_remainders(statistic, linearizer, linear, pilot)
     variance = allowed_variance(statistic, pilot, float(np.var(missed, ddof=1)), half_range)
+    cut, uncut = 0.0, variance
+    if pilot.measured and statistic.form_count == 1 and statistic.needs != "discrete":
+        cut, spread = _uncut(statistic, linearizer, linear, pilot, missed)
+        uncut = spread + allowed_variance(statistic, pilot, 0.0, half_range)
     if gradient and statistic.needs == "ordered" and len(statistic.domain_columns) == 2:
         variance += gradient**2 * (slab_deviation(pilot) ** 2 + pilot.deviation**2)
     # Of what pairs within parts add there is between nothing and all: half of it may be wrong.
     mean = float(np.mean(missed)) + inside / 2
-    bias, expected = abs(inside) / 2 + abs(beyond), 0.0
+    bias, expected = abs(inside) / 2 + abs(beyond) + cut, np.empty(0)
     if len(pilot.grid.axes) == 1:
         # A pilot of several columns is drawn towards columns that have nothing to do with each other, and so
         # is off along the function where it misses little.
-        expected = float(np.mean(np.square(moved)))
+        expected = np.mean(np.square(moved), axis=0)
     beside = min(abs(gradient) * pilot.beside, 1.0)
     crowded = (
         Crowded(agreed(pilot.crowded.pairs), agreed(pilot.crowded.tied), agreed(1 / gradient))
         if pilot.crowded.pairs
         else Crowded()
     )
-    return Remainder(agreed(mean), agreed(variance), agreed(bias), agreed(expected), agreed(beside), crowded)
+    usual = tuple(map(agreed, expected.tolist()))
+    more = agreed(max(agreed(uncut) - agreed(variance), 0.0))
+    return Remainder(agreed(mean), agreed(variance), agreed(bias), usual, agreed(beside), crowded, more)
 
 
 def imagined_remainders(
     statistic: Statistic, linearizer: Linearizer, linear: Linear, pilot: Pilot
-) -> tuple[list[float], list[float]]:
-    """What the derivative at each imagined pilot misses of the statistic at the pilot, and corrects."""
+) -> tuple[list[float], list[list[float]]]:
+    """What the derivative at each imagined pilot misses of the statistic at the pilot, and corrects.
+
+    The latter of each stratum.
+    """
     missed, corrections = [], []
     linears = linearizer.every(pilot.imagined, nominal(statistic))
     for masses, other in zip(pilot.imagined, linears, strict=True):
         if other is None:
             # An imagined pilot at which a ratio has no value tells only that the pilot is poor.
             continue
-        corrections.append(correction(pilot, other, masses))
-        missed.append(linear.value - other.value - corrections[-1])
+        corrections.append(moved_by(pilot, other, masses))
+        missed.append(linear.value - other.value - sum(corrections[-1]))
     if len(missed) < len(pilot.imagined) / 2:
         raise NotEstimable("the first round is too noisy for a pilot: more people are needed in it")
     return missed, corrections
 
 
-def correction(pilot: Pilot, other: Linear, masses: Masses) -> float:
-    """What a second round adds to the value at another pilot, if this pilot is the truth."""
-    return sum(
+def _uncut(
+    statistic: Statistic, linearizer: Linearizer, linear: Linear, pilot: Pilot, missed: list[float]
+) -> tuple[float, float]:
+    """How much more the derivative would miss at pilots as they are measured, and its variance there.
+
+    That is (z - h)'A(z - h) for noise z - h of covariance C, with mean tr(AC), whatever the people h are. To
+    cut shares at 0 brings a pilot nearer to the people, by how much depends on them: imagined rounds start
+    from a pilot that is cut already, and know it only there. What is missed lies between both. Where a kernel
+    asks for equality alone, A is the unit matrix and the nearest distribution is the nearest one in its norm:
+    then imagined rounds are enough.
+    """
+    uncut, _ = imagined_remainders(
+        statistic, linearizer, linear, replace(pilot, imagined=list(pilot.measured))
+    )
+    # Digits that processors agree on come before a difference, of which there may be none.
+    means = [agreed(float(np.mean(each))) for each in (uncut, missed)]
+    return abs(means[0] - means[1]), float(np.var(uncut, ddof=1))
+
+
+def moved_by(pilot: Pilot, other: Linear, masses: Masses) -> list[float]:
+    """What each stratum's second round adds to the value at another pilot, if this pilot is the truth."""
+    return [
         float(cell_means(pilot.grid, function) @ (pilot.masses[stratum] - masses[stratum]))
         for stratum, function in other.functions.items()
-    )
+    ]
 
 
 def allowed_variance(statistic: Statistic, pilot: Pilot, variance: float, half_range: float) -> float:

@@ -85,7 +85,7 @@ class SecondRound(Alone):
         for name, values in linear.functions.items():
             if ends is not None:
                 axis = pilot.grid.axes[0]
-                beyond += left_out(axis, values, (ends.first, ends.last), ends.beyond)
+                beyond += left_out(axis, values, (ends.first, ends.last), ends.heavier)
                 values = levelled(axis, values, ends.first, ends.last)
             influences[name] = Influence.of(given, at_vertices(pilot.grid, given, values))
         extents = {name: high - low for name, (_, (low, high)) in influences.items()}

@@ -8,9 +8,10 @@ as what they are; values beyond, as if they lay at its end. The function's range
 that of the people and not of the domain.
 
 What lies beyond is allowed for as a bias: the share that twice the last significant distance may leave out,
-one standard error more than was measured, which then falls to a quarter with each octave, as the tails of all
-distributions with a variance do in the long run (Chebyshev). That is an assumption. Without one no study of
-so few people could rule out that one in a hundred has everything.
+one standard error more than was measured. It falls to a quarter with each octave, as the tails of all
+distributions with a variance do in the long run (Chebyshev), or as slowly as it was seen to fall (`_left`),
+and is no more than was measured there and one standard error. That is an assumption. Without one no study of
+so few people could rule out that one in a hundred has everything. Where to end is chosen by the quarter.
 """
 
 from __future__ import annotations
@@ -26,12 +27,15 @@ from ...statistics.vertices import Vertices
 from .pilot_cells import Parts
 
 Vector = NDArray[np.float64]
+Beyond = tuple[Vector, Vector]
 SIGNIFICANT, SURE = 2.0, 3.3
 """Standard errors of a share that is seen; and of one that is seen beyond a distance where nothing was, which
 happens by chance at one of 2,000 distances, of which a domain has some ten."""
 MOST = 0.25
 """The share beyond a distance that the pilot must rule out before anything is cut there. Half of it must be
 seen beyond some nearer distance, or the people's own scale is not known."""
+LEAST_LEFT = 0.25
+"""What is left of a share after another octave, of distributions that just have a variance."""
 NEAR, FEWEST, OCTAVES = 2, 3, 8
 """Octaves from the last distance beyond which people surely lie: where the pilot ends; where the function
 does at least; and at most, where that is cheaper than what it leaves out."""
@@ -48,6 +52,8 @@ class Ends:
     beyond: tuple[tuple[float, float], ...] = ()
     mean: tuple[float, float] = (0.0, 0.0)
     """The mean leaf of people who are moved to the sure ends, measured without bias; its standard error."""
+    heavier: tuple[tuple[float, float], ...] = ()
+    """What may lie beyond if the tail falls no faster than it was seen to."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,8 +75,11 @@ class Tail:
         middle = (np.clip(self.starts, low, high) + np.clip(self.stops, low, high)) / 2
         return float(self.shares @ middle), float(np.std(self.repeated @ middle, ddof=1))
 
-    def reaches(self, median: float, limit: float) -> tuple[float, float]:
-        """How far from the median people lie for sure, and at most about what share lies twice as far."""
+    def reaches(self, median: float, limit: float) -> tuple[float, float, Beyond]:
+        """How far from the median people lie for sure, and at most about what share lies twice as far.
+
+        And distances from there on, with the largest shares beyond them.
+        """
         side = 1 if limit > median else -1
         shares, repeated, edges = self.shares, self.repeated, self.starts
         if side < 0:
@@ -79,7 +88,8 @@ class Tail:
         noise = np.std(np.cumsum(repeated[:, ::-1], axis=1)[:, ::-1], axis=0, ddof=1)
         whole = abs(limit - median)
         # The distances from one leaf to the domain's end, each twice the one before.
-        distances = whole / 2.0 ** np.arange(int(np.log2(max(whole, 2.0))), -1, -1)
+        octaves = np.arange(int(np.log2(max(whole, 2.0))), -1, -1)
+        distances: Vector = np.asarray(whole / 2.0**octaves, dtype=np.float64)
         # A node that a distance ends in counts as beyond it.
         at = np.maximum(np.searchsorted(side * (edges - median), distances, side="right") - 1, 0)
         reached = distances < whole
@@ -98,9 +108,26 @@ class Tail:
             few = np.logical_and.accumulate((most_here <= 0)[::-1])[::-1]
         last = max(unbroken, int(sure[-1]) + 1 if sure.size else 0, int(np.argmax(few)))
         if last == seen.size:
-            return whole, 0.0
+            return whole, 0.0, (distances[-1:], np.zeros_like(distances[-1:]))
         most = max(float(above[last]), 0.0) + float(error[last])
-        return max(float(distances[last]) / 2, 1.0), min(most, 1.0)
+        most_here = np.minimum.accumulate(np.maximum(above, 0.0) + error)[last:]
+        falling = most * _left(above[: last + 1], error[: last + 1]) ** np.arange(most_here.size)
+        further = distances[last:], np.asarray(np.minimum(np.minimum(most_here, falling), 1.0))
+        return max(float(distances[last]) / 2, 1.0), min(most, 1.0), further
+
+
+def _left(shares: Vector, errors: Vector) -> float:
+    """How much of a share beyond a distance lies beyond twice that, further out than these distances.
+
+    A quarter, or more if people were seen to lie so. Shares of lognormal and all lighter tails fall ever
+    faster from octave to octave, Pareto's as fast as ever: so at least as they did from any distance beyond
+    which people surely lie to the last.
+    """
+    nearer = shares[:-1]
+    sure = nearer > SURE * errors[:-1]
+    seen = max(float(shares[-1]), 0.0) / np.where(sure, nearer, 1.0)
+    each_octave = seen ** (1 / np.arange(nearer.size, 0, -1))
+    return max(float(np.min(each_octave, initial=1.0, where=sure)), LEAST_LEFT)
 
 
 def possible_ends(parts: Parts, tail: Tail, end: float) -> list[Ends]:
@@ -109,8 +136,8 @@ def possible_ends(parts: Parts, tail: Tail, end: float) -> list[Ends]:
     median = float(np.interp(0.5, parts.cumulated(0, places, end), places))
     reached = [(limit, *tail.reaches(median, limit)) for limit in (0.0, end)]
     # A side that is no longer than the other one is wide costs nothing.
-    wide = max(far for _, far, _ in reached)
-    sides = [(limit, wide, most) for limit, _, most in reached]
+    wide = max(far for _, far, *_ in reached)
+    sides = [(limit, wide, most, further) for limit, _, most, further in reached]
     near = wide * 2**NEAR
     sure = float(np.floor(max(median - near, 0.0))), float(np.ceil(min(median + near, end)))
     mean = tail.mean(*sure)
@@ -118,7 +145,8 @@ def possible_ends(parts: Parts, tail: Tail, end: float) -> list[Ends]:
     for octaves in range(FEWEST, OCTAVES + 1):
         limits: list[float] = []
         beyond: list[tuple[float, float]] = []
-        for limit, far, most in sides:
+        heavier: list[tuple[float, float]] = []
+        for limit, far, most, further in sides:
             side, whole = (1 if limit > median else -1), abs(limit - median)
             cut = median + side * min(far * 2**octaves, whole)
             limits.append(float(np.floor(cut) if side < 0 else np.ceil(cut)))
@@ -127,10 +155,19 @@ def possible_ends(parts: Parts, tail: Tail, end: float) -> list[Ends]:
                 if far * 2**octave < whole:
                     place = median + side * min(far * 2 ** (octave + 1), whole)
                     beyond.append((0.75 * most * 0.25 ** (octave - 1), place))
-        possible.append(Ends(limits[0], limits[1], sure, tuple(beyond), mean))
+                    here, next_one = (_largest(further, far * 2**each) for each in (octave, octave + 1))
+                    last = far * 2 ** (octave + 1) >= whole
+                    heavier.append((here if last else here - next_one, place))
+        possible.append(Ends(limits[0], limits[1], sure, tuple(beyond), mean, tuple(heavier)))
         if limits == [0.0, end]:
             break
     return possible
+
+
+def _largest(beyond: Beyond, distance: float) -> float:
+    """The largest share beyond a distance, by the last of those that are known."""
+    distances, shares = beyond
+    return float(shares[max(int(np.searchsorted(distances, distance, side="right")) - 1, 0)])
 
 
 def moved(masses: Vector, first: int, last: int) -> Vector:
