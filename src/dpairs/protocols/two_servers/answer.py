@@ -25,7 +25,15 @@ from .hidden import crowded_bins
 from .law import ErrorLaw
 from .sampling import Rough
 from .ties import Ties
-from .within import Within, at_few_values, crowded_pairs, near_in_two, two_columns, unseen_in_table
+from .within import (
+    Within,
+    at_few_values,
+    crowded_pairs,
+    near_in_two,
+    noise_hides,
+    two_columns,
+    unseen_in_table,
+)
 
 LEVEL = 0.95
 """Of the intervals by which two ways to know a sampling variance are compared."""
@@ -97,8 +105,23 @@ class Measured:
             self.statistic.details(forms, self.sizes, error),
             bounds=(low, high),
             laws=Laws(population, sample),
-            caveats=sample.caveats if centre is None else (SEVERAL,),
+            caveats=(*sample.caveats, *self._unseen(population)) if centre is None else (SEVERAL,),
             centre=None if centre is None else centre.value,
+        )
+
+    def _unseen(self, law: ErrorLaw) -> tuple[str, ...]:
+        """A sentence where noise may hide crowds that move the value out of the interval."""
+        if self.rough is None or self.counted is None or self.within is not None:
+            return ()
+        low, high = self.statistic.bounds(self.domains, self.sizes)
+        most = min(
+            noise_hides(self.rough) * (high - low if self.statistic.counts_people else 1.0), high - low
+        )
+        if most <= law.reach(LEVEL):
+            return ()
+        return (
+            "So few people at this epsilon do not show whether many of them share nearly one value. If they "
+            f"do, the value may be off by up to {most:.2g}, which the interval does not allow for.",
         )
 
     def _slack(self, forms: Vector) -> float:
