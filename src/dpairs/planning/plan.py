@@ -242,7 +242,8 @@ def plan(
     offered, left = _offered(ask, loss, sizes, goal, protocol, progress or (lambda steps: None))
     if not offered:
         reasons = "; ".join(f"{name}: {why}" for name, why in left.items())
-        raise BadParameter(reasons or f"no protocol fits {made.name} on these domains")
+        often = " in one round" if rounds == 1 else ""
+        raise BadParameter(reasons or f"no protocol fits {made.name} on these domains{often}")
     name = f"the worst of {len(given)} shapes" if len(given) > 1 else given[0].name
     bare = without_privacy(ask, offered[0].sizes)
     return Plan(ask, made, tuple(offered), missing[0], name, bare, given, left)

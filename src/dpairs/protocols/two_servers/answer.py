@@ -105,24 +105,30 @@ class Measured:
             self.statistic.details(forms, self.sizes, error),
             bounds=(low, high),
             laws=Laws(population, sample),
-            caveats=(*sample.caveats, *self._unseen(population)) if centre is None else (SEVERAL,),
+            caveats=(*sample.caveats, *self._unseen(population, laws)) if centre is None else (SEVERAL,),
             centre=None if centre is None else centre.value,
         )
 
-    def _unseen(self, law: ErrorLaw) -> tuple[str, ...]:
-        """A sentence where noise may hide crowds that move the value out of the interval."""
-        if self.rough is None or self.counted is None or self.within is not None:
+    def _unseen(self, law: ErrorLaw, laws: Sequence[ErrorLaw]) -> tuple[str, ...]:
+        """Sentences where noise may hide crowds, or a curve, for which the interval is too short."""
+        if self.rough is None or self.counted is None:
             return ()
         low, high = self.statistic.bounds(self.domains, self.sizes)
-        most = min(
-            noise_hides(self.rough) * (high - low if self.statistic.counts_people else 1.0), high - low
-        )
-        if most <= law.reach(LEVEL):
-            return ()
-        return (
-            "So few people at this epsilon do not show whether many of them share nearly one value. If they "
-            f"do, the value may be off by up to {most:.2g}, which the interval does not allow for.",
-        )
+        unit = high - low if self.statistic.counts_people else 1.0
+        most, said = min(noise_hides(self.rough) * unit, high - low), []
+        if self.within is None and most > law.reach(LEVEL):
+            said.append(
+                "So few people at this epsilon do not show whether many of them share nearly one value. If "
+                f"they do, the value may be off by up to {most:.2g}, which the interval does not allow for."
+            )
+        if len(laws) > 1 and self.rough.hides_curves:
+            largest = min(laws[0].reach(LEVEL), high - low)
+            if law.reach(LEVEL) < largest:
+                said.append(
+                    "So few people at this epsilon do not show whether columns follow a curve that turns, as "
+                    f"a U does. If they do, the population's value may be up to {largest:.2g} away."
+                )
+        return tuple(said)
 
     def _slack(self, forms: Vector) -> float:
         """How much longer Fieller's interval of a ratio is."""
