@@ -279,3 +279,28 @@ def test_clipped_numbers_have_the_moments_of_many_draws():
     seen = np.maximum(draws, 0)
     assert mean[0] == pytest.approx(seen.mean(), abs=2e-3)
     assert variance[0] == pytest.approx(seen.var(), abs=2e-3)
+
+
+@pytest.mark.parametrize("domain", [UNIT, Levels(range(5))])
+def test_a_plan_of_u_is_that_of_the_auc_times_the_pairs(domain):
+    sizes = {"positive": 200, "negative": 300}
+    u, auc = (
+        {each.protocol: each for each in plan(name, epsilon=1.0, n=sizes, domain=domain, trust="all").options}
+        for name in ("mann_whitney", "auc")
+    )
+    assert set(u) >= {"two_servers", "projection", "histogram"}
+    for protocol, option in u.items():
+        there = auc[protocol]
+        assert option.error == pytest.approx(60_000 * there.error)
+        assert option.range == pytest.approx([60_000 * each for each in there.range])
+        assert option.liars_change == pytest.approx(60_000 * there.liars_change)
+    bare = [plan(name, epsilon=1.0, n=sizes, domain=domain).sampling for name in ("mann_whitney", "auc")]
+    assert bare[0] == pytest.approx(60_000 * bare[1])
+
+
+def test_people_for_an_error_of_u_are_refused():
+    """It grows with them, so the fewest would always be best."""
+    with pytest.raises(BadParameter, match="grows with the number of people, which it counts: give n, or"):
+        plan("mann_whitney", epsilon=1.0, error=100.0, domain=UNIT)
+    made = plan("mann_whitney", n=600, error=4000.0, domain=UNIT, trust="two_servers")
+    assert made.options[0].error == pytest.approx(4000.0, rel=0.01)

@@ -201,7 +201,7 @@ def _estimate(
     study = planned.begin() if seed is None else replace(planned.options[0].study, seed=seed)
     estimate = simulate(study, table, seed=seed)
     shape = from_sample(statistic, planned.domains, table)
-    bare = WithoutPrivacy(truth, shape.scale * shape.sampling(sizes) ** 0.5)
+    bare = WithoutPrivacy(truth, shape.scale * shape.for_people(sizes) * shape.sampling(sizes) ** 0.5)
     return replace(estimate, caveats=(*caveats, *estimate.caveats), without_privacy=bare)
 
 

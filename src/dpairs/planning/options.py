@@ -23,7 +23,7 @@ from ..randomness import public_seed
 from ..statistics import Statistic
 from ..study import Study
 from .outcomes import Rehearsal
-from .ranges import possible
+from .ranges import possible, predicted
 from .sample import Sample
 
 WORTH = 0.95
@@ -210,7 +210,7 @@ class Question:
     ) -> Option:
         """One way to do it; of several shapes the worst counts."""
         study, first = self._begun(protocol, parameters, epsilon)
-        predictions = [(first.predict(shape, sizes), shape) for shape in self.shapes]
+        predictions = [(predicted(first, shape, sizes), shape) for shape in self.shapes]
         worst, shape = max(predictions, key=lambda pair: pair[0].total)
         least = min(each.noise for each, _ in predictions) if len(predictions) > 1 else worst.total
         known = len(predictions) == 1
@@ -219,7 +219,7 @@ class Question:
     def same(self, option: Option, epsilon: float, sizes: Mapping[str, int]) -> float:
         """The error of an option's parameters, at its shape, with other people or another epsilon."""
         parameters = option.parameters | ({"n": sum(sizes.values())} if "n" in option.parameters else {})
-        return self._begun(option.protocol, parameters, epsilon)[1].predict(option.shape, sizes).total
+        return predicted(self._begun(option.protocol, parameters, epsilon)[1], option.shape, sizes).total
 
     def _begun(
         self, protocol: str, parameters: Mapping[str, Any], epsilon: float

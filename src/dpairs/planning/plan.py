@@ -173,7 +173,8 @@ def plan(
 
     ``n`` is the number of people, or by stratum {"positive": ..., "negative": ...}. ``rounds=1`` leaves out
     two-round protocols, ``peers=True`` lets people compute in pairs, and ``trust`` says whom people may
-    have to trust ("nobody", "partner", "two_servers", "sites" or "all"). ``protocol`` picks one.
+    have to trust ("nobody", "partner", "two_servers", "sites" or "all"); with "two_servers" the study is
+    theirs. ``protocol`` picks one.
     ``sites`` is the number of sites that hold the records; without it, "all" does not include sites.
     ``optimized=True`` also searches for a mechanism that suits the kernel, which takes seconds the first time
     (``progress`` is called with numbers of steps; your own ``search`` may remember results). ``like`` says
@@ -219,7 +220,8 @@ def plan(
     data = with_columns(like, made.columns, columns, positive)
     sample = _sample(made, domains, data)
     given = _shapes(made, placed(domains), data) if sample is None else (sample.shape,)
-    trusted = {Trust.NOBODY} | ({Trust.PARTNER} if peers else set())
+    # Who has two servers asks for them: a study that needs none would be another plan.
+    trusted = (set() if trust == "two_servers" else {Trust.NOBODY}) | ({Trust.PARTNER} if peers else set())
     if trust is not None:
         trusted |= TRUSTED[choice("trust", trust, TRUSTED)]
         trusted |= {Trust.SITES} if trust == "all" and sites is not None else set()
@@ -240,7 +242,8 @@ def plan(
     offered, left = _offered(ask, loss, sizes, goal, protocol, progress or (lambda steps: None))
     if not offered:
         reasons = "; ".join(f"{name}: {why}" for name, why in left.items())
-        raise BadParameter(reasons or f"no protocol fits {made.name} on these domains")
+        often = " in one round" if rounds == 1 else ""
+        raise BadParameter(reasons or f"no protocol fits {made.name} on these domains{often}")
     name = f"the worst of {len(given)} shapes" if len(given) > 1 else given[0].name
     bare = without_privacy(ask, offered[0].sizes)
     return Plan(ask, made, tuple(offered), missing[0], name, bare, given, left)

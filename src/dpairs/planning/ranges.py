@@ -15,6 +15,11 @@ from ..study import Study
 from .shapes import extremes
 
 
+def predicted(first: FirstRound, shape: Shape, sizes: Mapping[str, int]) -> Prediction:
+    """The error of so many people, in the statistic's own unit."""
+    return first.predict(shape, sizes).times(shape.for_people(sizes))
+
+
 def possible(
     study: Study, shape: Shape, worst: Prediction, smallest: float, sizes: Mapping[str, int]
 ) -> tuple[float, float]:
@@ -30,7 +35,7 @@ def possible(
     least = math.inf
     for extreme in extremes(statistic, shape.domains):
         try:
-            least = min(least, first.predict(extreme, sizes).noise)
+            least = min(least, predicted(first, extreme, sizes).noise)
         except (BadParameter, NotEnoughData, NotEstimable, ArithmeticError):
             continue  # a ratio of nothing
     low, high = statistic.bounds(study.domains, sizes)
@@ -39,9 +44,9 @@ def possible(
         return least, high - low
     noisy = worst
     if statistic.form_count == 1:
-        ends = statistic.range(study.domains)
+        ends = (0.0, 1.0) if statistic.counts_people else statistic.range(study.domains)
         drawn = math.sqrt(statistic.most_sampling(Bounded(sum(ends) / 2, *ends), sizes))
-        noisy = replace(worst, sampling=max(worst.sampling, shape.scale * drawn))
+        noisy = replace(worst, sampling=max(worst.sampling, shape.scale * shape.for_people(sizes) * drawn))
     return least, min(noisy.total, high - low)
 
 

@@ -24,6 +24,11 @@ FAR = 64.0
 
 def people(ask: Question, epsilon: float, error: float, only: str | None = None) -> list[Option]:
     """For each protocol, the people needed; the fewest first."""
+    if ask.statistic.counts_people:
+        raise BadParameter(
+            f"the error of {ask.statistic.name} grows with the number of people, which it counts: give n, or "
+            "plan for auc, whose error falls"
+        )
 
     def sizes(count: float) -> dict[str, int]:
         return equal_parts(ask.statistic, math.ceil(count))
@@ -85,7 +90,9 @@ def privacy(ask: Question, sizes: Mapping[str, int], error: float, only: str | N
 
 def without_privacy(ask: Question, sizes: Mapping[str, int]) -> float:
     """The standard error of people who hand over their values."""
-    return max(shape.scale * math.sqrt(shape.sampling(sizes)) for shape in ask.shapes)
+    return max(
+        shape.scale * shape.for_people(sizes) * math.sqrt(shape.sampling(sizes)) for shape in ask.shapes
+    )
 
 
 def equal_parts(statistic: Statistic, total: int) -> dict[str, int]:

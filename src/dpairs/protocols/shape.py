@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from functools import cached_property
 
 import numpy as np
@@ -49,6 +49,10 @@ class Prediction:
     @property
     def total(self) -> float:
         return math.sqrt(self.privacy**2 + self.sampling**2 + self.second_order**2 + self.quantization**2)
+
+    def times(self, factor: float) -> Prediction:
+        """The same in another unit."""
+        return Prediction(*(factor * part for part in astuple(self)))
 
     def to_json(self) -> dict[str, float | None]:
         return {
@@ -129,6 +133,16 @@ class Shape:
             return 1.0
         finished = self.statistic.finish(self.linear.forms, nominal(self.statistic))
         return abs(float(finished.gradient[0]))
+
+    def for_people(self, sizes: Mapping[str, int]) -> float:
+        """From an error of people without number to that of so many, of a statistic that counts people."""
+        if not self.statistic.counts_people:
+            return 1.0
+        many, so_many = (
+            self.statistic.finish(self.linear.forms, each).gradient[0]
+            for each in (nominal(self.statistic), sizes)
+        )
+        return abs(float(so_many / many))
 
 
 def parts(

@@ -164,6 +164,17 @@ def test_a_plan_compares_kinds_of_trust():
         dpairs.plan("auc", epsilon=1.0, error=0.02, domain=UNIT, trust="me")
 
 
+def test_a_plan_for_two_servers_is_of_two_servers():
+    """Of more values than bins, too, with what a bin of three values may hide of equal ones."""
+    option, *others = dpairs.plan(
+        "collision_entropy", epsilon=1.0, n=100_000, domain=dpairs.Integers(0, 9999), trust="two_servers"
+    ).options
+    assert (option.protocol, others) == ("two_servers", [])
+    assert option.prediction.quantization == option.prediction.bias == pytest.approx(np.log(3) / 2)
+    with pytest.raises(dpairs.BadParameter, match="no protocol fits vus on these domains in one round"):
+        dpairs.plan("vus", epsilon=1.0, n=600, domain=UNIT, rounds=1, trust="two_servers")
+
+
 def test_a_prediction_is_what_simulations_find():
     option = dpairs.plan("auc", epsilon=1.0, n=600, domain=UNIT, like=0.68, trust="two_servers").options[0]
     errors = []

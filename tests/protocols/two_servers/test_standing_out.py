@@ -9,16 +9,18 @@ from scipy import stats
 
 import dpairs
 from dpairs import Integers, Interval, Study
-from dpairs.data.grids import CutAxis, Grid
+from dpairs.data.grids import Axis, CutAxis, Grid
 from dpairs.protocols.two_servers.law import ErrorLaw
 from dpairs.protocols.two_servers.standing_out import (
     PairRates,
+    possibly_crowded,
     standing_out,
     ties,
     together,
     undecided,
     unresolved,
 )
+from dpairs.statistics.base import TWO_SIDED
 
 RUNS = 25
 FAILURE = 1e-4
@@ -58,7 +60,25 @@ def one_wage(rng):
     return {"value": np.where(rng.random(10_000) < 0.97, 7.0, rng.uniform(7, 20, 10_000))}
 
 
+def groups(rng):
+    """Two narrow groups that go the other way within; 200 people do not show it to a pilot."""
+    x, y = rng.normal(size=(2, 200))
+    place = np.where(rng.random(200) < 0.5, -1.5, 1.5)
+    return {"x": place + 0.1 * x, "y": place - 0.1 * (0.9 * x + np.sqrt(0.19) * y)}
+
+
+def years(rng):
+    """Whole years that nearly determine each other, in domains that are too wide."""
+    age = np.floor(20 + 45 * rng.beta(2, 2, 400))
+    return {"x": age, "y": (age - 20 + np.rint(rng.normal(0, 2, 400))).clip(0, 50)}
+
+
 CASES = {
+    "groups": (groups, ("kendall_tau", {"domain": PLANE, "n": 200, "rounds": 2})),
+    "years": (
+        years,
+        ("kendall_tau", {"domain": (Interval(0, 120), Interval(0, 100)), "n": 400, "rounds": 2}),
+    ),
     "one wage": (
         one_wage,
         ("gini_mean_difference", {"domain": Interval(0, 20), "n": 10_000, "bins": 256}),
@@ -162,3 +182,28 @@ def test_finer_cells_hide_fewer_pairs_of_a_hump():
     # All of them may have one value, or none.
     assert ties(grid, corner, 0.0) == pytest.approx([1, 1])
     assert ties(grid, even, 0.0) == [0, 0]
+
+
+def test_what_noise_may_hide_of_crowds():
+    """Nothing without noise, the pairs of a cell at most, and more with more noise."""
+    grid = Grid((Axis(Interval(0, 1), 4), Axis(Interval(0, 1), 4)))
+    even = np.full(16, 1 / 16)
+    assert possibly_crowded(grid, even, 0.0, [0.0, 0.0]) == 0.0
+    assert possibly_crowded(grid, even, 0.0, [0.1, 0.0]) == pytest.approx(0.1)
+    # Counts of an axis have four times the variance of one, what stands out of a neighbour twice that.
+    known = 2 * TWO_SIDED * np.sqrt(2 * 4) * 2 * 4 * 0.01**2
+    assert possibly_crowded(grid, even, 0.01, [0.0, 0.0]) == pytest.approx(known)
+    assert possibly_crowded(grid, even, 1.0, [0.0, 0.0]) == pytest.approx(2 / 4 - 1 / 16)
+
+
+@pytest.mark.parametrize(("people", "said"), [(100, True), (1000, False)])
+def test_an_answer_says_what_noise_may_hide(people, said):
+    rng = np.random.default_rng(8)
+    study = Study.create("auc", protocol="two_servers", epsilon=1.0, domain=Interval(0, 1), n=2 * people)
+    data = {"score": rng.random(2 * people), "label": np.repeat([1, 0], people)}
+    notes = dpairs.simulate(study, data, seed=1).notes()
+    assert any("share nearly one value" in note for note in notes) == said
+    study = Study.create("kendall_tau", protocol="two_servers", epsilon=4.0, domain=PLANE, n=people)
+    x = rng.uniform(-2, 2, people)
+    notes = dpairs.simulate(study, {"x": x, "y": x**2 - 2}, seed=1).notes()
+    assert any("follow a curve" in note for note in notes) == said

@@ -178,7 +178,8 @@ def test_who_is_narrow():
     assert not any(share.any() for share in narrow(grid, cross, 0.1).values())
     finer = dict.fromkeys((0, 1), np.full(4, 1 / 16))
     assert unordered(cross, shares, finer) == pytest.approx(2 * 2 * 0.25**2 / 16)
-    assert unseen(cross, shares, 0.0) == pytest.approx(4 / 8**3)
+    # Of four corners of 1/8 each, two share a cell of either axis with a corner.
+    assert unseen(cross, shares, 0.0) == pytest.approx(4 / 8 * (3 / 8) ** 2)
     assert unseen(cross, shares, 1.0) == 0.0
     assert unseen(even, {}, 0.0) == 0.0
 

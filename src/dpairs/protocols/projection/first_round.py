@@ -200,7 +200,8 @@ class Projection(Alone, FirstRound):
         """Liars of both rounds are as many in a hundred; those of the second move the mean of its bits."""
         span = float(np.ptp(BitResponse.for_epsilon(self.epsilon).decode))
         ranges = {name: float(np.ptp(values)) for name, values in shape.linear.functions.items()}
-        return abs(shape.scale) * span * liars * max(ranges[name] / sizes[name] for name in sizes)
+        unit = shape.scale * shape.for_people(sizes)
+        return unit * span * liars * max(ranges[name] / sizes[name] for name in sizes)
 
     def estimate(self, counts: Mapping[str, Any], estimator: str) -> Answer:
         """What the first round says alone."""

@@ -25,7 +25,15 @@ from .hidden import crowded_bins
 from .law import ErrorLaw
 from .sampling import Rough
 from .ties import Ties
-from .within import Within, at_few_values, crowded_pairs, near_in_two, two_columns, unseen_in_table
+from .within import (
+    Within,
+    at_few_values,
+    crowded_pairs,
+    near_in_two,
+    noise_hides,
+    two_columns,
+    unseen_in_table,
+)
 
 LEVEL = 0.95
 """Of the intervals by which two ways to know a sampling variance are compared."""
@@ -97,9 +105,30 @@ class Measured:
             self.statistic.details(forms, self.sizes, error),
             bounds=(low, high),
             laws=Laws(population, sample),
-            caveats=sample.caveats if centre is None else (SEVERAL,),
+            caveats=(*sample.caveats, *self._unseen(population, laws)) if centre is None else (SEVERAL,),
             centre=None if centre is None else centre.value,
         )
+
+    def _unseen(self, law: ErrorLaw, laws: Sequence[ErrorLaw]) -> tuple[str, ...]:
+        """Sentences where noise may hide crowds, or a curve, for which the interval is too short."""
+        if self.rough is None or self.counted is None:
+            return ()
+        low, high = self.statistic.bounds(self.domains, self.sizes)
+        unit = high - low if self.statistic.counts_people else 1.0
+        most, said = min(noise_hides(self.rough) * unit, high - low), []
+        if self.within is None and most > law.reach(LEVEL):
+            said.append(
+                "So few people at this epsilon do not show whether many of them share nearly one value. If "
+                f"they do, the value may be off by up to {most:.2g}, which the interval does not allow for."
+            )
+        if len(laws) > 1 and self.rough.hides_curves:
+            largest = min(laws[0].reach(LEVEL), high - low)
+            if law.reach(LEVEL) < largest:
+                said.append(
+                    "So few people at this epsilon do not show whether columns follow a curve that turns, as "
+                    f"a U does. If they do, the population's value may be up to {largest:.2g} away."
+                )
+        return tuple(said)
 
     def _slack(self, forms: Vector) -> float:
         """How much longer Fieller's interval of a ratio is."""

@@ -24,8 +24,7 @@ from .standing_out import cut_places
 
 WHOLE = 1024
 USUAL = 1024
-"""Bins of one axis where nobody says how many people there are: 8 KB of shares."""
-LEAST = 64
+"""Bins of one axis at least, 8 KB of shares: noise does not grow with them, and less hides in them."""
 WITHIN = 64
 """Of 1024, the share of what coarse counts leave of the loss that measures what bins hide of pairs."""
 MOST_COUNTED = 1024
@@ -96,7 +95,7 @@ def _bins(
         return max(2, min(most, room, round(best)))
     if cut > 1:
         return most
-    wanted = USUAL if n is None else 2 ** math.ceil(math.log2(max(FINER * math.sqrt(n), LEAST)))
+    wanted = USUAL if n is None else 2 ** math.ceil(math.log2(max(FINER * math.sqrt(n), USUAL)))
     return min(most, wanted)
 
 

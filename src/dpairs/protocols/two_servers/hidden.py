@@ -20,7 +20,16 @@ from .lines import along_lines
 from .moments import cell_ends, moments
 from .narrow import narrow, turning
 from .sampling import Rough
-from .standing_out import Vector, cut_places, hiding_places, standing_out, ties, undecided, widths
+from .standing_out import (
+    Vector,
+    cut_places,
+    hiding_places,
+    possibly_crowded,
+    standing_out,
+    ties,
+    undecided,
+    widths,
+)
 
 FEW = 16
 """Imagined pilots by which what noise adds is taken off."""
@@ -94,14 +103,15 @@ def together_within(
     """A bound of what those who stand out of cells of two columns may do.
 
     Who lies evenly in a cell is seen. Two who stand out of one may go either way, and if they are equal they
-    make tau-b's divisor smaller. Beside a column of levels only the latter: see `compared_within`.
+    make tau-b's divisor smaller. Beside a column of levels only the latter: see `compared_within`. Of those
+    who may go either way, as many count as noise leaves possible: see `standing_out.possibly_crowded`.
     """
     if statistic.needs != "ordered" or statistic.arity > 2 or not hiding_places(grid) or len(masses) > 1:
         return 0.0
     ((name, shares),) = masses.items()
     clear = ties(grid, shares, noise[name])
     equal = [most if least > 0 else 0.0 for least, most in zip(clear, ties(grid, shares, 0.0), strict=True)]
-    either_way = min(sum(equal), 1.0) if _plane(statistic, grid) else 0.0
+    either_way = possibly_crowded(grid, shares, noise[name], equal) if _plane(statistic, grid) else 0.0
     return agreed(either_way + statistic.tied(equal) * abs(value))
 
 

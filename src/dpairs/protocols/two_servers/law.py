@@ -59,11 +59,11 @@ class ErrorLaw:
 
     @property
     def caveats(self) -> tuple[str, ...]:
-        """A sentence where people who stand out of cells may move the value by more than noise does."""
+        """A sentence where people within cells may move the value by more than noise does."""
         if self.bias**2 <= self.known + sum(self.noise):
             return ()
         return (
-            "Many people are in a few cells. Their order within a cell may move the value by up to "
+            "Counts do not show where people are within a cell. That may move the value by up to "
             f"{self.bias:.2g}, which the interval allows for. A narrower domain would help, or Levels or "
             "Integers where values are few.",
         )

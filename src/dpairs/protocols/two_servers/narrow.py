@@ -61,6 +61,15 @@ def narrow(grid: Grid, masses: Vector, deviation: float) -> dict[int, Vector]:
     return found
 
 
+def hides_curves(grid: Grid, deviation: float) -> bool:
+    """Whether noise hides narrow cells of a curve.
+
+    A curve passes through about 2 k of k by k cells, and a cell beside one of them may hold half of it.
+    """
+    most = max(axis.bins for axis in grid.axes)
+    return surely(grid.cells) * deviation * math.sqrt(2) > 1 / (4 * most)
+
+
 def crammed(
     shares: Vector, places: Sequence[int], deviation: float
 ) -> Iterator[tuple[list[int], NDArray[np.bool_]]]:
@@ -153,15 +162,19 @@ def turning(masses: Vector, shares: Mapping[int, Vector]) -> float:
 
 
 def unseen(masses: Vector, shares: Mapping[int, Vector], moved: float) -> float:
-    """The variance at most of how narrow people's pairs within a cell move their mean signs.
+    """The variance at most of how narrow people's pairs that share a cell of an axis move their mean signs.
 
-    Those of a cell of mass p move them by d in -p..p, whose mean over all people is ``moved``: so d varies by
-    at most the mean of p^2 less the square of that.
+    On a curve one column tells the order in the other, and cells do not see it. Beside narrow people of a
+    mass p in the same cell of either axis, mean signs move by d in -p..p, whose mean over all people is
+    ``moved``: so d varies by at most the mean of p^2 less the square of that.
     """
     if not shares:
         return 0.0
-    share = _either(shares).reshape(-1)
-    return max(float(masses**3 @ share**2) - moved**2, 0.0)
+    share = _either(shares)
+    table = masses.reshape(share.shape)
+    people = table * share
+    beside = people.sum(axis=0, keepdims=True) + people.sum(axis=1, keepdims=True) - people
+    return max(float((table * (share > 0) * beside**2).sum()) - moved**2, 0.0)
 
 
 def _either(shares: Mapping[int, Vector]) -> Vector:

@@ -52,7 +52,24 @@ def predict_value(protocol: TwoServers, shape: Shape, sizes: Mapping[str, int]) 
         moments(shape.grid, function, shape.masses[name])[1] * finer**2 / sizes[name]
         for name, function in shape.linear.functions.items()
     )
-    return parts(shape, privacy, shape.sampling(sizes), 0.0, shape.scale * math.sqrt(binning))
+    several = _several_values(protocol.grid, shape)
+    off = math.hypot(shape.scale * math.sqrt(binning), several)
+    return parts(shape, privacy, shape.sampling(sizes), 0.0, off, several)
+
+
+def _several_values(grid: Grid, shape: Shape) -> float:
+    """Of equal values: half of what lies between all pairs of a bin being equal and as few as can be.
+
+    See `ties`: that is how far the interval reaches, and people may be at either end of it.
+    """
+    if shape.statistic.needs != "discrete" or grid.single:
+        return 0.0
+    values = max(float(axis.geometry[2].max()) for axis in grid.axes)
+    ends = [
+        shape.statistic.finish(share * shape.linear.forms, nominal(shape.statistic)).value
+        for share in (1.0, 1 / values)
+    ]
+    return abs(ends[0] - ends[1]) / 2
 
 
 def predict_counts(protocol: TwoServers, shape: Shape, sizes: Mapping[str, int]) -> Prediction:

@@ -332,7 +332,8 @@ class TwoServers(OneHot, FirstRound):
             return math.inf
         people = list(sizes.values())
         weights = [form.unit * form.sensitivity(people) / pairs(people) for form in self.own_forms]
-        return liars * shape.scale * float(np.abs(gradient(shape)) @ np.array(weights))
+        unit = shape.scale * shape.for_people(sizes)
+        return liars * unit * float(np.abs(gradient(shape)) @ np.array(weights))
 
     # ------------------------------------------------------------ what is promised
 

@@ -27,7 +27,7 @@ from ...statistics.vertices import cell_means
 from ..projection.pilot import adding_up, on_simplex
 from .coarse import coarsened, finer
 from .moments import moments, variances_within
-from .narrow import by_quadrants, crammed, narrow, unordered, unseen
+from .narrow import by_quadrants, crammed, hides_curves, narrow, unordered, unseen
 from .smooth import bent
 from .standing_out import PairRates, cut_places, hiding_places, ties, together, unresolved
 
@@ -217,6 +217,14 @@ class Rough:
             return {}
         ((name, masses),) = self.masses.items()
         return narrow(self.grid, masses, math.sqrt(self.variance) / self.sizes[name])
+
+    @property
+    def hides_curves(self) -> bool:
+        """Whether noise hides a curve: see `narrow.hides_curves`."""
+        if self.place is not None or self.statistic.needs != "ordered" or len(self.finer_along) < 2:
+            return False
+        (people,) = self.sizes.values()
+        return hides_curves(self.grid, math.sqrt(self.variance) / people)
 
     def crammed(self, released: float) -> float:
         """How much larger a tau may be than bins see it, where all may be around one corner of coarse cells.

@@ -9,7 +9,7 @@ share a spike on the edge between them, and are looked at together, too.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -110,6 +110,21 @@ def together(grid: Grid, masses: Vector) -> float:
 def ties(grid: Grid, masses: Vector, deviation: float) -> list[float]:
     """Of every axis that is cut, the most pairs that may be equal in it: all who stand out of a cell."""
     return [float(((along * alone) ** 2).sum()) for _, _, along, alone in _axes(grid, masses, deviation)]
+
+
+def possibly_crowded(grid: Grid, masses: Vector, deviation: float, seen: Sequence[float]) -> float:
+    """Of pairs in one cell of either axis, as many as may be of people who stand out.
+
+    Let c be the masses that stand out of the k cells of an axis. Each is seen through noise of two counts, of
+    variance v, so that the sum of c^2 is known up to a variance of 2 k v^2 + 4 v c'c; ``seen`` is what is
+    clear of it. Whoever stands out, there are no more than the pairs that share a cell of an axis.
+    """
+    total = 0.0
+    for (_, _, along, _), square in zip(_axes(grid, masses, deviation), seen, strict=True):
+        variance = 2 * deviation**2 * masses.size / along.size
+        doubt = math.sqrt(2 * along.size * variance**2 + 4 * variance * square)
+        total += min(square + TWO_SIDED * doubt, float(along @ along))
+    return min(total, together(grid, masses))
 
 
 def _axes(grid: Grid, masses: Vector, deviation: float) -> Iterator[tuple[int, Vector, Vector, Vector]]:

@@ -15,13 +15,22 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...data.grids import Grid
+from ...statistics.base import TWO_SIDED
 from ...statistics.separable import Separable
 from ...statistics.vertices import cell_means
 from .forms import within_kernel
 from .hidden import compared_classes
 from .law import ErrorLaw
 from .sampling import Rough
-from .standing_out import Vector, cut_places, pairs_by_noise, standing_out, widths
+from .standing_out import (
+    Vector,
+    cut_places,
+    hiding_places,
+    pairs_by_noise,
+    possibly_crowded,
+    standing_out,
+    widths,
+)
 
 TINY = 1e-9
 SURE = 0.95
@@ -143,6 +152,28 @@ def _of_classes(rough: Rough) -> tuple[float, float]:
     off = float(crowds[0] @ crowds[1] + near @ others) / 2
     off += pairs_by_noise((np.where(spike, crowds[0], 0.0), np.where(spike, crowds[1], 0.0)), doubts) / 2
     return off, float(first @ (near * second)) / 2
+
+
+def noise_hides(rough: Rough) -> float:
+    """How far crowds in one bin each may move comparisons if noise alone hides them.
+
+    What stands out of k cells is seen through noise of two counts each, of a variance v. With another
+    noise w of a second class, the pairs of those who stand out are known up to a variance of k v w, which an
+    AUC counts half; within one column of a plane, as in `standing_out.possibly_crowded`.
+    """
+    if not rough.finer_along or rough.place is not None or rough.statistic.needs != "ordered":
+        return 0.0
+    if rough.statistic.arity > 2:
+        return 0.0
+    noise = {name: math.sqrt(rough.variance) / people for name, people in rough.sizes.items()}
+    if len(cut_places(rough.grid)) > 1:
+        ((name, masses),) = rough.masses.items()
+        return possibly_crowded(rough.grid, masses, noise[name], [0.0] * len(hiding_places(rough.grid)))
+    classes = compared_classes(rough.statistic, rough.grid, rough.masses, noise)
+    if classes is None:
+        return 0.0
+    (first, _), (one, two) = classes
+    return min(TWO_SIDED * math.sqrt(first.size) * one * two, 0.5)
 
 
 def _in_one_cell(rough: Rough) -> float:
