@@ -79,7 +79,7 @@ APART = Kernel(lambda a, b: np.minimum(np.abs(a - b) / 10, 1.0), range=(0, 1), d
 CASES: dict[str, tuple[Any, Any, dict[str, Any]]] = {
     "a hair apart": (hair, "auc", {"domain": UNIT}),
     "a hair apart, counts": (hair, "auc", {"domain": UNIT, "release": "counts"}),
-    "rare events": (rare, "auc", {"domain": UNIT}),
+    "rare events": (rare, "auc", {"domain": UNIT, "bins": 256}),
     "clumps, counts": (clumps, NEAR, {"domain": UNIT, "release": "counts"}),
     "chessboard": (chessboard, "kendall_tau", {"domain": (UNIT, UNIT)}),
     "narrow columns": (narrow_columns, "kendall_tau", {"domain": (Interval(-60, 60), Interval(-60, 60))}),
@@ -206,7 +206,7 @@ def test_coarse_cells_hide_how_much_narrow_people_differ():
     steps = Kernel(
         lambda a, b: np.minimum(np.abs(a - b) / 2, 1.0), range=(0, 1), domain=percent, lipschitz=0.5
     )
-    study = Study.create(steps, domain=percent, protocol="two_servers", epsilon=4.0, n=100)
+    study = Study.create(steps, domain=percent, protocol="two_servers", epsilon=4.0, n=100, bins=128)
     truth, hits = 0.6495, np.zeros(2, dtype=int)
     for seed in range(RUNS):
         people = {"value": np.random.default_rng([9, seed]).normal(50, 1.5, 100)}
