@@ -304,3 +304,12 @@ def test_people_for_an_error_of_u_are_refused():
         plan("mann_whitney", epsilon=1.0, error=100.0, domain=UNIT)
     made = plan("mann_whitney", n=600, error=4000.0, domain=UNIT, trust="two_servers")
     assert made.options[0].error == pytest.approx(4000.0, rel=0.01)
+
+
+@pytest.mark.parametrize(
+    ("statistic", "error", "advised"), [("mann_whitney", 500, False), ("auc", 1e-3, True)]
+)
+def test_more_people_are_advised_where_they_help(statistic, error, advised):
+    with pytest.raises(BadParameter, match="out of reach") as told:
+        plan(statistic, n=1000, error=error, domain=Interval(0, 1), trust="two_servers")
+    assert ("people" in str(told.value).partition("out of reach")[2]) == advised

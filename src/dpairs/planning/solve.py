@@ -60,10 +60,10 @@ def privacy(ask: Question, sizes: Mapping[str, int], error: float, only: str | N
     """For each protocol, the least epsilon; the least first."""
     floor, n = without_privacy(ask, sizes), sum(sizes.values())
     if error <= floor:
-        more = math.ceil(n * (floor / error) ** 2 * 1.1)
+        more = f", or have {math.ceil(n * (floor / error) ** 2 * 1.1):,} people"
         raise BadParameter(
             f"without any privacy {n:,} people have a standard error of {floor:.3g}, so {error:.3g} is "
-            f"out of reach: ask for more than that, or have {more:,} people"
+            f"out of reach: ask for more than that{_advice(ask, more)}"
         )
     solved = []
     start, _ = ask.options(1.0, sizes, only)
@@ -83,9 +83,15 @@ def privacy(ask: Question, sizes: Mapping[str, int], error: float, only: str | N
         least = min(each.error for each in ask.options(MOST_EPSILON, sizes, only)[0])
         raise BadParameter(
             f"even at epsilon {MOST_EPSILON:g} these {n:,} people have a standard error of {least:.3g}, so "
-            f"{error:.3g} is out of reach: ask for at least {_above(least)}, or have more people"
+            f"{error:.3g} is out of reach: ask for at least {_above(least)}"
+            f"{_advice(ask, ', or have more people')}"
         )
     return sorted(solved, key=lambda each: each.study.epsilon)
+
+
+def _advice(ask: Question, more: str) -> str:
+    """To have more people helps, except where the error is in a unit that grows with them."""
+    return "" if ask.statistic.counts_people else more
 
 
 def without_privacy(ask: Question, sizes: Mapping[str, int]) -> float:
