@@ -32,11 +32,6 @@ SLOW_FIRST = (
 
 Begun last, one of them would keep the others waiting; cut in two, a cluster or a browser is started twice.
 """
-WAITING = ("aggregator", "cli", "client", "collector", "dap", "javascript")
-"""Folders of tests that wait for servers half of their time, as the head of the second worker's queue.
-
-Left to the end, where all workers ran them at once, they kept two processors only half busy.
-"""
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
@@ -59,20 +54,9 @@ def pytest_collection() -> Iterator[None]:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Heads of queues: each worker gets a stretch of the list, of as many tests as the others.
-
-    Tests on the paper's data are a step of its own: pytest -m data.
-    """
+    """The slow ones first. Tests on the paper's data are a step of its own: pytest -m data."""
     rank = {HERE / name: place for place, name in enumerate(SLOW_FIRST)}
-    slow = sorted((item for item in items if item.path in rank), key=lambda item: rank[item.path])
-    folders = {HERE / name for name in WAITING}
-    waiting: list[pytest.Item] = []
-    computing: list[pytest.Item] = []
-    for item in items:
-        if item.path not in rank:
-            (computing if folders.isdisjoint(item.path.parents) else waiting).append(item)
-    rest = max(0, len(items) // int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", 1)) - len(slow))
-    items[:] = [*slow, *computing[:rest], *waiting, *computing[rest:]]
+    items.sort(key=lambda item: rank.get(item.path, len(rank)))
     if not os.environ.get("DPAIRS_DATA"):
         absent = pytest.mark.skip(
             reason="no folder of the paper's data (set DPAIRS_DATA, run pytest -m data)"

@@ -4,7 +4,7 @@ import re
 import tomllib
 from pathlib import Path
 
-from .conftest import SLOW_FIRST, WAITING
+from .conftest import SLOW_FIRST
 
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "dpairs"
@@ -120,4 +120,3 @@ def test_every_stage_has_its_layer():
 
 def test_files_that_are_run_first_are_there():
     assert [name for name in SLOW_FIRST if not (ROOT / "tests" / name).is_file()] == []
-    assert [name for name in WAITING if not (ROOT / "tests" / name).is_dir()] == []
