@@ -91,9 +91,9 @@ def vertex_shape(grid: Grid) -> tuple[int, ...]:
 
 def cell_means(grid: Grid, values: NDArray[Any]) -> NDArray[np.float64]:
     """The mean over each cell of a function given at the vertices of all cells and linear in between."""
-    table = values.reshape(vertex_shape(grid))
-    for place, axis in enumerate(grid.axes):
-        vertices = Vertices(axis)
+    axes = [Vertices(axis) for axis in grid.axes]
+    table = values.reshape([vertices.bins.size for vertices in axes])
+    for place, vertices in enumerate(axes):
         total = np.add.reduceat(table, np.flatnonzero(~vertices.top), axis=place)
         counts = np.bincount(vertices.bins).astype(np.float64)
         table = total / counts.reshape([-1 if each == place else 1 for each in range(table.ndim)])
