@@ -1,7 +1,7 @@
 """Predicted against simulated errors, on populations unlike those a plan assumes.
 
-With DPAIRS_VALIDATE=1 all shapes of 10^4 people in the grid are simulated; otherwise one of each statistic. The
-kept grid is checked as it stands.
+With DPAIRS_VALIDATE=1 all shapes of 10^4 people in the grid are simulated; otherwise one of each statistic.
+The kept grid is checked as it stands.
 """
 
 import os
@@ -22,7 +22,7 @@ CHANCE = 0.003
 
 @pytest.fixture
 def fewer_people(monkeypatch):
-    """Even quantiles of 10^5 people are as good as those of 2 10^6 to four digits, far below any error here."""
+    """Even quantiles of 10^5 people agree with those of 2 10^6 far below any error here."""
     if not FULL:
         monkeypatch.setattr(grid, "TRUTH", 100_000)
         monkeypatch.setattr(grid, "PILOT", 100_000)

@@ -25,7 +25,7 @@ UNIT = Interval(0, 1)
 FULL = os.environ.get("DPAIRS_VALIDATE") == "1"
 PEOPLE, RUNS, PLANNED = 2000, 30 if FULL else 12, rehearse.RUNS if FULL else 20
 REACH = math.exp(2.5 * math.sqrt(1 / (2 * RUNS) + 1 / (2 * PLANNED)))
-"""Two root mean squares of so many runs are apart by this factor in one of 100: 1.5, or 1.9 with fewer runs."""
+"""Two root mean squares of so many runs are apart by this factor in one of 100: 1.5, or 1.9 of few runs."""
 
 
 TIES = POPULATIONS["ties-92"]

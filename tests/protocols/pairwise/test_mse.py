@@ -35,9 +35,9 @@ def reach(runs: int) -> float:
 
 @cache
 def cells_of(name: str) -> tuple[np.ndarray, np.ndarray]:
-    """The kernel's matrix and the people's shares, from 400,000 of them."""
+    """The kernel's matrix and the people's shares, from 100,000 of them."""
     population = EVERY[name]
-    people = population.draw(np.random.default_rng(1), 400_000)
+    people = population.draw(np.random.default_rng(1), 100_000)
     table = np.stack(list(people.values()), axis=1)
     cells, shares = np.unique(table, axis=0, return_counts=True)
     gap = np.sign if name == "tau-a" else np.abs

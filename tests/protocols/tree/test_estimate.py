@@ -209,7 +209,7 @@ def test_estimating_changes_nothing():
 
 def test_adjacent_64_bit_numbers_can_be_told_apart():
     """Positives one above negatives, in a domain of 2^64: only the last level differs."""
-    n = 100_000
+    n = 120_000
     for low in (0, 2**63, 2**64 - 2):
         data = people(np.full(n, low + 1, dtype=np.uint64), np.full(n, low, dtype=np.uint64))
         tally = simulate_tally(study(Integers(0, 2**64 - 1), 4.0), data, seed=2)

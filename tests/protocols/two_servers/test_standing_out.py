@@ -25,7 +25,7 @@ from dpairs.statistics.base import TWO_SIDED
 
 RUNS = 25
 SHARP = () if os.environ.get("DPAIRS_VALIDATE") == "1" else ("years", "cube", "halves", "one-sided")
-"""Where few of 25 intervals cover without the bias (3, 0, 1, 0): 15 runs refuse a coverage of 20% in 99.9%."""
+"""Where few of 25 intervals cover without the bias (3, 0, 1, 0): 15 runs refuse 20% in 99.9%."""
 FAILURE = 1e-4
 """The chance that intervals which cover 94% are refused, for fresh seeds."""
 PLANE = (Interval(-4, 4),) * 2
