@@ -29,7 +29,7 @@ from dpairs.randomness import SeededRandomness
 
 FAILURE = 1e-9
 FULL = os.environ.get("DPAIRS_VALIDATE") == "1"
-RUNS = 400 if FULL else 200
+RUNS = 400 if FULL else 184
 SMALLEST = 0.5 if FULL else 0.66
 """A correlation of this size is found, however many bits a view has: by Hoeffding, sqrt(2) less in 2 RUNS."""
 
