@@ -167,13 +167,14 @@ def _shared_release(
 
 def sorted_by_site(table: Table) -> list[tuple[str, Table]]:
     """The records of each site, in the order of their names."""
-    names = np.array([str(each) for each in table.pop(SITE_COLUMN).tolist()], dtype=object)
-    order = np.argsort(names, kind="stable")
-    sites, starts = np.unique(names[order], return_index=True)
-    rows = np.split(order, starts[1:]) if names.size else []
+    names = [str(each) for each in table.pop(SITE_COLUMN).tolist()]
+    sites = sorted(set(names))
+    places = {site: place for place, site in enumerate(sites)}
+    found = np.array([places[name] for name in names], dtype=np.int64)
+    rows = np.split(np.argsort(found, kind="stable"), np.cumsum(np.bincount(found))[:-1])
     return [
         (site, {name: values[those] for name, values in table.items()})
-        for site, those in zip(sites.tolist(), rows, strict=True)
+        for site, those in zip(sites, rows, strict=False)
     ]
 
 

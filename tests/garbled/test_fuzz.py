@@ -22,7 +22,7 @@ SMALL = PairFunction(LessThan(15), BitNoise.for_epsilon(1, 1.0, precision=4))
 EXTENDED = PairFunction(Distance(15), LaplaceNoise.for_epsilon(15, 1.0, precision=40))
 STEPS = ("offer", "choice", "circuit", "table", "labels")
 FULL = os.environ.get("DPAIRS_VALIDATE") == "1"
-ROUNDS = 10_000 if FULL else 3_000
+ROUNDS = 10_000 if FULL else 1_500
 PEAK = 2**21
 """Bytes that reading one damaged message may take: a small circuit's arrays, not the message's claims."""
 

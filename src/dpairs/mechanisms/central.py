@@ -37,7 +37,11 @@ class Draws:
 
     def below(self, limit: int) -> int:
         """A uniform integer from 0 up to, not including, ``limit``."""
-        words = max(1, -(-limit.bit_length() // 64))
+        if limit < WORDS:
+            while (number := self._word()) >= WORDS - WORDS % limit:
+                pass
+            return number % limit
+        words = -(-limit.bit_length() // 64)
         span = WORDS**words
         most = span - span % limit
         while True:
@@ -62,7 +66,7 @@ class Draws:
     def _small_chance(self, numerator: int, denominator: int) -> bool:
         """For exponents up to 1: stop at the first of chances x, x/2, x/3, ... that fails; odd stops win."""
         step = 1
-        while self.chance(numerator, denominator * step):
+        while self.below(denominator * step) < numerator:
             step += 1
         return step % 2 == 1
 
@@ -92,22 +96,23 @@ class Draws:
                 return size
 
 
-def _checked(number: Fraction, what: str) -> Fraction:
+def _check(number: Fraction, what: str) -> None:
     if number <= 0:
         raise BadParameter(f"{what} must be above 0, not {float(number):g}")
-    return number
 
 
 def discrete_laplace(scale: Fraction, count: int, bits: Randomness) -> NDArray[np.int64]:
     """``count`` independent draws."""
     draws = Draws(bits)
-    return np.array([draws.laplace(_checked(scale, "a scale")) for _ in range(count)], dtype=np.int64)
+    _check(scale, "a scale")
+    return np.array([draws.laplace(scale) for _ in range(count)], dtype=np.int64)
 
 
 def discrete_gaussian(variance: Fraction, count: int, bits: Randomness) -> NDArray[np.int64]:
     """``count`` independent draws."""
     draws = Draws(bits)
-    return np.array([draws.gaussian(_checked(variance, "a variance")) for _ in range(count)], dtype=np.int64)
+    _check(variance, "a variance")
+    return np.array([draws.gaussian(variance) for _ in range(count)], dtype=np.int64)
 
 
 def laplace_variance(scale: float) -> float:

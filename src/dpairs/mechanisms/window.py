@@ -117,9 +117,13 @@ class WindowResponse:
     @cached_property
     def decode(self) -> NDArray[np.float64]:
         """What each symbol is worth: the mean is the value sent."""
-        first = sum(symbol * chance for symbol, chance in enumerate(self._window(0)))
-        slope = Fraction(self.width * self.boost * self.last, WORDS)
-        return np.array([float((symbol - first) / slope) for symbol in range(self.symbols)])
+        # In units of 2^-64, as integers: the mean of the first window, and what the last one adds to it.
+        first = sum(
+            symbol * (self.floor + (symbol < self.leftover) + self.boost * (symbol < self.width))
+            for symbol in range(self.symbols)
+        )
+        slope = self.width * self.boost * self.last
+        return np.array([(symbol * WORDS - first) / slope for symbol in range(self.symbols)])
 
     @cached_property
     def _squares(self) -> NDArray[np.float64]:

@@ -90,11 +90,15 @@ def vertex_shape(grid: Grid) -> tuple[int, ...]:
 
 
 def cell_means(grid: Grid, values: NDArray[Any]) -> NDArray[np.float64]:
-    """The mean over each cell of a function given at the vertices of all cells and linear in between."""
-    table = values.reshape(vertex_shape(grid))
-    for place, axis in enumerate(grid.axes):
-        vertices = Vertices(axis)
+    """The mean over each cell of a function given at the vertices of all cells and linear in between.
+
+    Of several functions, a row each.
+    """
+    axes = [Vertices(axis) for axis in grid.axes]
+    rows = values.shape[:-1]
+    table = values.reshape([*rows, *(vertices.bins.size for vertices in axes)])
+    for place, vertices in enumerate(axes, start=len(rows)):
         total = np.add.reduceat(table, np.flatnonzero(~vertices.top), axis=place)
         counts = np.bincount(vertices.bins).astype(np.float64)
         table = total / counts.reshape([-1 if each == place else 1 for each in range(table.ndim)])
-    return np.asarray(table.reshape(-1), dtype=np.float64)
+    return np.asarray(table.reshape([*rows, -1]), dtype=np.float64)

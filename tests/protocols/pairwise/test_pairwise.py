@@ -78,7 +78,7 @@ def test_coarse_codes_stay_within_the_bound_that_is_said():
         tally.add_symbols(PAIRS, np.arange(10) % 2)
         bound = tally.estimate().quantization.bound
         assert bound is not None
-        grid = np.linspace(0, 10, 37).tolist()
+        grid = np.linspace(0, 10, 19).tolist()
         kernel = KERNELS["gini-interval" if statistic.startswith("gini") else "variance-interval"][2]
         off = [abs(decoded(study, (a,), (b,)) - kernel((a,), (b,))) for a in grid for b in grid]
         assert 0.2 * bound < max(off) <= bound * (1 + 1e-9)

@@ -26,6 +26,7 @@ from .studies import EVERY, protocol_of, study_of
 RUNS = 400 if FULL else 40
 MORE_RUNS = 400 if FULL else 100
 PEOPLE = 4096 if FULL else 2048
+PAIRINGS = [1, 2, 4] if FULL else [1, 4]
 THREE = ["tau-a", "gini-mean-difference", "auc-public-half"]
 
 
@@ -37,7 +38,7 @@ def drawn_anew(study: Study, population: Population, n: int, runs: int, seed: in
 # ---------------------------------------------------------------- around the population
 
 
-@pytest.mark.parametrize("pairs", [1, 2, 4])
+@pytest.mark.parametrize("pairs", PAIRINGS)
 @pytest.mark.parametrize("name", THREE)
 def test_population_interval_covers_and_mean_is_right(name, pairs):
     """At epsilon 8, where what pairs share counts for more than the noise."""
@@ -104,7 +105,7 @@ def test_wrong_noise_is_noticed():
 # ---------------------------------------------------------------- around the people who took part
 
 
-@pytest.mark.parametrize("pairs", [1, 2, 4])
+@pytest.mark.parametrize("pairs", PAIRINGS)
 @pytest.mark.parametrize(
     ("name", "n", "epsilon"),
     [

@@ -54,6 +54,8 @@ class Row:
     epsilon: float
     few: int = 6
     """Runs without DPAIRS_VALIDATE."""
+    truth: float | None = None
+    """Where it is known; otherwise large samples tell it."""
 
     @property
     def runs(self) -> int:
@@ -64,14 +66,16 @@ ROWS = {
     "92% zeros": Row("gini_mean_difference", Interval(0, 1e5), zeros, 4.0),
     "a domain ten times too wide": Row("gini_coefficient", Interval(0, 3e6), incomes, 1.0, few=12),
     "a heavy tail": Row("gini_coefficient", Interval(0, 1e4), pareto, 4.0, few=12),
-    "two columns of money": Row("kendall_tau", (Interval(0, 1e6), Interval(-2e5, 1e6)), money, 4.0, few=12),
+    "two columns of money": Row("kendall_tau", (Interval(0, 1e6), Interval(-2e5, 1e6)), money, 4.0, 12, 0.07),
 }
 
 
 def misses(row: Row) -> np.ndarray:
     """How far each run was off, in units of what its interval reaches."""
     rng = np.random.default_rng(19)
-    truth = float(np.mean([dpairs.exact(row.statistic, row.draw(rng, 400_000)) for _ in range(3)]))
+    truth = row.truth
+    if truth is None:
+        truth = float(np.mean([dpairs.exact(row.statistic, row.draw(rng, 400_000)) for _ in range(3)]))
     found = []
     for run in range(row.runs):
         study = dpairs.Study.create(

@@ -1,5 +1,6 @@
 """Crowds of the plane: many people in one bin or in bins beside each other, who may not share a value."""
 
+import os
 from dataclasses import replace
 
 import numpy as np
@@ -58,7 +59,8 @@ def test_a_domain_a_thousand_times_too_wide_is_covered():
         "kendall_tau", protocol="projection", epsilon=4.0, domain=(wide, wide), n=20_000, seed=1
     )
     covered = without = 0
-    for run in range(12):
+    runs = 12 if os.environ.get("DPAIRS_VALIDATE") == "1" else 8
+    for run in range(runs):
         x = rng.normal(size=20_000)
         people = {"x": x, "y": x / 2 + np.sqrt(0.75) * rng.normal(size=20_000)}
         estimate = dpairs.simulate(study, people, seed=run)
@@ -66,5 +68,5 @@ def test_a_domain_a_thousand_times_too_wide_is_covered():
         covered += low <= 1 / 3 <= high
         low, high = replace(estimate, bias=0.0).confidence_interval()
         without += low <= 1 / 3 <= high
-    assert covered >= 11
-    assert without <= 6, "or the population shows nothing"
+    assert covered >= runs - 1
+    assert without < runs / 2, "or the population shows nothing"

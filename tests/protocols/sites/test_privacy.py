@@ -55,7 +55,18 @@ def table(records):
     return {"person": np.arange(len(records)), **columns}
 
 
+KNOWN: dict[tuple[str, str], SiteNumbers] = {}
+"""Exact numbers of a study's records: every neighbour of theirs asks for them again."""
+
+
 def numbers(study, records):
+    key = study.id, repr(records)
+    if key not in KNOWN:
+        KNOWN[key] = fresh_numbers(study, records)
+    return KNOWN[key]
+
+
+def fresh_numbers(study, records):
     if records:
         return exact_numbers(study, table(records))
     names = (*study.statistic.columns, "person")

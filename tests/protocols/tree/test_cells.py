@@ -65,7 +65,7 @@ def test_cells_count_what_reports_count(name, far):
     rng = np.random.default_rng(5)
     tally, by_cell = dpairs.Tally(study), dpairs.Tally(study)
     for place, stratum in enumerate(study.strata):
-        indices = rng.permutation(rng.integers(0, 5000, 3000)) * far
+        indices = rng.permutation(rng.integers(0, 2000, 1000)) * far
         indices = indices[np.sort(np.unique(indices, return_index=True)[1])]
         symbols = rng.integers(0, 2, indices.size)
         tally.add_reports(stratum, indices, symbols)

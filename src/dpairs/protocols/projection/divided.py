@@ -71,11 +71,12 @@ class Divided:
         divided = statistic.finish(linear.forms, people).gradient[0]
         factors, rests, missed = [], [], []
         linears = linearizer.every(pilot.imagined, people)
-        for masses, there in zip(pilot.imagined, linears, strict=True):
-            if there is None:
-                continue
+        told = [
+            (masses, each) for masses, each in zip(pilot.imagined, linears, strict=True) if each is not None
+        ]
+        for (_, there), by_stratum in zip(told, moved_by(pilot, told), strict=True):
             factor = float(divided / statistic.finish(there.forms, people).gradient[0])
-            moved = sum(moved_by(pilot, there, masses))
+            moved = sum(by_stratum)
             factors.append(factor - 1)
             rests.append(linear.value - there.value - factor * moved)
             missed.append(linear.value - there.value - moved)

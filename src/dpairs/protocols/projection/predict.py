@@ -118,8 +118,8 @@ def on_simplex(masses: Vector, covariance: Matrix) -> tuple[Vector, Matrix]:
     low, high = -1.0, 1.0 + 4 * float(deviation.max())
     for _ in range(50):
         level = (low + high) / 2
-        mean, variance = above_zero(masses - level, deviation)
-        low, high = (level, high) if mean.sum() > 1 else (low, level)
+        low, high = (level, high) if mean_above_zero(masses - level, deviation).sum() > 1 else (low, level)
+    mean, variance = above_zero(masses - level, deviation)
     spread = np.diag(variance) - np.outer(variance, variance) / max(float(variance.sum()), 1e-300)
     # Where nothing is cut off, the covariance is as it was.
     kept = np.sqrt(variance) / deviation
@@ -146,9 +146,11 @@ def descended(tree: PilotTree, haar: HaarBasis, masses: Vector, people: float) -
     deviation = np.sqrt(nodes[level] + noise.chance * share * np.maximum(1 - share, 0.0))
     clear = (share - LEAST * np.sqrt(nodes[level + 1])) / np.maximum(deviation, 1e-12)
     seen = np.where(deep, 0.0, ndtr(clear))
-    for node in range(seen.size):
+    split = seen.tolist()
+    for node, above in enumerate(haar.above.tolist()):
         # A node is split only if the one above it was.
-        seen[node] = min(seen[node], seen[haar.above[node]])
+        split[node] = min(split[node], split[above])
+    seen = np.array(split)
     mean, variance = _clipped(apart, np.sqrt(np.where(deep | (variances <= 0), 1.0, variances)), share)
     # Within a leaf people count as even: what that does is no error of the pilot's noise.
     missed = np.where(deep, 0.0, seen * mean - apart)
@@ -161,9 +163,16 @@ def above_zero(mean: Vector, deviation: Vector) -> tuple[Vector, Vector]:
 
     at = mean / deviation
     density = np.exp(-(at**2) / 2) / np.sqrt(2 * np.pi)
-    first = mean * ndtr(at) + deviation * density
+    first = mean_above_zero(mean, deviation)
     second = (mean**2 + deviation**2) * ndtr(at) + mean * deviation * density
     return first, np.maximum(second - first**2, 0.0)
+
+
+def mean_above_zero(mean: Vector, deviation: Vector) -> Vector:
+    from scipy.special import ndtr
+
+    at = mean / deviation
+    return np.asarray(mean * ndtr(at) + deviation * (np.exp(-(at**2) / 2) / np.sqrt(2 * np.pi)))
 
 
 def _clipped(mean: Vector, deviation: Vector, most: Vector) -> tuple[Vector, Vector]:

@@ -129,14 +129,13 @@ def imagined_remainders(
 
     The latter of each stratum.
     """
-    missed, corrections = [], []
     linears = linearizer.every(pilot.imagined, nominal(statistic))
-    for masses, other in zip(pilot.imagined, linears, strict=True):
-        if other is None:
-            # An imagined pilot at which a ratio has no value tells only that the pilot is poor.
-            continue
-        corrections.append(moved_by(pilot, other, masses))
-        missed.append(linear.value - other.value - sum(corrections[-1]))
+    # An imagined pilot at which a ratio has no value tells only that the pilot is poor.
+    seen = [(masses, each) for masses, each in zip(pilot.imagined, linears, strict=True) if each is not None]
+    corrections = moved_by(pilot, seen)
+    missed = [
+        linear.value - each.value - sum(moved) for (_, each), moved in zip(seen, corrections, strict=True)
+    ]
     if len(missed) < len(pilot.imagined) / 2:
         raise NotEstimable("the first round is too noisy for a pilot: more people are needed in it")
     return missed, corrections
@@ -161,12 +160,17 @@ def _uncut(
     return abs(means[0] - means[1]), float(np.var(uncut, ddof=1))
 
 
-def moved_by(pilot: Pilot, other: Linear, masses: Masses) -> list[float]:
-    """What each stratum's second round adds to the value at another pilot, if this pilot is the truth."""
-    return [
-        float(cell_means(pilot.grid, function) @ (pilot.masses[stratum] - masses[stratum]))
-        for stratum, function in other.functions.items()
-    ]
+def moved_by(pilot: Pilot, others: Sequence[tuple[Masses, Linear]]) -> list[list[float]]:
+    """What each stratum's second round adds to the value at other pilots, if this pilot is the truth."""
+    if not others:
+        return []
+    moved = []
+    for stratum, truth in pilot.masses.items():
+        means = cell_means(pilot.grid, np.stack([linear.functions[stratum] for _, linear in others]))
+        moved.append(
+            [float(row @ (truth - masses[stratum])) for row, (masses, _) in zip(means, others, strict=True)]
+        )
+    return [list(each) for each in zip(*moved, strict=True)]
 
 
 def allowed_variance(statistic: Statistic, pilot: Pilot, variance: float, half_range: float) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -85,21 +85,25 @@ class LevelNoise:
 
     def differences(self, haar: HaarBasis, masses: Vector) -> tuple[Vector, Vector]:
         """The variance of each node's number; and of a node's share, the root's first."""
-        depth = self.own.size
-        share, apart = masses @ haar.inside, apart_of(haar, masses)
-        variance, nodes, before = np.zeros(share.size), [0.0], 0.0
-        for level in range(depth):
-            many = 2.0 ** np.arange(1, depth - level + 1)
+        (noise, alike, nodes), here = self._levels, haar.level < self.own.size
+        share, apart, level = masses @ haar.inside, apart_of(haar, masses), haar.level[here]
+        variance = np.zeros(share.size)
+        variance[here] = noise[level] + (alike * self.chance)[level] * np.maximum(share - apart**2, 0.0)[here]
+        return variance, nodes
+
+    @cached_property
+    def _levels(self) -> tuple[Vector, Vector, Vector]:
+        """Of each level: the noise of least squares, its sum of squared weights, the variance of a share."""
+        noise, alike, nodes, before = [], [], [0.0], 0.0
+        for level in range(self.own.size):
+            many = 2.0 ** np.arange(1, self.own.size - level + 1)
             weight = 1 / (many * self.weighed[level:])
             weight /= weight.sum()
-            noise = float(weight**2 @ (many * self.own[level:]))
-            here = haar.level == level
-            variance[here] = (
-                noise + float(weight @ weight) * self.chance * np.maximum(share - apart**2, 0.0)[here]
-            )
+            noise.append(float(weight**2 @ (many * self.own[level:])))
+            alike.append(float(weight @ weight))
             before = (before + float(weight**2 @ (many * self.weighed[level:]))) / 4
             nodes.append(before)
-        return variance, np.array(nodes)
+        return np.array(noise), np.array(alike), np.array(nodes)
 
 
 @lru_cache(maxsize=64)

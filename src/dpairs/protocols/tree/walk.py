@@ -63,7 +63,7 @@ def walk_raw(query: Query, keep: Keep, depth: int, sizes: tuple[int, int], tie: 
         parents, nodes = nodes, children(nodes)
         above, below = query(level + 1, nodes)
         first, second = above.reshape(-1, 2), below.reshape(-1, 2)
-        sums = first.sum(axis=1), second.sum(axis=1)
+        sums = first[:, 0] + first[:, 1], second[:, 0] + second[:, 1]
         walk.total += credit * float((sums[0] * sums[1])[left].sum())
         walk.total += float((first[kept, 1] * second[kept, 0]).sum())
         weights = np.zeros_like(first), np.zeros_like(second)

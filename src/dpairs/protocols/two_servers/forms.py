@@ -156,7 +156,10 @@ def within_form(statistic: Statistic, grid: Grid) -> IntegerForm | None:
 
 
 def _integer(matrix: NDArray[np.float64]) -> IntegerForm:
+    row = matrix[0]
     for bottom in EXACT:
+        if not np.array_equal(np.rint(row * bottom) / bottom, row):
+            continue  # as all the others would say, in less time
         whole = np.rint(matrix * bottom)
         if np.abs(whole).max() < STEPS and np.array_equal(whole / bottom, matrix):
             return IntegerForm(KernelTable(whole.astype(np.int64)), 1 / bottom, 0.0)

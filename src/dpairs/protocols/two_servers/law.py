@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -70,7 +70,7 @@ class ErrorLaw:
 
     @cached_property
     def _variances(self) -> NDArray[np.float64]:
-        from scipy.special import chdtri, gammaincinv  # heavy, and no participant needs it
+        from scipy.special import chdtri  # heavy, and no participant needs it
 
         shares = _points(1 + len(self.noise))
         total = np.full(POINTS, self.known)
@@ -78,8 +78,8 @@ class ErrorLaw:
             total += self.sampling * self.freedom / chdtri(self.freedom, shares[0])
         else:
             total += self.sampling
-        for share, variance in zip(shares[1:], self.noise, strict=True):
-            total += variance / self.draws * gammaincinv(float(self.draws), share)
+        for gamma, variance in zip(_gammas(len(self.noise), self.draws), self.noise, strict=True):
+            total += variance / self.draws * gamma
         return total
 
     def covered(self, half_length: float) -> float:
@@ -102,6 +102,15 @@ class ErrorLaw:
         return float(brentq(lambda half: self.covered(half) - level, 0.0, high, xtol=PRECISE * high))
 
 
+@lru_cache(maxsize=16)
+def _gammas(numbers: int, draws: float) -> list[NDArray[np.float64]]:
+    """Quantiles of the gamma distribution at the points of all but the first dimension."""
+    from scipy.special import gammaincinv
+
+    return [gammaincinv(float(draws), share) for share in _points(1 + numbers)[1:]]
+
+
+@lru_cache(maxsize=16)
 def _points(dimensions: int) -> NDArray[np.float64]:
     """Points that fill a cube evenly: multiples of powers of the root of x^(d+1) = x + 1, modulo 1."""
     root = 2.0

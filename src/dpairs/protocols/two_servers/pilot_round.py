@@ -184,9 +184,14 @@ class PilotRound(OneHot, TwoRounds, FirstRound):
             except NotEstimable:
                 # A class of which no cell stands out of the noise.
                 truth = masses
+        rounds = REPLICATES if grid.cells > FEW_CELLS else MORE_REPLICATES
+        drawn = self._noise(noise, [each.size for each in truth.values()], rounds)
         imagined = [
-            {name: kept(each + doubt[name] * self._noise(noise, each.size)) for name, each in truth.items()}
-            for _ in range(REPLICATES if grid.cells > FEW_CELLS else MORE_REPLICATES)
+            {
+                name: kept(each + doubt[name] * rows[place])
+                for (name, each), rows in zip(truth.items(), drawn, strict=True)
+            }
+            for place in range(rounds)
         ]
         pilot, again = Pilot(grid, masses, []), Pilot(grid, truth, imagined)
         following = SumRound.of(
@@ -194,17 +199,19 @@ class PilotRound(OneHot, TwoRounds, FirstRound):
         )
         return replace(following, answered_by=self.answered_by)
 
-    def _noise(self, noise: PublicNoise, count: int) -> NDArray[np.float64]:
+    def _noise(self, noise: PublicNoise, counts: Sequence[int], rounds: int) -> list[NDArray[np.float64]]:
         """Numbers of variance 1 with the tails of a released count's noise, whose squares enter the answer.
 
-        The sum of two Laplace numbers is sqrt(G / 2) Z with G from the gamma distribution of shape 2, which
-        half the sum of four squared normal numbers has.
+        For every count a row of so many for each round. The sum of two Laplace numbers is sqrt(G / 2) Z with
+        G from the gamma distribution of shape 2, which half the sum of four squared normal numbers has.
         """
-        normal = noise.normals(count)
         if self.budget.noise != LAPLACE:
-            return normal
-        squares = noise.normals(2 * SERVERS * count).reshape(2 * SERVERS, count) ** 2
-        return np.asarray(normal * np.sqrt(squares.mean(axis=0)))
+            return noise.rounds(counts, rounds)
+        drawn = noise.rounds([times * count for count in counts for times in (1, 2 * SERVERS)], rounds)
+        return [
+            normal * np.sqrt((others.reshape(rounds, 2 * SERVERS, -1) ** 2).mean(axis=1))
+            for normal, others in zip(drawn[::2], drawn[1::2], strict=True)
+        ]
 
     @property
     def terms(self) -> tuple[object, ...]:

@@ -52,23 +52,25 @@ def standing_out(masses: Vector, width: Vector, deviation: float, most: int = 2)
     Up to ``most`` cells are looked at together.
     """
     dense, shares = masses / width, np.zeros(masses.size)
-    for together in range(1, most + 1):
-        for first in range(masses.size - together + 1):
-            cells, after = slice(first, first + together), first + together
-            mass, wide = float(masses[cells].sum()), float(width[cells].sum())
-            # Each is a density and how much noise of one count moves what it puts into the cells.
-            beside = [
-                (float(dense[at]), wide / width[at]) for at in (first - 1, after) if 0 <= at < masses.size
-            ]
-            if mass <= 0:
-                continue
-            if not beside:
-                # Cells that are the whole axis have nothing to stand out of.
-                shares[cells] = 1.0
-                continue
-            densest, scale = max(beside)
-            doubt = CLEAR * deviation * float(np.sqrt(together + scale**2))
-            shares[cells] = np.maximum(shares[cells], (mass - wide * densest - doubt) / mass)
+    for together in range(1, min(most, masses.size) + 1):
+        windows = [slice(at, masses.size - together + 1 + at) for at in range(together)]
+        mass, wide = (np.sum([each[cells] for cells in windows], axis=0) for each in (masses, width))
+        if together == masses.size:
+            # Cells that are the whole axis have nothing to stand out of.
+            shares[:] = np.where(mass > 0, 1.0, shares)
+            continue
+        # Beside cells lie one before and one after: a density, and how much noise of one count moves what
+        # it puts into the cells. At the ends of the axis there is one of them.
+        density, scale = np.full((2, 2, mass.size), -np.inf)
+        density[0, 1:], density[1, :-1] = dense[: mass.size - 1], dense[together:]
+        scale[0, 1:], scale[1, :-1] = wide[1:] / width[: mass.size - 1], wide[:-1] / width[together:]
+        densest = density.max(axis=0)
+        furthest = np.where(density == densest, scale, -np.inf).max(axis=0)
+        doubt = CLEAR * deviation * np.sqrt(together + furthest**2)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            share = np.where(mass > 0, (mass - wide * densest - doubt) / mass, 0.0)
+        for cells in windows:
+            shares[cells] = np.maximum(shares[cells], share)
     return np.clip(shares, 0.0, 1.0)
 
 
