@@ -39,7 +39,7 @@ class Files(StaticFiles):
 @router.get("/")
 @router.get("/new")
 async def analyst_page() -> FileResponse:
-    """The analyst's page."""
+    """Open to everybody: what it shows, it asks for with the analyst's token."""
     return FileResponse(WEB / "analyst.html", headers=ASK_AGAIN)
 
 
