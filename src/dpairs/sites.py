@@ -196,7 +196,7 @@ class SiteTally:
 
     @property
     def sites(self) -> tuple[str, ...]:
-        """Who answered, by name."""
+        """The names of the sites that answered, sorted."""
         return tuple(sorted(self._answers))
 
     @property

@@ -10,6 +10,7 @@ from starlette.middleware.cors import CORSMiddleware
 
 from .. import __version__
 from ..collector.limits import Limits
+from ..collector.routes import add
 from ..dap.task import LEADER
 from . import problems
 from .routes import helper, leader, pages, public
@@ -37,8 +38,8 @@ def create_app(service: Aggregator) -> FastAPI:
     app.state.service = service
     problems.install(app)
     for router in (*leader.routers,) if service.server == LEADER else (helper.router,):
-        app.include_router(router)
-    app.include_router(public.router)
+        add(app, router)
+    add(app, public.router)
     pages.install(app)
     # A page that somebody else hosts asks both servers; nothing here knows cookies.
     app.add_middleware(

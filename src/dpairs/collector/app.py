@@ -13,7 +13,7 @@ from fastapi import FastAPI, Response
 from .. import __version__
 from . import problems
 from .limits import Limits
-from .routes import analysts, operations, pages, pairs, participants, plans, reports, sites
+from .routes import add, analysts, operations, pages, pairs, participants, plans, reports, sites
 from .service import Service
 
 
@@ -61,7 +61,7 @@ def create_app(service: Service) -> FastAPI:
         plans.router,
         operations.router,
     ):
-        app.include_router(router)
+        add(app, router)
     described = once(lambda: json.dumps(app.openapi()).encode())
 
     @app.get("/openapi.json", include_in_schema=False)

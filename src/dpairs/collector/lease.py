@@ -125,7 +125,7 @@ class Lease:
 
     @property
     def renewal(self) -> tuple[int, int, int, int]:
-        """The parameters of `RENEWAL`."""
+        """For `RENEWAL`: a serial number more, now, and the epoch and serial that must still stand there."""
         return self._serial + 1, self.clock, self._epoch, self._serial
 
     def renew(self, connection: Connection) -> None:

@@ -157,7 +157,7 @@ class Stage(BaseModel):
 
 
 class SiteProgress(BaseModel):
-    """How one site stands."""
+    """What a site has done so far, as the analyst may know it."""
 
     name: str
     fingerprint: str
@@ -264,7 +264,7 @@ class Gateway(BaseModel):
 
 
 class NewInvitations(Strict):
-    """Codes to make."""
+    """How many single-use codes to make, and for which class."""
 
     count: Annotated[int, Field(ge=1, le=10_000)]
     stratum: Name | None = None
@@ -309,7 +309,7 @@ class Delivered(BaseModel):
 
 
 class Health(BaseModel):
-    """Whether the collector works."""
+    """Said by a collector that answers (/healthz) or can count reports (/readyz)."""
 
     status: Literal["ok"]
     version: str

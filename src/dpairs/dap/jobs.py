@@ -45,7 +45,7 @@ class VerifyInit:
 
 @dataclass(frozen=True)
 class JobRequest:
-    """An AggregationJobInitReq."""
+    """AggregationJobInitReq of DAP: the leader's first messages about the reports of a batch."""
 
     batch_id: bytes
     inits: tuple[VerifyInit, ...]
@@ -106,7 +106,7 @@ class VerifyResp:
 
 
 def write_answer(answers: Iterable[VerifyResp]) -> bytes:
-    """An AggregationJobResp."""
+    """AggregationJobResp of DAP: one answer for each report, in the order of the request."""
     return b"".join(map(bytes, answers))
 
 

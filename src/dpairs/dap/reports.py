@@ -114,7 +114,7 @@ class Report:
 
 
 def read_report(wire: bytes) -> Report:
-    """Exactly one report."""
+    """One report; bytes after it are refused."""
     reader = Reader(wire, "a report")
     report = Report.read(reader)
     reader.end()

@@ -84,7 +84,7 @@ class Shown:
     def rows(self) -> Sequence[Row]: ...
 
     def notes(self) -> list[str]:
-        """Sentences below the table."""
+        """Sentences that stand below the table; none unless a class has some."""
         return []
 
     def __str__(self) -> str:

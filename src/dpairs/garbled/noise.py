@@ -84,7 +84,7 @@ class Noise(ABC):
         return mean - level
 
     def chances(self, level: int) -> NDArray[np.float64]:
-        """`pmf`, rounded to floats."""
+        """`pmf` as floats, each within half a unit in the last place."""
         return np.array([float(p) for p in self.pmf(level)])
 
     def variance(self, level: int) -> float:

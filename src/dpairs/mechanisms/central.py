@@ -102,14 +102,14 @@ def _check(number: Fraction, what: str) -> None:
 
 
 def discrete_laplace(scale: Fraction, count: int, bits: Randomness) -> NDArray[np.int64]:
-    """``count`` independent draws."""
+    """``count`` independent draws with P(k) proportional to exp(-|k| / scale), exactly."""
     draws = Draws(bits)
     _check(scale, "a scale")
     return np.array([draws.laplace(scale) for _ in range(count)], dtype=np.int64)
 
 
 def discrete_gaussian(variance: Fraction, count: int, bits: Randomness) -> NDArray[np.int64]:
-    """``count`` independent draws."""
+    """``count`` independent draws with P(k) proportional to exp(-k^2 / (2 variance)), exactly."""
     draws = Draws(bits)
     _check(variance, "a variance")
     return np.array([draws.gaussian(variance) for _ in range(count)], dtype=np.int64)
@@ -126,6 +126,6 @@ def laplace_variance(scale: float) -> float:
 
 
 def laplace_pmf(scale: float, reach: int) -> NDArray[np.float64]:
-    """P(-reach), ..., P(reach)."""
+    """P(k) = tanh(1 / (2 scale)) exp(-|k| / scale) for k from -reach to reach."""
     places = np.abs(np.arange(-reach, reach + 1))
     return np.asarray(np.tanh(0.5 / scale) * np.exp(-places / scale))

@@ -10,7 +10,7 @@ from ..randomness import KEY, secret_bytes
 
 
 def read_key(path: Path, what: str = "the key") -> bytes:
-    """32 bytes in hexadecimal."""
+    """A file's 32 bytes in hexadecimal, or one sentence that says what it should hold."""
     content = files.read(path, what)
     try:
         key = bytes.fromhex(content.decode().strip())

@@ -165,13 +165,13 @@ class Multiplication:
         return len(self._vectors)
 
     def offer(self) -> bytes:
-        """Server 1 begins."""
+        """Server 1's first message: its part of the base transfers."""
         self._role(HELPER)
         self._sender = MultiplySender(self._context, self._vectors, self._bits)
         return self._sender.offer
 
     def reply(self, offer: bytes) -> bytes:
-        """Server 0 answers."""
+        """Server 0's message: its choices, masked."""
         self._role(LEADER)
         self._receiver = MultiplyReceiver(self._context, self._vectors, offer, self._bits)
         return self._receiver.reply

@@ -112,10 +112,10 @@ class Separable:
 
 
 def flat(size: int, value: int) -> Steps:
-    """The same number everywhere."""
+    """A matrix with the same number in every place."""
     return Steps(value, value, np.full(size, value, dtype=np.int64))
 
 
 def on_diagonal(values: Sequence[int] | Integers) -> Steps:
-    """Nothing but the diagonal."""
+    """A matrix that is zero beside its diagonal."""
     return Steps(0, 0, np.asarray(values, dtype=np.int64))

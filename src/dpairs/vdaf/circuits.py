@@ -43,7 +43,7 @@ class Circuit(ABC):
     @property
     @abstractmethod
     def gadget(self) -> Gadget:
-        """What is not affine."""
+        """The one part of the circuit that is not affine, which proofs are about."""
 
     @property
     @abstractmethod
@@ -202,7 +202,7 @@ class InChunks(Circuit):
 
     @property
     def luck(self) -> Fraction:
-        """Schwartz and Zippel."""
+        """At most degree / p, by Schwartz and Zippel: chances that random r hides a wrong measurement."""
         return Fraction(self.chunk, self.field.modulus)
 
     def wires(self, measurement: Vector, joint: Vector, shares: int) -> Vector:

@@ -49,7 +49,7 @@ class Field:
         return zero
 
     def inverse(self, element: int) -> int:
-        """1 / element."""
+        """The x with x element = 1 modulo p; zero has none."""
         return pow(int(element), -1, self.modulus)
 
     def root(self, n: int) -> int:

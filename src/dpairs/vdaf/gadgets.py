@@ -20,7 +20,7 @@ class Gadget(Protocol):
 
     @property
     def arity(self) -> int:
-        """Wires of one call."""
+        """How many wires one call takes."""
 
     @property
     def degree(self) -> int:

@@ -121,6 +121,6 @@ def leader_continued(vdaf: Prio3, state: Continued, inbound: bytes) -> Finished 
 
 
 def two_servers(vdaf: Prio3) -> None:
-    """Refuse any other number."""
+    """Refuse a VDAF that is not for two servers: ping-pong has one message back and forth."""
     if vdaf.shares != 2:
         raise BadParameter(f"ping-pong is for two servers, not for {vdaf.shares}")

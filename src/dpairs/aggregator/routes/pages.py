@@ -9,6 +9,7 @@ from fastapi import APIRouter, FastAPI, Request
 from starlette.responses import FileResponse, Response
 
 from ...collector.limits import HEADERS, Headers
+from ...collector.routes import add
 from ...collector.routes.pages import ASK_AGAIN, SCRIPTS, WEB, Files
 from ...dap.task import Task
 from ...errors import BadFile, NotFound
@@ -42,7 +43,7 @@ async def page(request: Request, name: str) -> Response:
 
 def install(app: FastAPI) -> None:
     """Serve the page and its files."""
-    app.include_router(router)
+    add(app, router)
     app.mount("/static", Files(directory=WEB / "static"))
     app.mount("/dpairs", Files(directory=_scripts()))
 

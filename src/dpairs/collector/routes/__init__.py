@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import Depends, Path, Request
+from fastapi import APIRouter, Depends, FastAPI, Path, Request
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
 from ..bodies import SMALL, header
@@ -15,6 +15,11 @@ from ..tokens import Holder
 API = "/api/v1"
 bearer = HTTPBearer(auto_error=False, description="The analyst's token, or a participant's secret.")
 Bearer = Annotated[HTTPAuthorizationCredentials | None, Depends(bearer)]
+
+
+def add(app: FastAPI, router: APIRouter) -> None:
+    """Serve a router's own routes: `include_router` would read every signature again at the first request."""
+    app.router.routes.extend(router.routes)
 
 
 async def service_of(request: Request) -> Service:

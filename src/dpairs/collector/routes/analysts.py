@@ -51,7 +51,7 @@ async def list_unreadable(service: Analyst) -> list[models.UnreadableStudy]:
 
 @router.post("/studies", status_code=201, responses=declared(401, 409, 422))
 async def begin_study(service: Analyst, new: models.NewStudy) -> models.PublicStudy:
-    """Begin a study."""
+    """Begin a study, which is open to people at once; its file never changes afterwards."""
     study = _read(new.study)
     words = _checked(new.words, study)
     check_title(new.title)

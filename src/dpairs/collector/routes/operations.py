@@ -43,5 +43,5 @@ async def ready(service: Serving) -> models.Health:
     "/metrics", response_class=Response, responses={**declared(), 200: {"content": {"text/plain": {}}}}
 )
 async def metrics(service: Serving) -> Response:
-    """Numbers for Prometheus."""
+    """Counts and times for Prometheus: nothing about a single person."""
     return Response(await service.metrics.text(), media_type="text/plain; version=0.0.4")

@@ -16,7 +16,7 @@ from starlette.responses import Response
 from starlette.staticfiles import StaticFiles
 
 from ...errors import NotFound
-from . import Serving
+from . import Serving, add
 
 WEB = Path(__file__).parent.parent / "web"
 SCRIPTS = (WEB / "dpairs", Path(__file__).parents[4] / "js" / "src")
@@ -39,7 +39,7 @@ class Files(StaticFiles):
 @router.get("/")
 @router.get("/new")
 async def analyst_page() -> FileResponse:
-    """The analyst's page."""
+    """Open to everybody: what it shows, it asks for with the analyst's token."""
     return FileResponse(WEB / "analyst.html", headers=ASK_AGAIN)
 
 
@@ -80,7 +80,7 @@ def _status(studies: dict[str, Any], study: str) -> int:
 
 def install(app: FastAPI) -> None:
     """Serve pages, and the files that they load."""
-    app.include_router(router)
+    add(app, router)
     app.mount("/static", Files(directory=WEB / "static"))
     scripts = next((each for each in SCRIPTS if each.is_dir()), None)
     if scripts is not None:

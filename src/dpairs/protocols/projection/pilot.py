@@ -80,7 +80,7 @@ class PublicNoise:
     used: int = 0
 
     def normals(self, count: int) -> Vector:
-        """The next ``count`` numbers."""
+        """The next ``count`` standard normals of the public stream."""
         return np.asarray(self.rounds([count], 1)[0][0])
 
     def rounds(self, counts: Sequence[int], rounds: int) -> list[NDArray[np.float64]]:

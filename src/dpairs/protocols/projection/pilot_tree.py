@@ -171,13 +171,13 @@ class PilotTree(TreeAnswers):
         """None: a tree alone gives a pilot, and no answer."""
 
     def own_estimate(self, counts: Mapping[str, TreeCounts]) -> None:
-        """None, likewise."""
+        """None: only a histogram's first round estimates the statistic by itself."""
 
     def predict_remainder(self, shape: Shape, pilots: Mapping[str, float], extent: float) -> float:
         return tree_remainder(self, shape, pilots, extent)
 
     def predict_alone(self, shape: Shape, pilots: Mapping[str, float]) -> None:
-        """None, likewise."""
+        """None: without an estimate of its own there is no error of it to predict."""
 
     @cached_property
     def cells(self) -> Grid:

@@ -44,7 +44,7 @@ def row(word: NDArray[np.uint64], level: NDArray[np.int64] | int, rows: str) -> 
 
 
 def _top(word: NDArray[np.uint64], level: NDArray[np.int64]) -> NDArray[np.uint64]:
-    """The highest ``level`` bits."""
+    """The highest ``level`` of 64 bits, as a number below 2^level."""
     return word >> (64 - level).astype(np.uint64)
 
 

@@ -103,7 +103,7 @@ class NoiseBudget:
         return Fraction(query.reach) / loss if self.noise == LAPLACE else Fraction(query.square) / (2 * loss)
 
     def draw(self, query: Query, bits: Randomness) -> NDArray[np.int64]:
-        """One server's noise."""
+        """One server's noise, which alone keeps the whole claim."""
         if query.reach == 0:
             return np.zeros(query.entries, dtype=np.int64)
         kind = discrete_laplace if self.noise == LAPLACE else discrete_gaussian

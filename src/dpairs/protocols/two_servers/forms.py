@@ -72,12 +72,12 @@ class IntegerForm:
 
     @property
     def largest(self) -> int:
-        """The largest entry's size."""
+        """The largest |A_ij|: what one pair can add to the form, in units."""
         return max(abs(self.kernel.low), abs(self.kernel.high))
 
     @property
     def matrix(self) -> NDArray[np.float64]:
-        """Between every two cells."""
+        """A in h'Ah: the kernel between every two cells, in the statistic's unit."""
         if isinstance(self.kernel, KernelTable):
             return np.asarray(self.unit * self.kernel.entries)
         cells = np.eye(self.kernel.diagonal.size, dtype=np.int64)

@@ -43,7 +43,7 @@ def reduce(low: Words, high: Words) -> Words:
 
 
 def total(words: Words) -> int:
-    """The sum."""
+    """The sum modulo p; halves of words are added apart, so that 2^31 of them cannot overflow."""
     return (int((words >> _HALF).sum()) * 2**32 + int((words & _WRAP).sum())) % MODULUS
 
 

@@ -51,7 +51,7 @@ def _elements(vectors: Sequence[Sequence[int]]) -> tuple[Words, list[int]]:
 
 
 def _hash(key: bytes, labels: Labels) -> Words:
-    """H(label, number) modulo p."""
+    """H(label, number) modulo p: a mask for each transfer, with fixed-key AES as a tweakable hash."""
     encrypt, masks = permutation(key), []
     for start in range(0, len(labels), _AT_ONCE):
         part = np.ascontiguousarray(labels[start : start + _AT_ONCE])

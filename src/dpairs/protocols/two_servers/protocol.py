@@ -180,7 +180,7 @@ class TwoServers(OneHot, FirstRound):
 
     @property
     def own_forms(self) -> tuple[IntegerForm, ...]:
-        """The statistic's own forms."""
+        """The forms that the statistic's value is made of; what follows them serves intervals."""
         return self.forms[: self.statistic.form_count]
 
     def coarse(self, sizes: Mapping[str, int]) -> tuple[Grid, NDArray[np.int64]]:
@@ -339,7 +339,7 @@ class TwoServers(OneHot, FirstRound):
 
     @property
     def epsilon(self) -> float:
-        """The exact loss."""
+        """What all released numbers lose together, with either server's noise alone."""
         if self.delta:
             return self.budget.epsilon
         numbers, counts = self.queries(dict.fromkeys(self.strata, FEWEST))

@@ -76,7 +76,7 @@ class Rough:
 
     @cached_property
     def masses(self) -> dict[str, Vector]:
-        """The nearest distributions."""
+        """The distributions nearest to the noisy counts: none negative, with a sum of 1."""
         return self._spread({name: people / self.sizes[name] for name, people in self.counts.items()})
 
     def _spread(self, shares: Mapping[str, Vector]) -> dict[str, Vector]:

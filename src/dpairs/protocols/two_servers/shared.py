@@ -104,7 +104,7 @@ class Shared(Noisy):
     @property
     @abstractmethod
     def report_bits(self) -> int:
-        """What a person sends."""
+        """Bits of both shares and the proof that a person sends."""
 
     @property
     def sent(self) -> tuple[str, str]:

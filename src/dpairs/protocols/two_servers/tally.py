@@ -48,7 +48,7 @@ class ShareCounts:
         self.server = server
 
     def add(self, first_index: int, symbols: NDArray[Any]) -> None:
-        """Shares are no symbols."""
+        """Refused: a share counts only once both servers have verified it."""
         raise BadParameter("a server adds a report's share once both have verified it: see dpairs server")
 
     def add_at(self, indices: NDArray[np.int64], places: NDArray[np.int64], symbols: NDArray[Any]) -> None:

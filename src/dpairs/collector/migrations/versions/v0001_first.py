@@ -1,4 +1,4 @@
-"""The first schema."""
+"""Every table of version 1; later versions only add to them."""
 
 from __future__ import annotations
 

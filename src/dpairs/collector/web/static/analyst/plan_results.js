@@ -7,11 +7,11 @@ import { PROTOCOLS, list, short } from "../shared/words.js";
 const Z = 1.96;
 const HEADS = ["Way", "95% interval", "Each sends", "Rounds", "Must trust"];
 
-/** The interval to expect; and which ones are possible, where nothing is known of the people. */
+/** The interval to expect; and between which errors any people may lie, where nothing is known of them. */
 function interval(option) {
   const [least, most] = option.range;
   const width = `± ${short(Z * option.standard_error)}`;
-  const possible = `possible: ±\u00a0${short(Z * least)} to ±\u00a0${short(Z * most)}`;
+  const possible = `the error can be ${short(least)} to ${short(most)}`;
   return least === most ? width : element("span", {}, width, element("span", { class: "soft" }, possible));
 }
 
