@@ -307,7 +307,8 @@ class Analysis:
     ) -> Answer:
         """From the unit of the functions to the statistic's own."""
         details: dict[str, float] = {}
-        hidden, crowds = self.remainder.hidden(value), self.remainder.crowded.unseen(value)
+        hidden = self.remainder.hidden(value)
+        crowds = self.remainder.crowded.unseen(value, math.sqrt(population))
         value += hidden
         forms: NDArray[np.float64]
         if len(self.forms) == 1:

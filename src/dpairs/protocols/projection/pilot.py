@@ -56,6 +56,8 @@ class Pilot:
     """The share of pairs that were not told apart in both columns, where that may hide how they depend."""
     crowded: Crowded = NOBODY
     """Pairs of the plane that may be ties or not."""
+    missed: float = 0.0
+    """How many more people than these lie in one place of the plane, as a share: see `pilot_missed`."""
     deviation: float = 0.0
     """The standard deviation of what imagined rounds do not show of the first form's remainder."""
     measured: Sequence[Masses] = ()
