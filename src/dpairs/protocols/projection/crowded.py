@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
+from ...errors import BadFile
+from ...formats.checks import real
 from ...statistics.base import TWO_SIDED
 
 
@@ -18,6 +21,16 @@ class Crowded:
     """Of those in one crowd or atom."""
     unit: float = 1.0
     """Tau-a is so many times the value: less than once for tau-b, which counts no ties."""
+
+    @classmethod
+    def from_json(cls, spec: Any) -> Crowded:
+        if not isinstance(spec, list) or len(spec) != 3:
+            raise BadFile("what crowds may add is three numbers")
+        numbers = [real("share of pairs in crowds", each) for each in spec]
+        for number in numbers:
+            if not 0 <= number <= 1:
+                raise BadFile(f"a share of pairs in crowds lies between 0 and 1, not at {number:g}")
+        return cls(*numbers)
 
     def unseen(self, value: float, error: float) -> float:
         """How far a value is off at most if pairs in crowds are no ties, and depend as much as the others do.

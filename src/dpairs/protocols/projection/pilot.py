@@ -37,6 +37,8 @@ class Narrowed:
     """The mean of people moved into the latter, as it was measured: without bias, with its standard error."""
     heavier: tuple[tuple[float, float], ...] = ()
     """What may lie beyond if the tail falls no faster than it was seen to."""
+    tails: tuple[tuple[float, tuple[float, ...]], ...] = ()
+    """Shares beyond the first of some values, each twice as far from the median as the one before."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -310,7 +310,10 @@ class PilotTree(TreeAnswers):
         bottom, top = (float(np.interp(place, cuts, values)) for place in (0.0, cuts[-1]))
         leaf = (top - bottom) / float(cuts[-1])
         mean = bottom + leaf * ends.mean[0], leaf * ends.mean[1]
-        return Narrowed(first, last, (start, stop), beyond, mean, heavier)
+        tails = tuple(
+            (share, tuple(np.interp(places, cuts, values).tolist())) for share, places in ends.tails
+        )
+        return Narrowed(first, last, (start, stop), beyond, mean, heavier, tails)
 
     def _uneven(self, descents: Mapping[str, Descent]) -> float:
         """On listed values people lie evenly or not at all; numbers within a part may lie anyhow.

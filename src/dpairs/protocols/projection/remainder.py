@@ -21,6 +21,7 @@ from ...statistics.linear import Linearizer, nominal
 from ...statistics.vertices import cell_means
 from ..fitted import ALL_TOGETHER, FAR_APART, SMOOTH, SMOOTH_PLANE, UNEVEN, UNEVEN_LINE
 from .crowded import NOBODY, Crowded
+from .heavier import NO_TAIL, Heavier
 from .pilot import Masses, Pilot
 from .pilot_copula import beyond_function
 
@@ -42,6 +43,7 @@ class Remainder:
     crowded: Crowded = NOBODY
     uncut: float = 0.0
     """How much larger the variance may be than imagined rounds have it: see `_uncut`."""
+    heavier: Heavier = NO_TAIL
 
     def hidden(self, value: float) -> float:
         """What pairs add that were not told apart, if they depend as all pairs do: so tau is found with them.
