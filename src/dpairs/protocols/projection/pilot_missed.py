@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from ..tree.leaves import Leaves
 from ..tree.oracle import Oracle
-from .pilot_descent import WHOLE_LEVELS
+from .pilot_descent import TINY, WHOLE_LEVELS
 
 Vector = NDArray[np.float64]
 CHANCE = 0.05
@@ -96,7 +96,8 @@ class Places:
             stops.append((np.clip(np.floor(point / width), 0, last) + 1) * width)
         boxes = np.prod((np.array(stops) - starts) / widths[:, None], axis=0)
         excess = _counted(level, oracle, leaves, widths, starts, stops) - _share(pilot, starts, stops)
-        precision = oracle.people**2 / (boxes * oracle.noise)
+        # At a very large epsilon there is no noise to speak of, but weights need some.
+        precision = 1 / (boxes * max(oracle.noise / oracle.people**2, TINY))
         # Of m symbols a report names one, which stands for a box by chance with probability 1 / m.
         symbols = 2**oracle.parities
         third = precision**2 * (1 - 2 / symbols) * symbols * oracle.gain / oracle.answered
