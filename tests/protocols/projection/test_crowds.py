@@ -39,14 +39,20 @@ def test_an_atom_of_everybody_is_a_crowd():
 
 
 def test_pairs_in_crowds_add_nothing_or_as_much_as_others():
-    assert NOBODY.unseen(0.5) == 0.0
+    assert NOBODY.unseen(0.5, 0.1) == 0.0
     # Half of all pairs are in crowds; the other half made 0.2.
-    assert Crowded(0.5, 0.5).unseen(0.2) == pytest.approx(0.2)
-    assert Crowded(0.5, 0.5).unseen(-0.2) == pytest.approx(0.2)
+    assert Crowded(0.5, 0.5).unseen(0.2, 0.0) == pytest.approx(0.2)
+    assert Crowded(0.5, 0.5).unseen(-0.2, 0.0) == pytest.approx(0.2)
     # Tau-b of 0.4 did not count ties; if they are none, tau is 0.2 or 0.4.
-    assert Crowded(0.5, 0.5, 0.5).unseen(0.4) == pytest.approx(0.2)
+    assert Crowded(0.5, 0.5, 0.5).unseen(0.4, 0.0) == pytest.approx(0.2)
     # Everybody in one crowd: anything is possible.
-    assert Crowded(1.0, 1.0).unseen(0.0) == 1.0
+    assert Crowded(1.0, 1.0).unseen(0.0, 0.0) == 1.0
+
+
+def test_pairs_in_crowds_add_anything_if_the_others_are_few():
+    """A tenth of all pairs made 0 with an error of 0.1: they may all be in order, and so may the crowd's."""
+    assert Crowded(0.9, 0.9).unseen(0.0, 0.0) == 0.0
+    assert Crowded(0.9, 0.9).unseen(0.0, 0.1) == pytest.approx(0.9)
 
 
 def test_a_domain_a_thousand_times_too_wide_is_covered():

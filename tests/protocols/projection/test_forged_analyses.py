@@ -97,6 +97,13 @@ def test_a_forged_analysis_is_refused_or_works(name):
         (("analysis", "crowded"), 0.5, "three numbers"),
         (("analysis", "crowded"), [0.5, 0.5], "three numbers"),
         (("analysis", "crowded"), [0.5, 0.5, -1.0], "between 0 and 1"),
+        (("analysis", "heavier"), 0.5, "two lists"),
+        (("analysis", "heavier"), [[0.0], [0.5, 0.6]], "as many numbers"),
+        (("analysis", "heavier"), [[], []], "as many numbers"),
+        (("analysis", "heavier"), [[0.0, 1.0], [0.5, 0.4]], "grows"),
+        (("analysis", "heavier"), [[0.0, 1.0], [-0.5, 0.4]], "grows"),
+        (("analysis", "heavier"), [[1.0, 0.0], [0.5, 0.6]], "ascend"),
+        (("analysis", "heavier"), [[0.0, "much"], [0.5, 0.6]], "number"),
     ],
     ids=str,
 )

@@ -27,6 +27,7 @@ from ..base import Answer
 from ..counts import MAX_COUNT, DenseCounts
 from .crowded import NOBODY, Crowded
 from .divided import Divided
+from .heavier import NO_TAIL, Heavier
 from .pilot import Pilot
 from .reading import by_stratum
 from .remainder import Remainder
@@ -48,12 +49,13 @@ _FIELDS = (
     "beside",
     "crowded",
     "uncut",
+    "heavier",
     "divided",
     "noises",
     "alone_noise",
     "kernel_uncertainty",
 )
-LATER = ("bias", "expected", "beside", "crowded", "uncut", "divided", "noises", "alone_noise")
+LATER = ("bias", "expected", "beside", "crowded", "uncut", "heavier", "divided", "noises", "alone_noise")
 """What files from before intervals allowed for it do not have."""
 
 
@@ -129,8 +131,10 @@ class Analysis:
         beside = {"beside": self.remainder.beside} if self.remainder.beside else {}
         crowded = {"crowded": list(astuple(self.remainder.crowded))} if self.remainder.crowded.pairs else {}
         uncut = {"uncut": self.remainder.uncut} if self.remainder.uncut else {}
+        heavier = {"heavier": self.remainder.heavier.to_json()} if self.remainder.heavier.added else {}
         return {
             **uncut,
+            **heavier,
             **divided,
             **noises,
             **alone,
@@ -161,6 +165,7 @@ class Analysis:
             name: by_stratum(statistic, name, spec[name])
             for name in ("people", "ranges", "means", "variances")
         }
+        noises = by_stratum(statistic, "noises", spec["noises"]) if "noises" in spec else None
         if not isinstance(spec["forms"], list) or len(spec["forms"]) != statistic.form_count:
             raise BadFile(f"{what} of {statistic.name} has {statistic.form_count} form(s)")
         alone = None if spec["alone"] is None else _pair("first round's own estimate", spec["alone"])
@@ -188,12 +193,13 @@ class Analysis:
                 _variance("bias", spec.get("bias", 0.0)),
                 _expected(statistic, spec["expected"]) if "expected" in spec else (),
                 _share("share of pairs", spec.get("beside", 0.0)),
-                _crowded(spec["crowded"]) if "crowded" in spec else NOBODY,
+                Crowded.from_json(spec["crowded"]) if "crowded" in spec else NOBODY,
                 _variance("variance", spec.get("uncut", 0.0)),
+                Heavier.from_json(spec["heavier"]) if "heavier" in spec else NO_TAIL,
             ),
             _variance("kernel uncertainty", spec["kernel_uncertainty"]),
             Divided.from_json(statistic, spec["divided"]) if "divided" in spec else None,
-            _noises(statistic, spec["noises"]) if "noises" in spec else None,
+            {name: _variance("noise", each) for name, each in noises.items()} if noises else None,
             _variance("first round's own noise", spec["alone_noise"]) if "alone_noise" in spec else None,
         ).checked(statistic)
 
@@ -255,7 +261,8 @@ class Analysis:
             variance = (1 - weight) ** 2 * variance + weight**2 * self.alone[1]
         sizes = {stratum: table.people + self.people[stratum] for stratum, table in counts.items()}
         sample = min(self.around_sample(mechanism, counts, weight, missed), variance)
-        answer = self.finished(statistic, value, variance, sample, sizes)
+        beyond = self.remainder.heavier.more(correction, math.sqrt(noise))
+        answer = self.finished(statistic, value, variance, sample, sizes, beyond)
         return answer if divided is None else _divided_by(answer, divided)
 
     def around_sample(
@@ -303,11 +310,18 @@ class Analysis:
         return further**2 * imagined + ((further - 1) * self.remainder.mean) ** 2
 
     def finished(
-        self, statistic: Statistic, value: float, population: float, sample: float, sizes: dict[str, int]
+        self,
+        statistic: Statistic,
+        value: float,
+        population: float,
+        sample: float,
+        sizes: dict[str, int],
+        beyond: float = 0.0,
     ) -> Answer:
-        """From the unit of the functions to the statistic's own."""
+        """From the unit of the functions to the statistic's own; ``beyond`` adds to the bias."""
         details: dict[str, float] = {}
-        hidden, crowds = self.remainder.hidden(value), self.remainder.crowded.unseen(value)
+        hidden = self.remainder.hidden(value)
+        crowds = self.remainder.crowded.unseen(value, math.sqrt(population))
         value += hidden
         forms: NDArray[np.float64]
         if len(self.forms) == 1:
@@ -331,7 +345,7 @@ class Analysis:
             scale * math.sqrt(sample),
             Quantization(None if off else 0.0, off, off * off),
             details,
-            bias=scale * (self.remainder.bias + abs(hidden) + crowds) + off,
+            bias=scale * (self.remainder.bias + abs(hidden) + crowds + beyond) + off,
         )
 
 
@@ -375,16 +389,6 @@ def _expected(statistic: Statistic, given: Any) -> tuple[float, ...]:
         return (_variance("correction", given),) * len(statistic.strata)
     each = by_stratum(statistic, "corrections", given) if given else {}
     return tuple(_variance("correction", number) for number in each.values())
-
-
-def _crowded(given: Any) -> Crowded:
-    if not isinstance(given, list) or len(given) != 3:
-        raise BadFile("what crowds may add is three numbers")
-    return Crowded(*(_share("share of pairs in crowds", each) for each in given))
-
-
-def _noises(statistic: Statistic, given: Any) -> dict[str, float]:
-    return {name: _variance("noise", each) for name, each in by_stratum(statistic, "noises", given).items()}
 
 
 def _pair(name: str, given: Any) -> tuple[float, float]:

@@ -37,6 +37,8 @@ class Narrowed:
     """The mean of people moved into the latter, as it was measured: without bias, with its standard error."""
     heavier: tuple[tuple[float, float], ...] = ()
     """What may lie beyond if the tail falls no faster than it was seen to."""
+    tails: tuple[tuple[float, tuple[float, ...]], ...] = ()
+    """Shares beyond the first of some values, each twice as far from the median as the one before."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,6 +58,8 @@ class Pilot:
     """The share of pairs that were not told apart in both columns, where that may hide how they depend."""
     crowded: Crowded = NOBODY
     """Pairs of the plane that may be ties or not."""
+    missed: float = 0.0
+    """How many more people than these lie in one place of the plane, as a share: see `pilot_missed`."""
     deviation: float = 0.0
     """The standard deviation of what imagined rounds do not show of the first form's remainder."""
     measured: Sequence[Masses] = ()

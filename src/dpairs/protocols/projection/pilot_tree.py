@@ -32,6 +32,7 @@ from ..tree.coins import even_levels
 from ..tree.counts import TreeCounts
 from ..tree.estimate import Evidence
 from ..tree.leaves import Leaves, bits_of
+from ..tree.oracle import Oracle
 from ..tree.parities import best_parities
 from ..tree.predict import level_noise
 from .crowded import NOBODY, Crowded
@@ -39,6 +40,7 @@ from .pilot import REPLICATES, Masses, Narrowed, Pilot, PublicNoise, by_round
 from .pilot_cells import column_edges, column_ends, cut_axis, named_atoms
 from .pilot_crowds import atoms_of, crowded_pairs, pairs_in
 from .pilot_descent import Descent, explore, imagined
+from .pilot_missed import missed_share
 from .pilot_plane import SmoothPlane
 from .predict import tree_remainder
 from .winsorize import Ends, possible_ends
@@ -191,13 +193,13 @@ class PilotTree(TreeAnswers):
             for (stratum, each), oracles in zip(counts.items(), evidence.oracles, strict=True)
         }
         descents = {stratum: each.descend() for stratum, each in explored.items()}
-        beside, uneven = 0.0, self._uneven(descents)
+        beside, missed, uneven = 0.0, 0.0, self._uneven(descents)
         if self._two_numbers:
             ((stratum, descent),) = descents.items()
             if self.parities > 1:
                 smooth = SmoothPlane.of(explored[stratum], evidence.oracles[0], noise)
                 if smooth.better:
-                    return self._smooth(stratum, smooth)
+                    return self._smooth(stratum, smooth, evidence.oracles[0])
             beside = descent.beside()
         known = [(each, descents[stratum].masses) for stratum, each in explored.items()]
         repeated = dict(zip(explored, imagined(known, noise, REPLICATES), strict=True))
@@ -224,6 +226,7 @@ class PilotTree(TreeAnswers):
             # The function is given on cells, which may be wider than the boxes that were told apart.
             table = masses[stratum].reshape([axis.bins for axis in seen.axes])
             beside = max(beside, float(pairs_in(table, *(~atoms for atoms in atoms_of(seen)))))
+            missed = missed_share(evidence.oracles[0], self.nodes, edges, table)
         rounds = by_round(on_edges(again))
         return Pilot(
             seen,
@@ -233,6 +236,7 @@ class PilotTree(TreeAnswers):
             given=given,
             crowded=self._crowded(seen, edges, masses, rounds),
             beside=beside,
+            missed=missed,
             narrowed=[self._narrowed(each, edges[0]) for each in narrowed],
         )
 
@@ -242,7 +246,7 @@ class PilotTree(TreeAnswers):
         numbers = all(isinstance(each, (Interval, Integers)) for each in self.columns)
         return len(self.columns) == 2 and numbers and self.statistic.needs == "ordered"
 
-    def _smooth(self, stratum: str, smooth: SmoothPlane) -> Pilot:
+    def _smooth(self, stratum: str, smooth: SmoothPlane, oracles: Sequence[Oracle]) -> Pilot:
         """The pilot of columns that depend as a copula has it."""
         masses, *imagined = ({stratum: each.reshape(-1)} for each in (smooth.shares, *smooth.imagined))
         given, seen = self._cells(smooth.edges, masses, wide=True)
@@ -257,6 +261,7 @@ class PilotTree(TreeAnswers):
             inside=smooth.inside,
             crowded=crowded,
             deviation=smooth.deviation,
+            missed=missed_share(oracles, self.nodes, smooth.edges, smooth.shares),
         )
 
     def _crowded(
@@ -305,7 +310,10 @@ class PilotTree(TreeAnswers):
         bottom, top = (float(np.interp(place, cuts, values)) for place in (0.0, cuts[-1]))
         leaf = (top - bottom) / float(cuts[-1])
         mean = bottom + leaf * ends.mean[0], leaf * ends.mean[1]
-        return Narrowed(first, last, (start, stop), beyond, mean, heavier)
+        tails = tuple(
+            (share, tuple(np.interp(places, cuts, values).tolist())) for share, places in ends.tails
+        )
+        return Narrowed(first, last, (start, stop), beyond, mean, heavier, tails)
 
     def _uneven(self, descents: Mapping[str, Descent]) -> float:
         """On listed values people lie evenly or not at all; numbers within a part may lie anyhow.

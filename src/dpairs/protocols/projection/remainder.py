@@ -21,6 +21,7 @@ from ...statistics.linear import Linearizer, nominal
 from ...statistics.vertices import cell_means
 from ..fitted import ALL_TOGETHER, FAR_APART, SMOOTH, SMOOTH_PLANE, UNEVEN, UNEVEN_LINE
 from .crowded import NOBODY, Crowded
+from .heavier import NO_TAIL, Heavier
 from .pilot import Masses, Pilot
 from .pilot_copula import beyond_function
 
@@ -42,6 +43,7 @@ class Remainder:
     crowded: Crowded = NOBODY
     uncut: float = 0.0
     """How much larger the variance may be than imagined rounds have it: see `_uncut`."""
+    heavier: Heavier = NO_TAIL
 
     def hidden(self, value: float) -> float:
         """What pairs add that were not told apart, if they depend as all pairs do: so tau is found with them.
@@ -106,7 +108,10 @@ def remainder_of(
         variance += gradient**2 * (slab_deviation(pilot) ** 2 + pilot.deviation**2)
     # Of what pairs within parts add there is between nothing and all: half of it may be wrong.
     mean = float(np.mean(missed)) + inside / 2
-    bias, expected = abs(inside) / 2 + abs(beyond) + cut, np.empty(0)
+    # Of errors e that add up to 0, a share of people who lie elsewhere counts twice, and a kernel between -1
+    # and 1 makes at most the square of that of them.
+    crowd = abs(gradient) * (2 * pilot.missed) ** 2
+    bias, expected = abs(inside) / 2 + abs(beyond) + cut + crowd, np.empty(0)
     if len(pilot.grid.axes) == 1:
         # A pilot of several columns is drawn towards columns that have nothing to do with each other, and so
         # is off along the function where it misses little.

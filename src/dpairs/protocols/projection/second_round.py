@@ -31,6 +31,7 @@ from ..counts import DenseCounts
 from ..rounds import BLOCK, asked_first
 from .analysis import Analysis
 from .divided import Divided
+from .heavier import NO_TAIL, Heavier
 from .manipulation import second_round_manipulation
 from .narrowing import narrowed
 from .pilot import Pilot
@@ -81,16 +82,19 @@ class SecondRound(Alone):
         if statistic.form_count > 1:
             gradient = float(statistic.finish(linear.forms, nominal(statistic)).gradient[0])
         unseen = gradient * pilot.inside
-        beyond, influences = 0.0, {}
+        beyond, heavier, influences = 0.0, NO_TAIL, {}
         for name, values in linear.functions.items():
             if ends is not None:
                 axis = pilot.grid.axes[0]
                 beyond += left_out(axis, values, (ends.first, ends.last), ends.heavier)
-                values = levelled(axis, values, ends.first, ends.last)
+                level = levelled(axis, values, ends.first, ends.last)
+                heavier = Heavier.of(pilot.grid, pilot.masses[name], values, level, ends.tails, beyond)
+                values = level
             influences[name] = Influence.of(given, at_vertices(pilot.grid, given, values))
         extents = {name: high - low for name, (_, (low, high)) in influences.items()}
         half_range = max(extents.values()) / (4 if len(extents) == 1 else 2)
         remainder = remainder_of(statistic, linearizer, linear, pilot, half_range, gradient, unseen, beyond)
+        remainder = replace(remainder, heavier=heavier)
         measured = None if ends is None else ends.mean
         divided = Divided.of(statistic, linearizer, linear, pilot, remainder, 0.0, measured=measured)
         # Strata count by what they add to the variance: the square of their range over their people.

@@ -54,6 +54,8 @@ class Ends:
     """The mean leaf of people who are moved to the sure ends, measured without bias; its standard error."""
     heavier: tuple[tuple[float, float], ...] = ()
     """What may lie beyond if the tail falls no faster than it was seen to."""
+    tails: tuple[tuple[float, tuple[float, ...]], ...] = ()
+    """Shares beyond the first of some leaves, each twice as far from the median as the one before."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,6 +143,11 @@ def possible_ends(parts: Parts, tail: Tail, end: float) -> list[Ends]:
     near = wide * 2**NEAR
     sure = float(np.floor(max(median - near, 0.0))), float(np.ceil(min(median + near, end)))
     mean = tail.mean(*sure)
+    tails = tuple(
+        (most, tuple(_octaves(median, limit, far)))
+        for limit, far, most, _ in sides
+        if most > 0 and abs(limit - median) > 2 * far
+    )
     possible = []
     for octaves in range(FEWEST, OCTAVES + 1):
         limits: list[float] = []
@@ -158,10 +165,20 @@ def possible_ends(parts: Parts, tail: Tail, end: float) -> list[Ends]:
                     here, next_one = (_largest(further, far * 2**each) for each in (octave, octave + 1))
                     last = far * 2 ** (octave + 1) >= whole
                     heavier.append((here if last else here - next_one, place))
-        possible.append(Ends(limits[0], limits[1], sure, tuple(beyond), mean, tuple(heavier)))
+        possible.append(Ends(limits[0], limits[1], sure, tuple(beyond), mean, tuple(heavier), tails))
         if limits == [0.0, end]:
             break
     return possible
+
+
+def _octaves(median: float, limit: float, far: float) -> list[float]:
+    """The places from twice ``far`` from the median to the limit, each twice as far as the one before."""
+    whole, side = abs(limit - median), (1 if limit > median else -1)
+    places: list[float] = []
+    while not places or abs(places[-1] - median) < whole:
+        far = min(2 * far, whole)
+        places.append(median + side * far if far < whole else limit)
+    return places
 
 
 def _largest(beyond: Beyond, distance: float) -> float:

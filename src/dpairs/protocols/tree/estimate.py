@@ -32,7 +32,16 @@ from .walk import Keep, Walk, walk_raw, walk_solution, worth
 
 ESTIMATORS = ("pruned", "paper", "paper-zero")
 PRUNING = 2.0
-"""The factor a of the rule by which `pruned` discards nodes: errors hardly change from 1 to 8."""
+"""The factor a of the rule by which `pruned` discards nodes: how much larger counts are than their noise.
+
+Let a node of counts h and g have halves that differ by d and e. To recurse adds (d g - h e) / 4 to half of
+all pairs, with d and e of variances 2v and 2w if h and g have v and w: noise of variance
+(g^2 v + h^2 w + 2 v w) / 8. For r = h^2 / v = g^2 / w, that is less than the square of what it adds from
+r^2 = r + 1 on if all positives are in one half and all negatives in the other, and on average from
+r^2 = 6 (r + 1) on if halves of any size are as likely: at r = 1.6 and 6.9. The rule recurses from r = a on.
+What it leaves out is a bias, so 2 is near the first. No interval depends on it: they allow for what
+discarding hides.
+"""
 WHOLE_LEVELS = 14
 """Levels explored whole; below, only the children of nodes that are worth it."""
 Vector = NDArray[np.float64]
