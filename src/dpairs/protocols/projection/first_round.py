@@ -24,7 +24,6 @@ from ...errors import BadFile, BadParameter, NotEnoughData, NotEstimable
 from ...estimate import Manipulation
 from ...formats.checks import choice, fields, integer, real, required
 from ...mechanisms import scalar_response
-from ...mechanisms.bit import BitResponse
 from ...mechanisms.optimize import optimize
 from ...privacy import PrivacyClaim, local_claim
 from ...randomness import Randomness
@@ -41,7 +40,7 @@ from ..tree.leaves import Leaves, bits_of
 from .pilot import PublicNoise
 from .pilot_histogram import PilotHistogram
 from .pilot_tree import GRID_BITS, PLANE_BITS, PilotTree, dealt_levels
-from .predict import WINDOWS, candidates, predict
+from .predict import WINDOWS, candidates, expected_response, predict
 from .reading import Earlier
 from .second_round import SecondRound
 
@@ -197,8 +196,9 @@ class Projection(Alone, FirstRound):
         return predict(self, shape, sizes)
 
     def predict_manipulation(self, shape: Shape, sizes: Mapping[str, int], liars: int) -> float:
-        """Liars of both rounds are as many in a hundred; those of the second move the mean of its bits."""
-        span = float(np.ptp(BitResponse.for_epsilon(self.epsilon).decode))
+        """Liars of both rounds are as many in a hundred; those of the second move the mean of its symbols."""
+        response, _, _ = expected_response(self.epsilon, shape, sizes)
+        span = float(np.ptp(response.decode))
         ranges = {name: float(np.ptp(values)) for name, values in shape.linear.functions.items()}
         unit = shape.scale * shape.for_people(sizes)
         return unit * span * liars * max(ranges[name] / sizes[name] for name in sizes)
