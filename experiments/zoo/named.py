@@ -1,4 +1,4 @@
-"""Four populations on which intervals failed before there was a zoo, 30,000 people each: results/zoo-named.csv.
+"""Four populations on which intervals failed before there was a zoo, 30,000 people each: zoo-named.csv.
 
     python -m experiments.zoo.named               all of them, 400 runs each
     python -m experiments.zoo.named --runs 20     fewer, shown and not kept
@@ -15,6 +15,7 @@ import csv
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -57,9 +58,8 @@ class Named:
 
 def measured(cell: Cell, wanted: float, runs: int) -> Named:
     name, options = options_of(cell.statistic)
-    study = dpairs.Study.create(
-        name, protocol=cell.protocol, domain=cell.of.domain, epsilon=cell.epsilon, n=cell.n, **options
-    )
+    given: dict[str, Any] = {"protocol": cell.protocol, "epsilon": cell.epsilon, "n": cell.n, **options}
+    study = dpairs.Study.create(name, domain=cell.of.domain, **given)
     assert isinstance(study.protocol, Projection)
     truth = truths()[f"{cell.population}/{cell.statistic}"]
     rows = []

@@ -25,7 +25,7 @@ from .window import STEPS, WindowResponse
 GRID = 2**12
 BINS = 256
 """Bins of the density that knots begin with."""
-EVEN_PART = 0.02
+EVEN_PART = 0.01
 """The part of the people who are taken to be anywhere: the pilot that says where they are is noisy."""
 DENSITIES = [(share, power) for share in (0.8, 0.5, 0.3, 0.15, 0.05) for power in (1.0, 1 / 2, 1 / 3)]
 POLISHED = 2
