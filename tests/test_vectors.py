@@ -3,7 +3,9 @@
 import base64
 import itertools
 import json
+import math
 import runpy
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -330,7 +332,13 @@ def scalar_symbol(mechanism: dict[str, Any], number: float, words: list[int]) ->
         high, low = divmod(boost, 2**32)
         return int(words[0] < floor + steps * high + (steps * low >> 32))
     symbols, width, boost = mechanism["symbols"], mechanism["width"], int(mechanism["boost"])
-    start = steps * (symbols - width) + (words[0] >> 32) >> 32
+    place = steps * (symbols - width)
+    if "knots" in mechanism:
+        knots = [0, *mechanism["knots"], 2**32]
+        below = max(at for at in range(symbols - width) if knots[at] <= steps)
+        share = Fraction(steps - knots[below], knots[below + 1] - knots[below])
+        place = below * 2**32 + math.floor(share * 2**32 + Fraction(1, 2))
+    start = place + (words[0] >> 32) >> 32
     word = words[1]
     if word < symbols * floor:
         return word // floor

@@ -12,7 +12,7 @@ import numpy as np
 import dpairs
 from dpairs import mechanisms
 from dpairs.mechanisms import BitResponse
-from dpairs.mechanisms.scalar import scalar_response
+from dpairs.mechanisms.scalar import scalar_response, spaced_response
 
 from .. import sources
 from ..exhibits import picture, results, table
@@ -290,7 +290,7 @@ def bit_variance(loss: float, values: Any) -> float:
 def chosen_variance(loss: float, name: str) -> tuple[float, int]:
     """Of what a second round takes: the average variance, and its symbols."""
     values = SPREAD[name][0]
-    chosen = scalar_response(loss, values, WEIGHTS)
+    chosen = spaced_response(loss, values, WEIGHTS)
     return float(WEIGHTS @ chosen.variances(values)), chosen.symbols
 
 
@@ -303,6 +303,48 @@ def mechanism_table() -> Table:
             variance, symbols = chosen_variance(loss, name)
             rows[-1] += [f"{bit_variance(loss, values):.4f}", f"{variance:.4f}", str(symbols)]
     head = [cell for name in SPREAD for cell in (f"{name}: one bit", "chosen", "symbols")]
+    return Table("", ["epsilon", *head], rows)
+
+
+def quantiles() -> Any:
+    """Normal people."""
+    from scipy.special import ndtri
+
+    return ndtri((np.arange(101) + 0.5) / 101)
+
+
+def below(values: Any) -> Any:
+    """The share of the other class's normal people below each value."""
+    from scipy.special import ndtr
+
+    return ndtr(values)
+
+
+def unit(values: Any) -> Any:
+    return (values - values.min()) / np.ptp(values)
+
+
+UNEVEN = {
+    "AUC of normals": lambda: unit(below(quantiles() + 4 / 3)),
+    "mean distances of normals": lambda: unit(np.abs(np.subtract.outer(quantiles(), quantiles())).mean(0)),
+    "nine tenths at 0": lambda: np.maximum(np.linspace(-9, 1, 101), 0.0) ** 2,
+}
+"""Numbers that people send, 101 of them."""
+
+
+@table("projection_spacing")
+def spacing_table() -> Table:
+    """Average variance of what is chosen over that of the best even window or bit, and the worst person's."""
+    rows = []
+    for loss in (1.0, 2.0, 4.0, 8.0):
+        rows.append([f"{loss:g}"])
+        for values in (make() for make in UNEVEN.values()):
+            even, chosen = (choose(loss, values, WEIGHTS) for choose in (scalar_response, spaced_response))
+            means = [float(WEIGHTS @ each.variances(values)) for each in (chosen, even)]
+            worst = [float(each.variances(EVEN).max()) for each in (chosen, even)]
+            knots = len(getattr(chosen, "knots", ()))
+            rows[-1] += [f"{means[0] / means[1]:.2f}", str(knots), f"{worst[0] / worst[1]:.2f}"]
+    head = [cell for name in UNEVEN for cell in (f"{name}: variance", "knots", "worst number's")]
     return Table("", ["epsilon", *head], rows)
 
 

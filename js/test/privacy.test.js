@@ -18,6 +18,7 @@ const ONES = [
 const TWOS = [
   "projection_histogram_auc", "projection_histogram_kendall_tau_b", "projection_histogram_entropy",
   "projection_histogram_interval", "projection_tree_window", "projection_tree_integers_64_bits", "projection_tree_kernel",
+  "projection_window_words", "projection_window_words_even",
 ];
 
 /** A fraction just below e^epsilon: the first terms of its series, for whose sum the rest is too small. */

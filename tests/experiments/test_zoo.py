@@ -1,11 +1,13 @@
 """The zoo: populations that are what they say, values that are exact where a formula is known."""
 
+import csv
 import math
 
 import numpy as np
 import pytest
 from scipy import stats
 
+from experiments.zoo import named
 from experiments.zoo.cells import Cell, cells, sample
 from experiments.zoo.journal import read, write
 from experiments.zoo.measure import Outcome, measure
@@ -102,3 +104,28 @@ def test_a_cell_is_measured_and_kept(tmp_path):
     assert kept[0] == cell
     assert isinstance(kept[1], Outcome)
     assert kept[1].covered == pytest.approx(outcome.covered)
+
+
+def test_a_few_runs_of_the_named_rows_are_shown_and_not_kept(monkeypatch, capsys, tmp_path):
+    few = [cell for cell in named.ROWS if len(cell.of.domains) == 1]
+    monkeypatch.setattr(named, "ROWS", {cell: named.ROWS[cell] for cell in few})
+    monkeypatch.setattr(named, "STORE", tmp_path / "kept.csv")
+    assert named.main(["--runs", "2"]) == 0
+    shown = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in shown] == [cell.population for cell in few]
+    assert not (tmp_path / "kept.csv").exists()
+    monkeypatch.setattr(named, "RUNS", 2)
+    assert named.main(["--runs", "2"]) == 0
+    kept = (tmp_path / "kept.csv").read_text().splitlines()
+    assert [line.split(",")[0] for line in kept] == ["population", *(cell.population for cell in few)]
+
+
+def test_the_kept_named_rows_are_whole_and_covered():
+    with named.STORE.open(newline="", encoding="utf-8") as lines:
+        rows = list(csv.DictReader(lines))
+    assert [(row["population"], float(row["wanted"])) for row in rows] == [
+        (cell.population, wanted) for cell, wanted in named.ROWS.items()
+    ]
+    for row in rows:
+        assert int(row["runs"]) >= named.RUNS
+        assert min(float(row["covered"]), float(row["covered_sample"])) >= 0.9

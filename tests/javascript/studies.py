@@ -269,8 +269,13 @@ def second_round(rng: random.Random) -> Study:
     }
     window = first.epsilon > 1 and rng.random() < 0.6
     symbols = rng.choice([2, 3, 5, 16, 64])
+    width = rng.randint(1, symbols - 1)
+    knots: tuple[int, ...] = ()
+    if rng.random() < 0.5:
+        below = rng.choice([2**8, 2**32])
+        knots = tuple(sorted(rng.sample(range(1, below), symbols - width - 1)))
     mechanism: Any = (
-        WindowResponse.for_epsilon(symbols, rng.randint(1, symbols - 1), first.epsilon)
+        WindowResponse.for_epsilon(symbols, width, first.epsilon, knots)
         if window
         else BitResponse.for_epsilon(first.epsilon)
     )

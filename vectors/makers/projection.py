@@ -8,6 +8,7 @@ import numpy as np
 
 from dpairs import Categories, Integers, Interval, Kernel, Levels, Study
 from dpairs.mechanisms import BitResponse, WindowResponse
+from dpairs.mechanisms.window import STEPS
 from dpairs.protocols.projection.second_round import SecondRound
 from dpairs.randomness import WORDS
 
@@ -154,14 +155,14 @@ def tree_plane() -> Reports:
     return both_rounds(name, study, everybody(x=twice(x), y=twice(y)))
 
 
-def second_round(epsilon: float, seed: int) -> Reports:
+def second_round(epsilon: float, seed: int, levels: int = 4) -> Reports:
     """A small study in its second round."""
-    study = projection("gini_mean_difference", Levels(range(4)), epsilon, seed)
+    study = projection("gini_mean_difference", Levels(range(levels)), epsilon, seed)
     vector = Reports(study)
     for index in range(64):
         if study.asks("everybody", index):
             tape = stream(f"second round {seed} {index}", 8).hex()
-            vector.report(index, ("everybody", {"value": index % 4}), tape)
+            vector.report(index, ("everybody", {"value": index % levels}), tape)
     vector.count()
     vector.next_round()
     return vector
@@ -190,10 +191,18 @@ def bit_words() -> Reports:
     return vector
 
 
-@file
-def window_words() -> Reports:
+def placed(window: WindowResponse, height: float) -> int:
+    """The window of a number, in units of 2^-32: between the knots of two windows, to the nearest."""
+    steps, knots = round(height * STEPS), [0, *window.knots, STEPS]
+    if not window.knots:
+        return steps * window.last
+    start = max(place for place in range(window.last) if knots[place] <= steps)
+    gap = knots[start + 1] - knots[start]
+    return start * STEPS + ((steps - knots[start]) * STEPS + gap // 2) // gap
+
+
+def at_window_words(vector: Reports) -> Reports:
     """The words at which a window's symbol changes, and those at which the window does."""
-    vector = second_round(5.0, 52)
     protocol = vector.study.protocol
     assert isinstance(protocol, SecondRound)
     window = protocol.mechanism
@@ -216,10 +225,10 @@ def window_words() -> Reports:
         symbols["first leftover word"] = end
     for value in range(4):
         height = float(protocol.influences["everybody"]([np.array([value])], ("value",))[0])
-        rest = round(height * 2**32) * window.last % 2**32
+        rest = placed(window, height) % STEPS
         windows = {"lower window": 0, "upper window": WORDS - 1}
         if rest:
-            windows |= {"last lower": ((2**32 - rest) << 32) - 1, "first upper": (2**32 - rest) << 32}
+            windows |= {"last lower": ((STEPS - rest) << 32) - 1, "first upper": (STEPS - rest) << 32}
         pairs = [(name, windows["lower window"], word) for name, word in symbols.items()]
         pairs += [(name, word, top) for name, word in windows.items()]
         for comment, first, second in pairs:
@@ -228,3 +237,19 @@ def window_words() -> Reports:
             vector.report(index, ("everybody", {"value": value}), tape_of([first, second]), note)
     vector.answer()
     return vector
+
+
+@file
+def window_words() -> Reports:
+    """A window with knots."""
+    vector = second_round(5.0, 52)
+    assert getattr(vector.study.protocol, "mechanism").knots  # noqa: B009
+    return at_window_words(vector)
+
+
+@file
+def window_words_even() -> Reports:
+    """A window without: knots would save too little here."""
+    vector = second_round(2.0, 57, levels=32)
+    assert not getattr(vector.study.protocol, "mechanism").knots  # noqa: B009
+    return at_window_words(vector)

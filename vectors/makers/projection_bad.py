@@ -152,3 +152,35 @@ def bad_window() -> Reports:
     vector.refuse_person(TapeExhausted, "one word where two are needed", index, person, bytes(8))
     vector.refuse_report(BadParameter, "symbol out of range", wire[:18] + bytes([study.protocol.symbols]))
     return vector
+
+
+@file
+def bad_knots() -> Reports:
+    vector = second_round(5.0, 58, levels=8)
+    study, content = vector.study, json.loads(vector.study.to_json())
+    mechanism = content["protocol"]["mechanism"]
+    good = mechanism["knots"]
+
+    def with_knots(comment: str, knots: Any) -> None:
+        vector.refuse_study(comment, forged(content, mechanism={**mechanism, "knots": knots}))
+
+    vector.good("load_study", text=study.to_json())
+    with_knots("no knots in a list of them", [])
+    with_knots("a knot too few", good[1:])
+    with_knots("a knot too many", [good[0] - 1, *good])
+    with_knots("300 knots", list(range(1, 301)))
+    with_knots("knots in the wrong order", good[::-1])
+    with_knots("the same knot twice", [good[0], *good[:-1]])
+    with_knots("a knot at 0", [0, *good[1:]])
+    with_knots("a knot at 1", [*good[:-1], 2**32])
+    with_knots("a knot far beyond 1", [*good[:-1], 10**30])
+    with_knots("a knot below 0", [-1, *good[1:]])
+    with_knots("a knot that is no whole number", [0.5, *good[1:]])
+    with_knots("a knot as text", [str(good[0]), *good[1:]])
+    with_knots("a knot as a truth value", [True, *good[1:]])
+    with_knots("a knot within a list", [[good[0]], *good[1:]])
+    with_knots("knots as text", "1,2")
+    with_knots("nothing as knots", None)
+    bit = {"name": "bit", "floor": "4961093570831980854"}
+    vector.refuse_study("knots of a bit", forged(content, mechanism={**bit, "knots": good}))
+    return vector

@@ -7,7 +7,7 @@ import { BitResponse } from "./bit.js";
 import { KaryResponse } from "./krr.js";
 import { ProjectiveResponse } from "./projective.js";
 import { TableResponse } from "./table.js";
-import { WindowResponse } from "./window.js";
+import { MAX_SYMBOLS, WindowResponse } from "./window.js";
 
 /** Mechanisms for bins, and for a number in [0, 1], by name. */
 const MECHANISMS = { krr: KaryResponse, projective: ProjectiveResponse };
@@ -22,13 +22,23 @@ function whole(name, value) {
   return BigInt(value);
 }
 
+/** A list that is left out where it is empty: one way to write each study. */
+function wholes(name, values) {
+  if (!Array.isArray(values) || values.length < 1 || values.length >= MAX_SYMBOLS) {
+    throw new BadFile(`mechanism field ${repr(name)} must be a list of 1 to ${MAX_SYMBOLS - 1} whole numbers`);
+  }
+  return values.map((value) => whole(name, value));
+}
+
 function read(spec, kinds) {
   if (!(spec instanceof Map)) throw new BadFile(`a mechanism must be a JSON object, not ${kindOf(spec)}`);
   const name = choice("mechanism", spec.get("name"), Object.keys(kinds));
   const names = kinds[name].fields;
-  fields(`mechanism ${repr(name)}`, spec, ["name", ...names]);
+  const lists = (kinds[name].lists ?? []).filter((field) => spec.has(field));
+  fields(`mechanism ${repr(name)}`, spec, ["name", ...names, ...lists]);
   required(`mechanism ${repr(name)}`, spec, names);
-  return new kinds[name](...names.map((field) => whole(field, spec.get(field))));
+  const given = names.map((field) => whole(field, spec.get(field)));
+  return new kinds[name](...given, ...lists.map((field) => wholes(field, spec.get(field))));
 }
 
 /** Read a mechanism for bins from a study. @param {unknown} spec */

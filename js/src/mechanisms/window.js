@@ -7,15 +7,22 @@ import { WORDS, logAbove } from "../thresholds.js";
 import { inSteps } from "./steps.js";
 import { symbolOf } from "./stretches.js";
 
-const MAX_SYMBOLS = 256;
+export const MAX_SYMBOLS = 256;
 const STEPS = 2n ** 32n;
 
-/** P(y | s) = (A + B [s <= y < s + w] + [y < leftover]) / 2^64 for the window s = v (m - w). */
+/**
+ * P(y | s) = (A + B [s <= y < s + w] + [y < leftover]) / 2^64 for the window s = v (m - w); with knots, s is
+ * linear between those of neighbouring windows.
+ */
 export class WindowResponse {
   static fields = ["symbols", "width", "floor", "boost"];
+  static lists = ["knots"];
 
-  /** @param {bigint} symbols @param {bigint} width @param {bigint} floor @param {bigint} boost */
-  constructor(symbols, width, floor, boost) {
+  /**
+   * @param {bigint} symbols @param {bigint} width @param {bigint} floor @param {bigint} boost
+   * @param {bigint[]} knots in units of 2^-32, without those of 0 and 1; none if windows are even
+   */
+  constructor(symbols, width, floor, boost, knots = []) {
     this.name = "window";
     this.symbols = Number(integer("window symbols", symbols, 2, MAX_SYMBOLS));
     this.width = Number(integer("window width", width, 1, symbols - 1n));
@@ -26,6 +33,15 @@ export class WindowResponse {
     if (this.leftover < 0n || this.leftover >= width) {
       throw new BadParameter("window floor and boost do not fill 64-bit words");
     }
+    const last = this.symbols - this.width;
+    if (knots.length > 0 && knots.length !== last - 1) {
+      throw new BadParameter(`${last + 1} windows have ${last - 1} knots between 0 and 1`);
+    }
+    let least = 1n;
+    for (const knot of knots) {
+      least = integer("a window's knot, above the one before it,", knot, least, STEPS - 1n) + 1n;
+    }
+    this.knots = knots;
   }
 
   get epsilon() {
@@ -34,7 +50,12 @@ export class WindowResponse {
 
   /** The window's start in units of 2^-32. */
   #steps(value) {
-    return inSteps(value) * BigInt(this.symbols - this.width);
+    const steps = inSteps(value);
+    if (this.knots.length === 0) return steps * BigInt(this.symbols - this.width);
+    const start = this.knots.filter((knot) => knot <= steps).length;
+    const [low, high] = [start > 0 ? this.knots[start - 1] : 0n, this.knots[start] ?? STEPS];
+    const gap = high - low;
+    return BigInt(start) * STEPS + ((steps - low) * STEPS + gap / 2n) / gap;
   }
 
   /** Two words: one for the window, one for the symbol. */
@@ -60,6 +81,7 @@ export class WindowResponse {
 
   toSpec() {
     const { name, symbols, width } = this;
-    return { name, symbols, width, floor: String(this.floor), boost: String(this.boost) };
+    const knots = this.knots.length > 0 ? { knots: this.knots.map(Number) } : {};
+    return { name, symbols, width, floor: String(this.floor), boost: String(this.boost), ...knots };
   }
 }

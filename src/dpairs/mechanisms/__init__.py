@@ -13,10 +13,10 @@ from .base import Mechanism, count_variance, decoder
 from .bit import BitResponse
 from .krr import KaryResponse
 from .projective import ProjectiveResponse
-from .scalar import ScalarResponse, scalar_response
+from .scalar import ScalarResponse, scalar_response, spaced_response
 from .table import TableResponse
 from .thresholds import largest_ratio
-from .window import WindowResponse
+from .window import MAX_SYMBOLS, WindowResponse
 
 __all__ = [
     "OPTIMIZED",
@@ -34,6 +34,7 @@ __all__ = [
     "mechanism_from_json",
     "scalar_from_json",
     "scalar_response",
+    "spaced_response",
 ]
 
 OPTIMIZED = "optimized"
@@ -48,6 +49,8 @@ SCALARS: dict[str, type[BitResponse] | type[WindowResponse]] = {
     WindowResponse.name: WindowResponse,
 }
 """Mechanisms for a number in [0, 1], by name."""
+KNOTS = "knots"
+"""The one field that is a list, and that a file may leave out."""
 
 
 def mechanism(name: str, inputs: int, epsilon: float) -> Mechanism:
@@ -83,10 +86,21 @@ def _read(spec: Any, kinds: Mapping[str, type[Any]]) -> Any:
     if not isinstance(spec, Mapping):
         raise BadFile(f"a mechanism must be a JSON object, not {type(spec).__name__}")
     kind = kinds[choice("mechanism", spec.get("name"), kinds)]
-    names = [each.name for each in dataclasses.fields(kind)]
-    fields(f"mechanism {kind.name!r}", spec, ("name", *names))
+    known = [each.name for each in dataclasses.fields(kind)]
+    names = [name for name in known if name != KNOTS]
+    fields(f"mechanism {kind.name!r}", spec, ("name", *known))
     required(f"mechanism {kind.name!r}", spec, names)
-    return kind(**{each: _integer(each, spec[each]) for each in names})
+    given: dict[str, Any] = {name: _integer(name, spec[name]) for name in names}
+    if KNOTS in spec:
+        given[KNOTS] = _integers(KNOTS, spec[KNOTS])
+    return kind(**given)
+
+
+def _integers(name: str, values: Any) -> tuple[int, ...]:
+    """A list that is left out where it is empty: one way to write each study."""
+    if not isinstance(values, list) or not 1 <= len(values) < MAX_SYMBOLS:
+        raise BadFile(f"mechanism field {name!r} must be a list of 1 to {MAX_SYMBOLS - 1} whole numbers")
+    return tuple(_integer(name, each) for each in values)
 
 
 def _integer(name: str, value: Any) -> int:

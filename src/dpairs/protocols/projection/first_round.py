@@ -24,7 +24,6 @@ from ...errors import BadFile, BadParameter, NotEnoughData, NotEstimable
 from ...estimate import Manipulation
 from ...formats.checks import choice, fields, integer, real, required
 from ...mechanisms import scalar_response
-from ...mechanisms.bit import BitResponse
 from ...mechanisms.optimize import optimize
 from ...privacy import PrivacyClaim, local_claim
 from ...randomness import Randomness
@@ -41,7 +40,7 @@ from ..tree.leaves import Leaves, bits_of
 from .pilot import PublicNoise
 from .pilot_histogram import PilotHistogram
 from .pilot_tree import GRID_BITS, PLANE_BITS, PilotTree, dealt_levels
-from .predict import WINDOWS, candidates, predict
+from .predict import WINDOWS, candidates, expected_response, predict
 from .reading import Earlier
 from .second_round import SecondRound
 
@@ -132,11 +131,8 @@ class Projection(Alone, FirstRound):
         # Whoever says how many bins there are gets every level of them.
         dealt = dealt_levels(sum(bits), epsilon) if bins is None and sum(bits) > GRID_BITS else ()
         tree = PilotTree.over(statistic, domains, epsilon, bits, 1, dealt)
-        far, plane = statistic.needs == "numeric", len(domains) > 1
-        factor, power = 0.5 if far else 1.0, 0.75 if far or plane else 1.0
-        share = _share(
-            pilot_fraction, expected, epsilon, lambda people: factor * tree.node_variance(people) ** power
-        )
+        power = 0.75 if len(domains) > 1 else 1.0
+        share = _share(pilot_fraction, expected, epsilon, lambda people: tree.node_variance(people) ** power)
         return cls(statistic, domains, share, replace(tree, share=share))
 
     @classmethod
@@ -197,8 +193,9 @@ class Projection(Alone, FirstRound):
         return predict(self, shape, sizes)
 
     def predict_manipulation(self, shape: Shape, sizes: Mapping[str, int], liars: int) -> float:
-        """Liars of both rounds are as many in a hundred; those of the second move the mean of its bits."""
-        span = float(np.ptp(BitResponse.for_epsilon(self.epsilon).decode))
+        """Liars of both rounds are as many in a hundred; those of the second move the mean of its symbols."""
+        response, _, _ = expected_response(self.epsilon, shape, sizes)
+        span = float(np.ptp(response.decode))
         ranges = {name: float(np.ptp(values)) for name, values in shape.linear.functions.items()}
         unit = shape.scale * shape.for_people(sizes)
         return unit * span * liars * max(ranges[name] / sizes[name] for name in sizes)
@@ -301,8 +298,9 @@ def _share(fraction: float | None, n: int, epsilon: float, remainder: Callable[[
     Both parts in units of the function's range: the second round's variance if people's numbers fall evenly
     into it, and the second-order ``remainder`` after so many people of the first. After a tree that is about
     the variance v of a node's share, because contributions of single nodes are of that size and of either
-    sign; in the plane, where some 1 / sqrt(v) cells are told apart, as many times more as their square root,
-    and half of that for distances, whose tails the pilot must see: their function has twice their range.
+    sign; in the plane, where some 1 / sqrt(v) cells are told apart, as many times more as their square root.
+    The remainder of distances is twice the integral of (G - H)^2, of two distribution functions: over their
+    function's range, which is up to twice the domain, the mean of (G - H)^2, which is about v as well.
     """
     if fraction is not None:
         wanted = real("pilot_fraction", fraction)

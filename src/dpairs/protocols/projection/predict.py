@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...mechanisms import OPTIMIZED, scalar_response
+from ...mechanisms import OPTIMIZED, ScalarResponse, spaced_response
 from ...mechanisms.base import Mechanism
 from ...randomness import WORDS
 from ..base import Setting
@@ -43,18 +43,9 @@ def predict(protocol: Projection, shape: Shape, sizes: Mapping[str, int]) -> Pre
     part = protocol.share / BLOCK
     pilots = {name: people * part for name, people in sizes.items()}
     later = {name: people * (1 - part) for name, people in sizes.items()}
-    privacy, cells, weights, extents = 0.0, [], [], {}
-    for name, values in shape.linear.functions.items():
-        low, high = float(values.min()), float(values.max())
-        extents[name] = high - low
-        cells.append((shape.functions[name] - low) / max(high - low, 1e-300))
-        weights.append(shape.masses[name] * (high - low) ** 2 / later[name])
-    total = sum(float(each.sum()) for each in weights) or 1.0
-    response = scalar_response(
-        protocol.epsilon, np.concatenate(cells), np.concatenate(weights) / total, WINDOWS
-    )
-    for each, weight in zip(cells, weights, strict=True):
-        privacy += float(weight @ response.variances(np.clip(each, 0.0, 1.0)))
+    response, cells, weights = expected_response(protocol.epsilon, shape, later)
+    privacy = float(weights @ response.variances(cells))
+    extents = {name: float(np.ptp(values)) for name, values in shape.linear.functions.items()}
     sampling = sum(shape.influence_variances[name] / people for name, people in later.items())
     second = protocol.pilot.predict_remainder(shape, pilots, max(extents.values()))
     alone = protocol.pilot.predict_alone(shape, pilots)
@@ -63,6 +54,20 @@ def predict(protocol: Projection, shape: Shape, sizes: Mapping[str, int]) -> Pre
         shrink = alone / (alone + whole)
         return parts(shape, privacy * shrink, sampling * shrink, second * shrink)
     return parts(shape, privacy, sampling, second)
+
+
+def expected_response(
+    epsilon: float, shape: Shape, later: Mapping[str, float]
+) -> tuple[ScalarResponse, Vector, Vector]:
+    """The second round's mechanism for people of this shape, their numbers in [0, 1], and what each adds."""
+    cells, weights = [], []
+    for name, values in shape.linear.functions.items():
+        low, high = float(values.min()), float(values.max())
+        cells.append(np.clip((shape.functions[name] - low) / max(high - low, 1e-300), 0.0, 1.0))
+        weights.append(shape.masses[name] * (high - low) ** 2 / later[name])
+    numbers, added = np.concatenate(cells), np.concatenate(weights)
+    shares = added / (float(added.sum()) or 1.0)
+    return spaced_response(epsilon, numbers, shares, WINDOWS, 0), numbers, added
 
 
 def tree_remainder(tree: PilotTree, shape: Shape, pilots: Mapping[str, float], extent: float) -> float:

@@ -19,7 +19,7 @@ from ...data.domains import Domain
 from ...errors import NotEstimable
 from ...estimate import Manipulation
 from ...formats.checks import fields, required
-from ...mechanisms import ScalarResponse, scalar_from_json, scalar_response
+from ...mechanisms import ScalarResponse, scalar_from_json, spaced_response
 from ...privacy import PrivacyClaim, local_claim
 from ...randomness import Randomness
 from ...randomness.coins import Coins
@@ -102,7 +102,7 @@ class SecondRound(Alone):
         total = sum(scales.values()) or 1.0
         weights = np.concatenate([pilot.masses[name] * (scales[name] / total) for name in influences])
         cells = np.concatenate([influence.cells for influence, _ in influences.values()])
-        mechanism = scalar_response(epsilon, cells, weights)
+        mechanism = spaced_response(epsilon, cells, weights)
         analysis = Analysis.of(
             statistic, pilot, linear, influences, remainder, people, alone, divided, mechanism
         )

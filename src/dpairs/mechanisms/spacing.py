@@ -1,0 +1,180 @@
+"""Where a window's knots lie best: close together where numbers are common.
+
+Numbers and knots lie on a grid of 2^-12. A number's mass is split between its two neighbours there, which
+leaves the share of every window as it is. The average variance is then
+
+    sum over symbols y of (A + B (share of the windows that favour y)) d(y)^2 - mean of v^2
+
+with d linear in the gaps between knots (`WindowResponse.decode`), so many sets of knots are judged at once.
+For every shape of window a few densities of knots are tried, of the form share + (1 - share) (density of
+numbers)^power; then the best shapes' knots are moved while that helps. Variances are compared to 12 decimals,
+on which processors agree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..randomness import WORDS
+from .window import STEPS, WindowResponse
+
+GRID = 2**12
+BINS = 256
+"""Bins of the density that knots begin with."""
+EVEN_PART = 0.01
+"""The part of the people who are taken to be anywhere: the pilot that says where they are is noisy."""
+DENSITIES = [(share, power) for share in (0.8, 0.5, 0.3, 0.15, 0.05) for power in (1.0, 1 / 2, 1 / 3)]
+POLISHED = 2
+"""So many of the best shapes have their knots moved."""
+LARGEST_MOVE, MOVES = GRID // 16, 300
+Vector = NDArray[np.float64]
+Matrix = NDArray[np.float64]
+Knots = NDArray[np.int64]
+
+
+def spaced_window(
+    values: Vector, weights: Vector, windows: Iterable[WindowResponse], polished: int = POLISHED
+) -> WindowResponse | None:
+    """The window with knots of least average variance, of the shapes of ``windows``."""
+    crowd = _Crowd(values, weights)
+    starts = crowd.densities()
+    found: list[tuple[float, int, WindowResponse, Knots]] = []
+    for window in windows:
+        if window.last > 1:
+            knots = _starts(starts, window.last)
+            variances = crowd.variances(window, knots)
+            best = int(np.argmin(_agreed(variances)))
+            found.append((float(_agreed(variances[best])), len(found), window, knots[best]))
+    if not found:
+        return None
+    found.sort(key=lambda each: each[:2])
+    best_shapes = [(least, window, knots) for least, _, window, knots in found[: max(polished, 1)]]
+    if polished:
+        best_shapes = [_moved(crowd, *each) for each in best_shapes]
+    _, window, knots = min(best_shapes, key=lambda each: each[0])
+    inner = tuple(int(knot) * (STEPS // GRID) for knot in knots[1:-1])
+    return WindowResponse(window.symbols, window.width, window.floor, window.boost, inner)
+
+
+class _Crowd:
+    """Masses on the grid, and what they make of knots."""
+
+    def __init__(self, values: Vector, weights: Vector) -> None:
+        place = np.minimum((values * GRID).astype(np.int64), GRID - 1)
+        through = values * GRID - place
+        shares = np.maximum(weights, 0.0)
+        shares = shares / shares.sum()
+        lower = np.bincount(place, shares * (1 - through), GRID + 1)
+        upper = np.bincount(place + 1, shares * through, GRID + 1)
+        even = np.full(GRID + 1, 1 / GRID)
+        even[[0, -1]] /= 2
+        self.masses: Vector = (1 - EVEN_PART) * (lower + upper) + EVEN_PART * even
+        at = np.arange(GRID + 1)
+        self.below = np.concatenate(([0.0], np.cumsum(self.masses)))
+        self.moment = np.concatenate(([0.0], np.cumsum(self.masses * at)))
+        self.square = float(self.masses @ (at / GRID) ** 2)
+
+    def densities(self) -> list[Vector]:
+        """How many of the knots lie below the end of each bin, for each density."""
+        inside = np.add.reduceat(self.masses[:-1], np.arange(0, GRID, GRID // BINS))
+        inside[-1] += self.masses[-1]
+        even = np.linspace(0, 1, BINS + 1)
+        rest = [inside**power for _, power in DENSITIES]
+        return [even] + [
+            share * even + (1 - share) * np.concatenate(([0.0], np.cumsum(each) / each.sum()))
+            for (share, _), each in zip(DENSITIES, rest, strict=True)
+        ]
+
+    def variances(self, window: WindowResponse, knots: Knots) -> Vector:
+        """The average variance for each row of knots."""
+        gaps = np.diff(knots, axis=1)
+        below, moment = self.below[knots], self.moment[knots]
+        inside = np.diff(below, axis=1)
+        upper = (np.diff(moment, axis=1) - knots[:, :-1] * inside) / gaps
+        taken = np.zeros((len(knots), window.last + 2))
+        taken[:, 1:-1] = inside - upper
+        taken[:, 2:] += upper
+        taken[:, -1] += self.masses[-1]
+        favoured = _favouring(window, np.cumsum(taken, axis=1))
+        decoded = gaps @ _decoding(window) / GRID
+        chances = (window.floor + window.boost * favoured) / WORDS
+        return np.asarray((chances * decoded**2).sum(axis=1) - self.square)
+
+
+def _favouring(window: WindowResponse, sums: Matrix) -> Matrix:
+    """The share of windows that favour each symbol, from sums of shares over the windows below each."""
+    symbol = np.arange(window.symbols)
+    after, before = np.minimum(symbol, window.last) + 1, np.maximum(symbol - window.width + 1, 0)
+    return np.asarray(sums[..., after] - sums[..., before])
+
+
+@lru_cache(maxsize=256)
+def _decoding(window: WindowResponse) -> Matrix:
+    """What a gap between knots adds to each decoded symbol: `WindowResponse.decode` as a matrix."""
+    width, group = window.width, np.arange(window.symbols) % window.width
+    floor, boost = window.floor / WORDS, window.boost / WORDS
+    above = np.zeros((window.symbols, window.last))
+    for start in range(window.last):
+        above[start + width] = above[start]
+        above[start + width, start] += 1 / boost
+    first = floor + boost * (np.arange(window.symbols) < width)
+    sums = np.arange(window.last + 2) / (window.last + 1)
+    every = floor + boost * _favouring(window, sums)
+    groups = np.eye(width)[group]
+    words, own = every @ groups, first @ groups
+    mean = -(groups.T @ (every[:, None] * above)) / words[:, None]
+    multiplier = (-(first @ above) - own @ mean) / (own**2 / words).sum()
+    return np.asarray((above + (mean + np.outer(own / words, multiplier))[group]).T)
+
+
+def _starts(densities: list[Vector], gaps: int) -> Knots:
+    """Knots at even shares of each density, a step or more apart."""
+    ends, place = np.linspace(0, GRID, BINS + 1), np.arange(gaps + 1)
+    rows = [np.round(np.interp(place / gaps, below, ends)) for below in densities]
+    knots = np.array(rows, dtype=np.int64)
+    knots[:, 0], knots[:, -1] = 0, GRID
+    knots = np.maximum.accumulate(knots - place, axis=1) + place
+    return np.minimum(knots, GRID - (gaps - place))
+
+
+def _moved(
+    crowd: _Crowd, least: float, window: WindowResponse, knots: Knots
+) -> tuple[float, WindowResponse, Knots]:
+    """Knots after moves that help: all that do at once or the best of them, by ever smaller steps.
+
+    A move is of one knot, or of one gap that grows or shrinks while all others keep their proportions.
+    """
+    place = np.arange(window.last + 1)
+    knot, gap = place == place[1:-1, None], place > place[:-1, None]
+    move = LARGEST_MOVE
+    for _ in range(MOVES):
+        ends = [(knots + step * gap) * (GRID / (GRID + step)) for step in (move, -move)]
+        tried = np.concatenate((knots + move * knot, knots - move * knot, *np.round(ends).astype(np.int64)))
+        tried = tried[(np.diff(tried, axis=1) > 0).all(axis=1)]
+        better = np.array([], dtype=np.int64)
+        if len(tried):
+            variances = _agreed(crowd.variances(window, tried))
+            better = np.flatnonzero(variances < least * (1 - 1e-6))
+        if better.size == 0:
+            if move == 1:
+                break
+            move //= 2
+            continue
+        best = int(np.argmin(variances))
+        knots_of_best, least = tried[best], float(variances[best])
+        together = knots + (tried[better] - knots).sum(axis=0)
+        knots = knots_of_best
+        if (np.diff(together) > 0).all():
+            variance = float(_agreed(crowd.variances(window, together[None]))[0])
+            if variance < least:
+                knots, least = together, variance
+    return least, window, knots
+
+
+def _agreed(variances: Vector) -> Vector:
+    """To 12 decimals: sums of numbers of up to 1 are off in the 16th."""
+    return np.round(variances, 12)
