@@ -300,6 +300,13 @@ class Statistic(ABC):
         """How far the first form's kernel may lie off its average over two bins; None where nobody knows."""
         return None
 
+    def order(self, grid: Grid) -> Separable | None:
+        """How much larger the first form is if pairs in one bin are like those in the nearest others.
+
+        None where bins hide no order, or where nothing makes up for it.
+        """
+        return None
+
     def linearizer(self, grid: Grid) -> Linearizer:
         """What the `projection` protocol asks: derivatives at distributions on the cells of ``grid``."""
         return Linearizer(self, grid)

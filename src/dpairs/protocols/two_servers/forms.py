@@ -155,6 +155,12 @@ def within_form(statistic: Statistic, grid: Grid) -> IntegerForm | None:
     return None if kernel is None or not kernel.any() else _integer(kernel)
 
 
+def order_form(statistic: Statistic, grid: Grid) -> IntegerForm | None:
+    """How pairs of neighbouring bins go together: see `Statistic.order`."""
+    kernel = statistic.order(grid)
+    return None if kernel is None else IntegerForm(kernel, kernel.unit, 0.0)
+
+
 def _integer(matrix: NDArray[np.float64]) -> IntegerForm:
     for bottom in EXACT:
         whole = np.rint(matrix * bottom)
