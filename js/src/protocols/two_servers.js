@@ -23,7 +23,8 @@ export class TwoServers {
     this.name = "two_servers";
     this.round = 1;
     this.rounds = 1;
-    fields("protocol 'two_servers'", spec, ["name", ...NAMES]);
+    fields("protocol 'two_servers'", spec, ["name", ...NAMES, "near"]);
+    if (spec.has("near") && spec.get("near") !== false) throw new BadFile("'near' of a two_servers study is false, or left out");
     required("protocol 'two_servers'", spec, NAMES);
     const [bins, weights] = [spec.get("bins"), spec.get("weights")];
     if (!Array.isArray(bins) || bins.length !== domains.length || !Array.isArray(weights)) {

@@ -126,9 +126,14 @@ class KendallTau(Statistic):
         1 / (3 m (m + 1)) of those up to m bins apart makes up for it. A pair near in both columns
         counts as near in one, so that no pair weighs more than 1 + 1 / HIDDEN.
         """
+        return self._separable(grid, [self.makes_up(axis) for axis in grid.axes])
+
+    def plain(self, grid: Grid) -> tuple[Separable, ...] | None:
+        return self._separable(grid, [False for _ in grid.axes])
+
+    def _separable(self, grid: Grid, cut: Sequence[bool]) -> tuple[Separable, ...]:
         sizes = [axis.bins for axis in grid.axes]
         signs = tuple(Steps(1, -1, np.zeros(bins, dtype=np.int64)) for bins in sizes)
-        cut = [self.makes_up(axis) for axis in grid.axes]
         if any(cut):
             near = [Near(int(wide), NEAR, bins) for wide, bins in zip(cut, sizes, strict=True)]
             whole = Steps(HIDDEN, -HIDDEN, signs[0].diagonal)

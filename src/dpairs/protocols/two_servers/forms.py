@@ -120,9 +120,9 @@ def pairs(sizes: Sequence[int]) -> int:
     return sizes[0] * (sizes[0] - 1) if len(sizes) == 1 else sizes[0] * sizes[1]
 
 
-def integer_forms(statistic: Statistic, grid: Grid) -> tuple[IntegerForm, ...]:
-    """The forms of ``statistic`` on the cells of ``grid``."""
-    separable = statistic.separable(grid)
+def integer_forms(statistic: Statistic, grid: Grid, near: bool = True) -> tuple[IntegerForm, ...]:
+    """The forms of ``statistic`` on the cells of ``grid``; ``near`` pairs make up for those in one bin."""
+    separable = statistic.separable(grid) if near else statistic.plain(grid)
     if separable is not None:
         return tuple(IntegerForm(form, form.unit, 0.0) for form in separable)
     return tuple(_integer(form.matrix) for form in statistic.forms(grid, "average"))

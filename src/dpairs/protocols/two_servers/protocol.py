@@ -45,6 +45,7 @@ from .within import Within
 VALUE, COUNTS = "value", "counts"
 SPLIT = 0.2
 """The share of the loss that coarse counts take: see docs/two-servers.md for others."""
+NEAR = "near"
 PILOT_OPTIONS = ("bins", "split", "noise", "delta", "n", ANSWERED_BY)
 FAR = 64
 """Scales of noise that a field must have room for: more have a chance of e^-64."""
@@ -67,6 +68,8 @@ class TwoServers(OneHot, FirstRound):
     """
     budget: NoiseBudget
     answered_by: str = PEOPLE
+    near: bool = True
+    """Whether near pairs make up for those that bins hide, which adds to the noise."""
     name: ClassVar[str] = "two_servers"
     options: ClassVar[tuple[str, ...]] = ("release", "rounds", *PILOT_OPTIONS)
     estimators: ClassVar[tuple[str, ...]] = ("plug-in",)
@@ -106,11 +109,15 @@ class TwoServers(OneHot, FirstRound):
             statistic = statistic.tabulate(grid_of(statistic, domains, chosen), "average")
         share = 0.0 if counted else _share(split)
         weights: tuple[int, ...] = (WHOLE,)
+        near = True
         if not counted:
             grid = grid_of(statistic, domains, chosen)
             weights = form_weights(statistic, grid, noise)
             weights = with_measured(weights, statistic, grid, budget, 1 - Fraction(share), n)
-        return cls(statistic, domains, release, chosen, share, weights, budget, answered_by)
+            # Where noise hides what near pairs tell of order, they need not make up for it either.
+            blind = n is not None and not measures_order(statistic, grid, weights)
+            near = not blind or order_form(statistic, grid) is None
+        return cls(statistic, domains, release, chosen, share, weights, budget, answered_by, near)
 
     def __post_init__(self) -> None:
         """Refuse parts that do not fit together."""
@@ -124,6 +131,9 @@ class TwoServers(OneHot, FirstRound):
             raise BadParameter("bins hide nothing of pairs in this study: leave out the last weight")
         if len(self.weights) - max(more, 0) != count or sum(self.weights) > WHOLE or min(self.weights) < 1:
             raise BadParameter(f"the weights of {count} form(s) are whole numbers that add up to {WHOLE}")
+        plain = self.release == VALUE and order_form(self.statistic, self.grid) is not None
+        if not self.near and (not plain or measures_order(self.statistic, self.grid, self.weights)):
+            raise BadParameter("near pairs make up for those in one bin in this study, or nothing does")
 
     @classmethod
     def from_json(cls, statistic: Statistic, domains: tuple[Domain, ...], spec: Mapping[str, Any]) -> Shared:
@@ -132,7 +142,7 @@ class TwoServers(OneHot, FirstRound):
 
             return read_round(statistic, domains, spec)
         names = ("name", "release", "bins", "split", "weights", *BUDGET_FIELDS)
-        fields("a two_servers study", spec, (*names, ANSWERED_BY))
+        fields("a two_servers study", spec, (*names, ANSWERED_BY, NEAR))
         required("a two_servers study", spec, names)
         bins, weights = spec["bins"], spec["weights"]
         if not isinstance(bins, list) or not isinstance(weights, list):
@@ -146,6 +156,7 @@ class TwoServers(OneHot, FirstRound):
             tuple(integer("a weight", weight, 1, WHOLE) for weight in weights),
             NoiseBudget.from_json(spec),
             read_answered_by(spec),
+            _near(spec),
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -157,6 +168,7 @@ class TwoServers(OneHot, FirstRound):
             "weights": list(self.weights),
             **self.budget.to_json(),
             **write_answered_by(self.answered_by),
+            **({} if self.near else {NEAR: False}),
         }
 
     @cached_property
@@ -165,7 +177,7 @@ class TwoServers(OneHot, FirstRound):
         if self.release == COUNTS:
             return ()
         more = len(self.weights) - self.statistic.form_count
-        return *integer_forms(self.statistic, self.grid), *self._measurable[:more]
+        return *integer_forms(self.statistic, self.grid, self.near), *self._measurable[:more]
 
     @cached_property
     def _within(self) -> IntegerForm | None:
@@ -313,7 +325,9 @@ class TwoServers(OneHot, FirstRound):
         if self.statistic.from_table:
             return Rough(self.statistic, self.grid, numbers.counts, sizes, variance, self.grid, place)
         merging = self.release == COUNTS
-        return Rough(self.statistic, coarse, numbers.counts, sizes, variance, self.grid, merging=merging)
+        return Rough(
+            self.statistic, coarse, numbers.counts, sizes, variance, self.grid, None, merging, self.near
+        )
 
     @classmethod
     def candidates(cls, setting: Setting) -> Iterable[dict[str, Any]]:
@@ -356,6 +370,18 @@ class TwoServers(OneHot, FirstRound):
     def privacy(self, epsilon_asked: float) -> PrivacyClaim:
         curious = self.release == VALUE
         return two_servers_claim(self, epsilon_asked, curious)
+
+
+def measures_order(statistic: Statistic, grid: Grid, weights: Sequence[int]) -> bool:
+    """Whether the last weight is of how pairs of neighbouring bins go together."""
+    within, order = within_form(statistic, grid), order_form(statistic, grid)
+    return order is not None and len(weights) == statistic.form_count + 1 + (within is not None)
+
+
+def _near(spec: Mapping[str, Any]) -> bool:
+    if spec.get(NEAR, False) is not False:
+        raise BadFile(f"{NEAR!r} of a two_servers study is false, or left out")
+    return NEAR not in spec
 
 
 def _share(split: Any) -> float:
