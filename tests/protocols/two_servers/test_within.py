@@ -70,6 +70,12 @@ def heavy_tails(rng):
     return {"x": (x * both).clip(-50, 50), "y": (y * both).clip(-50, 50)}
 
 
+def sawtooth(rng):
+    """Every bin holds people in perfect order, and coarse cells see little of it."""
+    x = rng.random(5000)
+    return {"x": x, "y": 5 * x % 1}
+
+
 def whole_days(rng):
     return {"value": np.ceil(rng.lognormal(1.2, 0.8, 3000)).clip(0, 60)}
 
@@ -82,6 +88,7 @@ CASES: dict[str, tuple[Any, Any, dict[str, Any]]] = {
     "rare events": (rare, "auc", {"domain": UNIT, "bins": 256}),
     "clumps, counts": (clumps, NEAR, {"domain": UNIT, "release": "counts"}),
     "chessboard": (chessboard, "kendall_tau", {"domain": (UNIT, UNIT)}),
+    "sawtooth": (sawtooth, "kendall_tau", {"domain": (UNIT, UNIT)}),
     "narrow columns": (narrow_columns, "kendall_tau", {"domain": (Interval(-60, 60), Interval(-60, 60))}),
     "heavy tails": (heavy_tails, "kendall_tau", {"domain": (Interval(-50, 50), Interval(-50, 50))}),
 }

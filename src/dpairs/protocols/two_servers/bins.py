@@ -148,8 +148,8 @@ def with_measured(
 
     Of how many pairs share a bin: not where noise alone, of classes of one size, leaves an interval of a
     quarter of what it is at most. Of two columns half of that: what noise leaves possible enters the bound
-    squared (see `within`). Of their order: not where noise hides that all pairs of evenly spread people that
-    share a bin are in one order.
+    squared (see `within`). Of their order: not where noise is more than evenly spread people's pairs that
+    share a bin can do, all in one order.
     """
     if n is None or n < 4:
         return weights
@@ -168,7 +168,7 @@ def with_measured(
     if order is not None:
         apart = math.prod(1 - 1 / grid.axes[place].bins for place in hiding_places(grid))
         own = noise(integer_forms(statistic, grid)[0], WHOLE - sum(more) - 2 * ORDER)
-        if TWO_SIDED * noise(order, ORDER) <= 1 - apart:
+        if noise(order, ORDER) <= 1 - apart:
             more.append(2 * ORDER if own <= SMALL * 2 / (3 * math.sqrt(n)) else ORDER)
     rest = WHOLE - sum(more)
     return *(max(weight * rest // WHOLE, 1) for weight in weights), *more
