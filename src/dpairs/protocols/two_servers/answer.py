@@ -101,6 +101,9 @@ class Measured:
         population = laws[int(np.argmin(reaches))] if laws else ErrorLaw(known=math.inf)
         if self.ties is not None and ranged:
             sample = replace(sample, bias=sample.bias + abs(float(gradient[0])) * self.ties.fewer)
+        if order.sample[0] and laws and sample.reach(LEVEL) > min(reaches):
+            # What the population's error allows for is more than noise and bins do to this sample.
+            sample = population
         sample, population = (law.wider(self._slack(forms)) for law in (sample, population))
         deviation = min(population.deviation, high - low)
 
