@@ -156,8 +156,7 @@ def with_measured(
     people = [n // len(statistic.strata)] * len(statistic.strata)
 
     def noise(form: IntegerForm, part: int) -> float:
-        query = Query.number(form.sensitivity(people), share * Fraction(part, WHOLE))
-        return math.sqrt(budget.variance(query)) * form.unit / pairs(people)
+        return _noise(form, budget, share * Fraction(part, WHOLE), people)
 
     within, order, more = within_form(statistic, grid), order_form(statistic, grid), []
     if within is not None:
@@ -166,12 +165,33 @@ def with_measured(
             return weights
         more.append(WITHIN)
     if order is not None:
-        apart = math.prod(1 - 1 / grid.axes[place].bins for place in hiding_places(grid))
         own = noise(integer_forms(statistic, grid)[0], WHOLE - sum(more) - 2 * ORDER)
-        if noise(order, ORDER) <= 1 - apart:
+        if noise(order, ORDER) <= _in_one_bin(grid):
             more.append(2 * ORDER if own <= SMALL * 2 / (3 * math.sqrt(n)) else ORDER)
     rest = WHOLE - sum(more)
     return *(max(weight * rest // WHOLE, 1) for weight in weights), *more
+
+
+def near_pairs(statistic: Statistic, grid: Grid, budget: NoiseBudget, share: Fraction, n: int | None) -> bool:
+    """Whether near pairs make up for order that bins hide: not where noise is far more than that can be.
+
+    That is half of evenly spread people's pairs that share a bin. Making up for them adds to the noise.
+    """
+    if n is None or n < 4 or order_form(statistic, grid) is None:
+        return True
+    noise = _noise(integer_forms(statistic, grid, near=False)[0], budget, share, [n])
+    return noise <= _in_one_bin(grid) / 2
+
+
+def _noise(form: IntegerForm, budget: NoiseBudget, share: Fraction, people: Sequence[int]) -> float:
+    """The standard deviation of a form's mean."""
+    variance = budget.variance(Query.number(form.sensitivity(people), share))
+    return math.sqrt(variance) * form.unit / pairs(people)
+
+
+def _in_one_bin(grid: Grid) -> float:
+    """The pairs of evenly spread people that share a bin of several values."""
+    return 1 - math.prod(1 - 1 / grid.axes[place].bins for place in hiding_places(grid))
 
 
 def _priors(grid: Grid) -> list[NDArray[np.float64]]:

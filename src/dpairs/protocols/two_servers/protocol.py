@@ -28,7 +28,7 @@ from ...statistics import Statistic
 from ..base import Answer, FirstRound, Setting, Trust
 from ..shape import Prediction, Shape
 from .answer import Measured, from_counts
-from .bins import MOST_COUNTED, WHOLE, chosen_bins, form_weights, with_measured
+from .bins import MOST_COUNTED, WHOLE, chosen_bins, form_weights, near_pairs, with_measured
 from .budget import BUDGET_FIELDS, LAPLACE, NoiseBudget, Query
 from .claim import two_servers_claim
 from .coarse import MOST_LINE, coarse_cells, coarse_grid
@@ -114,9 +114,7 @@ class TwoServers(OneHot, FirstRound):
             grid = grid_of(statistic, domains, chosen)
             weights = form_weights(statistic, grid, noise)
             weights = with_measured(weights, statistic, grid, budget, 1 - Fraction(share), n)
-            # Where noise hides what near pairs tell of order, they need not make up for it either.
-            blind = n is not None and not measures_order(statistic, grid, weights)
-            near = not blind or order_form(statistic, grid) is None
+            near = near_pairs(statistic, grid, budget, 1 - Fraction(share), n)
         return cls(statistic, domains, release, chosen, share, weights, budget, answered_by, near)
 
     def __post_init__(self) -> None:
