@@ -71,11 +71,12 @@ class Measured:
 
     def answer(self) -> Answer:
         order, likely = order_of(self.order), self.forms if self.ties is None else self.ties.likely
-        forms = self._within(_moved(likely, order.shift))
+        forms = self._within(likely)
         finished = self.statistic.finish(forms, self.sizes)
         centre = None
         if order.middle:
-            centre = self.statistic.finish(self._within(_moved(likely, order.middle)), self.sizes)
+            moved = np.concatenate(([likely[0] + order.middle], likely[1:]))
+            centre = self.statistic.finish(self._within(moved), self.sizes)
         # Of a single form with pairs of one bin for equal ones, only a range is known.
         ranged = self.ties is not None and forms.size == 1 and self.ties.fewer
         if self.ties is not None and ranged:
@@ -275,10 +276,6 @@ class _Seen:
     binning: float
     hidden: float
     """A bound of the bias, by those who stand out of coarse cells."""
-
-
-def _moved(forms: Vector, shift: float) -> Vector:
-    return np.concatenate(([forms[0] + shift], forms[1:]))
 
 
 def from_counts(

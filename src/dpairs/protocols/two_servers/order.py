@@ -9,17 +9,14 @@ no distance, as in blurred curves of any width, tau lies between both: from the 
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
-from ...statistics.base import CLEAR
 from .within import Within
 
 
 class Order(NamedTuple):
-    """What is added to a tau, and to the middle of its intervals, and how far that may then be off."""
+    """What is added to a tau for the middle of its intervals, and how far that may then be off."""
 
-    shift: float = 0.0
     middle: float = 0.0
     population: tuple[float, float] = (0.0, 0.0)
     """A bound of the bias, and a variance."""
@@ -32,14 +29,13 @@ def order_of(measured: Within | None) -> Order:
     For the population H is shrunk to H - 2 v / H, or to 0 where H^2 is below 2 v (as by Akaike's criterion):
     what that leaves out is little beside the choice of people. The middle between T and T + that is the
     middle of intervals, and half of it a bias that is possible. For this sample all of H counts, and all of
-    its noise. The value moves where H is clear.
+    its noise. The value stays T: most columns that go together do so smoothly.
     """
     if measured is None or not measured.value:
         return Order()
     value, size, variance = measured.value, abs(measured.value), measured.variance
     share = max(1 - 2 * variance / size**2, 0.0) / 2
     return Order(
-        share * value if size > CLEAR * math.sqrt(variance) else 0.0,
         share * value,
         (share * size, share**2 * variance),
         ((1 - share) * size, variance),
