@@ -191,6 +191,13 @@ def test_files_say_which_signs_were_added_up():
         replace(protocol_of(n=20_000), weights=(600, 100, 100, 100))
 
 
+def test_an_estimate_says_what_nobody_measured():
+    x = np.random.default_rng(3).random(1000)
+    people = {"x": x, "y": 5 * x % 1}
+    few, many = (dpairs.simulate(study_of(n=n), people, seed=1) for n in (1000, 4000))
+    assert [("are in one order" in " ".join(each.caveats)) for each in (few, many)] == [True, False]
+
+
 def test_noise_is_the_variance_that_is_stated():
     """Of the number itself, over releases: its mean and its variance."""
     protocol = protocol_of(bins=32, n=10**5)

@@ -33,6 +33,7 @@ from .within import (
     crowded_pairs,
     near_in_two,
     noise_hides,
+    order_hides,
     two_columns,
     unseen_in_table,
 )
@@ -121,7 +122,7 @@ class Measured:
             self.statistic.details(forms, self.sizes, error),
             bounds=(low, high),
             laws=Laws(population, sample),
-            caveats=(*sample.caveats, *self._unseen(population, laws)) if not ranged else (SEVERAL,),
+            caveats=(*sample.caveats, *self._unseen(population, laws, sample)) if not ranged else (SEVERAL,),
             centre=None if centre is None else centre.value,
         )
 
@@ -131,7 +132,7 @@ class Measured:
             return ErrorLaw(known, noise=(*tails, more) if more else tails, bias=bias)
         return ErrorLaw(known + more, noise=tails, bias=bias)
 
-    def _unseen(self, law: ErrorLaw, laws: Sequence[ErrorLaw]) -> tuple[str, ...]:
+    def _unseen(self, law: ErrorLaw, laws: Sequence[ErrorLaw], sample: ErrorLaw) -> tuple[str, ...]:
         """Sentences where noise may hide crowds, or a curve, for which the interval is too short."""
         if self.rough is None or self.counted is None:
             return ()
@@ -150,6 +151,13 @@ class Measured:
                     "So few people at this epsilon do not show whether columns follow a curve that turns, as "
                     f"a U does. If they do, the population's value may be up to {largest:.2g} away."
                 )
+        in_order = order_hides(self.rough) if self.order is None else 0.0
+        if in_order > sample.reach(LEVEL):
+            said.append(
+                "So few people at this epsilon do not show whether those within a bin are in one order, as on "
+                f"a curve that jumps. If they are, the value may be off by up to {in_order:.2g}, which the "
+                "interval for this sample does not allow for."
+            )
         return tuple(said)
 
     def _slack(self, forms: Vector) -> float:
