@@ -154,7 +154,7 @@ class Measured:
         in_order = order_hides(self.rough) if self.order is None else 0.0
         if in_order > sample.reach(LEVEL):
             said.append(
-                "So few people at this epsilon do not show whether those within a bin are in one order, as on "
+                "So few people at this epsilon do not show whether those of a bin are in one order, as on "
                 f"a curve that jumps. If they are, the value may be off by up to {in_order:.2g}, which the "
                 "interval for this sample does not allow for."
             )
