@@ -27,7 +27,7 @@ USUAL = 1024
 """Bins of one axis at least, 8 KB of shares: noise does not grow with them, and less hides in them."""
 WITHIN = 64
 """Of 1024, the share of what coarse counts leave of the loss that measures what bins hide of pairs."""
-ORDER = 112
+ORDER = 128
 """The same that measures how pairs of neighbouring bins go together; twice that where noise is small.
 
 Twice makes an interval for a sample about the shortest; once keeps one for few people's population short.
