@@ -214,3 +214,15 @@ def test_noise_is_the_variance_that_is_stated():
     assert abs(np.mean(drawn) - exact) < 4 * math.sqrt(variance / 400)
     # A sum of two Laplace numbers has a kurtosis of 4.5: the variance of 400 of them is off by 9%.
     assert np.var(drawn) == pytest.approx(variance, rel=0.4)
+
+
+def test_servers_compute_it_on_shares():
+    """With all of the cryptography the same numbers are released, for the same seed."""
+    study = study_of(bins=32, n=10_000)
+    rng = np.random.default_rng(6)
+    x = rng.random(6)
+    people = {"x": x, "y": 5 * x % 1}
+    ideal, real = (dpairs.simulate(study, people, seed=4, crypto=kind) for kind in ("ideal", "real"))
+    assert len(protocol_of(bins=32, n=10_000).forms) == 3
+    assert (ideal.value, ideal.confidence_interval()) == (real.value, real.confidence_interval())
+    assert ideal.confidence_interval(target="sample") == real.confidence_interval(target="sample")
