@@ -114,7 +114,7 @@ def test_reports_of_a_browser_verify_and_its_result_is_pythons(name):
 
     buckets = [{each: part.buckets[each] for each in strata} for part in (mine, found)]
     products: list[list[int]] = [[], []]
-    if task.protocol.forms:
+    if study.protocol.forms:
         second = HelperProducts(task, buckets[1], bytes(32))
         first = LeaderProducts(task, buckets[0], bytes(32), second.offer)
         products[1], corrections = second.correct(first.reply)

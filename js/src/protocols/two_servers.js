@@ -32,6 +32,8 @@ export class TwoServers {
     }
     this.statistic = statistic;
     checkDomains(statistic, domains);
+    /** Whether near pairs make up for those in one bin. */
+    this.near = !spec.has("near");
     this.release = choice("release", spec.get("release"), ["value", "counts"]);
     this.bins = bins.map((count) => small("bins", count, 2, MAX_BINS));
     this.weights = weights.map((weight) => small("a weight", weight, 1, WHOLE));
@@ -79,6 +81,6 @@ export class TwoServers {
 
   toSpec() {
     const { name, release, bins, split, weights, noise, epsilon, delta } = this;
-    return { name, release, bins, split, weights, noise, epsilon, delta };
+    return { name, release, bins, split, weights, noise, epsilon, delta, ...(this.near ? {} : { near: false }) };
   }
 }
