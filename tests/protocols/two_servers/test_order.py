@@ -147,11 +147,11 @@ def test_what_is_made_of_it():
 
 
 def test_it_is_measured_where_noise_shows_it_and_else_signs_are_plain():
-    for n, more in ((400, ()), (1000, ()), (4000, (WITHIN, ORDER)), (20_000, (WITHIN, 2 * ORDER))):
+    for n, more in ((300, ()), (1000, ()), (4000, (WITHIN, ORDER)), (20_000, (WITHIN, 2 * ORDER))):
         protocol = protocol_of(n=n)
         assert protocol.weights == (1024 - sum(more), *more)
-        assert protocol.near == (n > 400)
-    assert protocol_of(n=400).forms[0].kernel.span == 2
+        assert protocol.near == (n > 300)
+    assert protocol_of(n=300).forms[0].kernel.span == 2
     # Nobody knows how many: as studies were before.
     assert protocol_of().near
     assert protocol_of().weights == (1024,)
@@ -164,10 +164,10 @@ def test_it_is_measured_where_noise_shows_it_and_else_signs_are_plain():
 
 
 def test_files_say_which_signs_were_added_up():
-    for n in (400, 20_000, None):
+    for n in (300, 20_000, None):
         study = study_of(n=n)
         assert Study.from_json(study.to_json()) == study
-    protocol = protocol_of(n=400)
+    protocol = protocol_of(n=300)
     spec = protocol.to_json()
     assert spec["near"] is False
 

@@ -173,14 +173,14 @@ def with_measured(
 
 
 def near_pairs(statistic: Statistic, grid: Grid, budget: NoiseBudget, share: Fraction, n: int | None) -> bool:
-    """Whether near pairs make up for order that bins hide: not where noise is far more than that can be.
+    """Whether near pairs make up for order that bins hide: not where noise is more than that can be.
 
-    That is half of evenly spread people's pairs that share a bin. Making up for them adds to the noise.
+    That is evenly spread people's pairs that share a bin. Making up for them adds to the noise.
     """
     if n is None or n < 4 or order_form(statistic, grid) is None:
         return True
     noise = _noise(integer_forms(statistic, grid, near=False)[0], budget, share, [n])
-    return noise <= _in_one_bin(grid) / 2
+    return noise <= _in_one_bin(grid)
 
 
 def _noise(form: IntegerForm, budget: NoiseBudget, share: Fraction, people: Sequence[int]) -> float:
