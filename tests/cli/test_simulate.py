@@ -89,11 +89,11 @@ def test_three_classes_from_a_file(folder, capsys):
 @pytest.mark.usefixtures("few_bins")
 def test_demo(folder, capsys, monkeypatch):
     """Two servers; a collector, people in two processes, both rounds, and pairs through the relay."""
-    monkeypatch.setattr("dpairs.cli.demo_servers.PEOPLE", 40)
+    monkeypatch.setattr("dpairs.cli.demo_servers.PEOPLE", 104)
     monkeypatch.setattr("dpairs.cli.demo.PROCESSES", 2)
     assert run(["demo", "--people", "1000", "--pairs", "8", "--json"]) == 0
     shared, auc, tau = json.loads(said(capsys)[0])
-    assert (shared["took_part"], auc["took_part"], tau["took_part"]) == (40, 1000, 16)
+    assert (shared["took_part"], auc["took_part"], tau["took_part"]) == (104, 1000, 16)
     assert (shared["protocol"], auc["protocol"]) == ("two_servers", "projection")
     for each in (shared, auc, tau):
         low, high = each["interval_95"]

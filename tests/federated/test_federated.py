@@ -61,9 +61,9 @@ def test_clients_of_one_record_answer_by_projection():
     def one(client):
         return {name: values[:1] for name, values in records(client, 1).items()}
 
-    clients = Clients(400, data=one, epsilon=5.0)
-    study = study_of("projection", epsilon=5.0, n=400, pilot_fraction=0.25)
-    outcome = conduct(study, range(400), clients)
+    clients = Clients(600, data=one, epsilon=5.0)
+    study = study_of("projection", epsilon=5.0, n=600, pilot_fraction=0.25)
+    outcome = conduct(study, range(600), clients)
     # Six standard errors: fails by chance less than once in 10^8. One half, what no answer at all would give,
     # is further away.
     assert abs(outcome.estimate.value - 0.83) < 6 * outcome.estimate.standard_error < 0.33

@@ -34,8 +34,9 @@ function read(spec, kinds) {
   if (!(spec instanceof Map)) throw new BadFile(`a mechanism must be a JSON object, not ${kindOf(spec)}`);
   const name = choice("mechanism", spec.get("name"), Object.keys(kinds));
   const names = kinds[name].fields;
-  const lists = (kinds[name].lists ?? []).filter((field) => spec.has(field));
-  fields(`mechanism ${repr(name)}`, spec, ["name", ...names, ...lists]);
+  const every = kinds[name].lists ?? [];
+  const lists = every.filter((field) => spec.has(field));
+  fields(`mechanism ${repr(name)}`, spec, ["name", ...names, ...every]);
   required(`mechanism ${repr(name)}`, spec, names);
   const given = names.map((field) => whole(field, spec.get(field)));
   return new kinds[name](...given, ...lists.map((field) => wholes(field, spec.get(field))));

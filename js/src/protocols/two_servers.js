@@ -1,13 +1,16 @@
 /** The `two_servers` protocol in one round: place a person in a cell, which is then shared between two servers. */
 
 import { Axis, Grid, MAX_BINS } from "../axes.js";
-import { belowOne, choice, fields, positive, real, required, small } from "../checks.js";
+import { choice, fields, positive, real, required, small } from "../checks.js";
 import { BadFile, BadParameter } from "../errors.js";
 import { LABELS, cellDomains, checkDomains } from "../statistics.js";
+import { repr } from "../wording.js";
 
 const NAMES = ["release", "bins", "split", "weights", "noise", "epsilon", "delta"];
 /** The weights of a study's forms add up to at most so much. */
 const WHOLE = 1024;
+/** A release of counts has at most so many cells. */
+const MOST_COUNTED = 1024;
 const THEOREMS = {
   laplace: "discrete Laplace noise of each server for the whole claim: exact ratio e^epsilon",
   gaussian: "discrete Gaussian noise of each server for the whole claim: Canonne, Kamath, Steinke 2020, theorem 14 and corollary 13",
@@ -37,12 +40,13 @@ export class TwoServers {
     this.release = choice("release", spec.get("release"), ["value", "counts"]);
     this.bins = bins.map((count) => small("bins", count, 2, MAX_BINS));
     this.weights = weights.map((weight) => small("a weight", weight, 1, WHOLE));
-    this.split = real("split", spec.get("split"));
+    this.split = this.release === "counts" ? 0 : share(spec.get("split"));
     this.noise = choice("noise", spec.get("noise"), Object.keys(THEOREMS));
     this.epsilon = positive("epsilon", spec.get("epsilon"));
-    this.delta = belowOne("delta", spec.get("delta"));
+    this.delta = deltaOf(this.noise, spec.get("delta"));
     const axes = domains.map((domain, place) => new Axis(domain, this.bins[place]));
     this.grid = new Grid(cellDomains(statistic, domains).length > axes.length ? [...axes, new Axis(LABELS, 2)] : axes);
+    this.#fits();
     this.theorem = THEOREMS[this.noise];
     const curious = this.release === "value";
     /** What is promised where servers add the noise. */
@@ -53,6 +57,21 @@ export class TwoServers {
         ...(curious ? ["anything against a server that lies about its own sums"] : []),
       ],
     };
+  }
+
+  /** What is released together stays within the claim; how many forms a statistic has, its servers know. */
+  #fits() {
+    const counts = this.release === "counts";
+    if (counts && this.grid.cells > MOST_COUNTED) {
+      throw new BadParameter(`a release of counts has at most ${MOST_COUNTED} cells, not ${this.grid.cells}`);
+    }
+    const total = this.weights.reduce((sum, weight) => sum + weight, 0);
+    if (this.weights.length === 0 || (counts && this.weights.length > 1) || total > WHOLE) {
+      throw new BadParameter(`the weights of a two_servers study are whole numbers that add up to ${WHOLE}`);
+    }
+    if (!this.near && (counts || this.statistic.name !== "kendall_tau")) {
+      throw new BadParameter("near pairs make up for those in one bin in this study, or nothing does");
+    }
   }
 
   /** How many numbers for forms are released. */
@@ -83,4 +102,25 @@ export class TwoServers {
     const { name, release, bins, split, weights, noise, epsilon, delta } = this;
     return { name, release, bins, split, weights, noise, epsilon, delta, ...(this.near ? {} : { near: false }) };
   }
+}
+
+/** The coarse counts' share of epsilon. @param {unknown} split */
+function share(split) {
+  const found = real("split", split);
+  if (found !== 0 && !(found >= 0.01 && found <= 0.9)) {
+    throw new BadParameter(`split, the coarse counts' share of epsilon, must be 0 or from 0.01 to 0.9, not ${repr(split)}`);
+  }
+  return found;
+}
+
+/** A delta where noise needs one, and none where it has none. @param {string} noise @param {unknown} delta */
+function deltaOf(noise, delta) {
+  const found = real("delta", delta);
+  if (noise === "laplace" && found !== 0) {
+    throw new BadParameter("noise='laplace' has no delta: leave it out, or take noise='gaussian'");
+  }
+  if (noise === "gaussian" && !(found > 0 && found < 0.5)) {
+    throw new BadParameter(`noise='gaussian' needs a delta between 0 and 0.5, such as 1e-9, not ${repr(delta)}`);
+  }
+  return found;
 }

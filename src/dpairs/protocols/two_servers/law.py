@@ -63,9 +63,9 @@ class ErrorLaw:
         if self.bias**2 <= self.known + sum(self.noise):
             return ()
         return (
-            "Counts do not show where people are within a cell. That may move the value by up to "
-            f"{self.bias:.2g}, which the interval allows for. A narrower domain would help, or Levels or "
-            "Integers where values are few.",
+            "Counts do not show where people are within a cell. As far as released numbers tell, that may "
+            f"move the value by up to {self.bias:.2g}, which the interval allows for. A narrower domain "
+            "would help, or Levels or Integers where values are few.",
         )
 
     @cached_property
