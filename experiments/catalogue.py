@@ -21,6 +21,7 @@ from .pages import (
     two_servers,
     two_servers_coverage,
     two_servers_crowded,
+    two_servers_curves,
     two_servers_zoo,
 )
 from .paper import (
@@ -68,6 +69,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     two_servers_coverage.EXPERIMENT,
     two_servers_zoo.EXPERIMENT,
     two_servers_crowded.EXPERIMENT,
+    two_servers_curves.EXPERIMENT,
 )
 
 

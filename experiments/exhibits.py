@@ -45,6 +45,7 @@ PAGES = (
     "two_servers",
     "two_servers_coverage",
     "two_servers_crowded",
+    "two_servers_curves",
     "two_servers_zoo",
     "zoo",
 )

@@ -72,7 +72,23 @@ STUDIES: dict[str, Any] = {
             ("all", {"x": 2, "y": 2}),
         ],
     ),
+    **{
+        f"tau, {n}": (
+            dpairs.Study.create(
+                "kendall_tau",
+                protocol="two_servers",
+                epsilon=1.0,
+                domain=(dpairs.Interval(0, 1),) * 2,
+                bins=32,
+                n=n,
+                seed=1,
+            ),
+            [("all", {"x": number / 5, "y": 1 - number / 9}) for number in range(4)],
+        )
+        for n in (300, 10_000)
+    },
 }
+"""Of 300 people near pairs make up for nothing, of 10,000 they are measured."""
 
 
 @pytest.mark.parametrize("name", STUDIES)
@@ -98,7 +114,7 @@ def test_reports_of_a_browser_verify_and_its_result_is_pythons(name):
 
     buckets = [{each: part.buckets[each] for each in strata} for part in (mine, found)]
     products: list[list[int]] = [[], []]
-    if name == "auc":
+    if study.protocol.forms:
         second = HelperProducts(task, buckets[1], bytes(32))
         first = LeaderProducts(task, buckets[0], bytes(32), second.offer)
         products[1], corrections = second.correct(first.reply)

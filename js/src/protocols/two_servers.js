@@ -23,7 +23,8 @@ export class TwoServers {
     this.name = "two_servers";
     this.round = 1;
     this.rounds = 1;
-    fields("protocol 'two_servers'", spec, ["name", ...NAMES]);
+    fields("protocol 'two_servers'", spec, ["name", ...NAMES, "near"]);
+    if (spec.has("near") && spec.get("near") !== false) throw new BadFile("'near' of a two_servers study is false, or left out");
     required("protocol 'two_servers'", spec, NAMES);
     const [bins, weights] = [spec.get("bins"), spec.get("weights")];
     if (!Array.isArray(bins) || bins.length !== domains.length || !Array.isArray(weights)) {
@@ -31,6 +32,8 @@ export class TwoServers {
     }
     this.statistic = statistic;
     checkDomains(statistic, domains);
+    /** Whether near pairs make up for those in one bin. */
+    this.near = !spec.has("near");
     this.release = choice("release", spec.get("release"), ["value", "counts"]);
     this.bins = bins.map((count) => small("bins", count, 2, MAX_BINS));
     this.weights = weights.map((weight) => small("a weight", weight, 1, WHOLE));
@@ -78,6 +81,6 @@ export class TwoServers {
 
   toSpec() {
     const { name, release, bins, split, weights, noise, epsilon, delta } = this;
-    return { name, release, bins, split, weights, noise, epsilon, delta };
+    return { name, release, bins, split, weights, noise, epsilon, delta, ...(this.near ? {} : { near: false }) };
   }
 }

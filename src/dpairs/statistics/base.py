@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, TypeAlias
 
@@ -26,6 +26,7 @@ from ..errors import BadParameter, NotEnoughData, NotEstimable
 from ..formats.checks import fields as allowed
 from ..garbled.encoding import FixedPoint
 from ..garbled.kernels import PairKernel
+from .fixed_length import fieller
 from .linear import Linearizer
 from .separable import Separable
 
@@ -287,6 +288,10 @@ class Statistic(ABC):
         """The forms with the "average" kernel as comparisons of whole numbers; None where they are none."""
         return None
 
+    def plain(self, grid: Grid) -> tuple[Separable, ...] | None:
+        """The same without what makes up for the order that bins hide: noise is smaller, the bias larger."""
+        return self.separable(grid)
+
     @property
     def ties_apart(self) -> bool:
         """Whether equal values count otherwise than near ones in either order, which cells do not tell."""
@@ -298,6 +303,10 @@ class Statistic(ABC):
 
     def within(self, grid: Grid) -> Separable | None:
         """How far the first form's kernel may lie off its average over two bins; None where nobody knows."""
+        return None
+
+    def order(self, grid: Grid) -> Separable | None:
+        """How much larger the first form is if pairs in one bin are as those beside; None where none hide."""
         return None
 
     def linearizer(self, grid: Grid) -> Linearizer:
@@ -366,18 +375,6 @@ class Statistic(ABC):
     def lipschitz(self, domains: tuple[Domain, ...]) -> float | None:
         """The kernel's Lipschitz constant in each argument; None for a kernel with jumps."""
         return None
-
-
-def fieller(reaches: Iterable[float]) -> float:
-    """How much longer the interval of N/D is than the delta method's: 1 / (1 - g) for every divisor D.
-
-    g is the square of D's ``reach`` z s / D, for its standard error s (Fieller, "Some problems in interval
-    estimation", 1954). The interval has no end where D cannot be told from 0.
-    """
-    slack = 1.0
-    for reach in reaches:
-        slack = slack / (1 - reach**2) if reach < 1 else math.inf
-    return slack
 
 
 def need_two(count: int) -> None:

@@ -13,6 +13,7 @@ with much bias it is b / s plus the one-sided quantile: never b and z s added up
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from statistics import NormalDist
 
 FAR = 20.0
@@ -60,3 +61,15 @@ def reach(standard_error: float, bias: float, level: float) -> float:
     if standard_error <= 1e-300 or standard_error <= bias * 1e-12:
         return bias
     return critical_value(bias / standard_error, level) * standard_error
+
+
+def fieller(reaches: Iterable[float]) -> float:
+    """How much longer the interval of N/D is than the delta method's: 1 / (1 - g) for every divisor D.
+
+    g is the square of D's ``reach`` z s / D, for its standard error s (Fieller, "Some problems in interval
+    estimation", 1954). The interval has no end where D cannot be told from 0.
+    """
+    slack = 1.0
+    for reach in reaches:
+        slack = slack / (1 - reach**2) if reach < 1 else math.inf
+    return slack

@@ -28,6 +28,8 @@ NEAR = 2
 """Bins apart up to which pairs stand in for those that a bin hides."""
 HIDDEN = 3 * NEAR * (NEAR + 1)
 """Pairs d <= NEAR bins apart get the weight 1 + 1 / HIDDEN: see `KendallTau.separable`."""
+ORDER = (3, 3, 1, -3)
+"""Weights of pairs 1 to 4 bins apart, in eighths: see `KendallTau.order`."""
 FINE = 32
 """Bins of an axis from which on that many are near each other."""
 
@@ -124,9 +126,14 @@ class KendallTau(Statistic):
         1 / (3 m (m + 1)) of those up to m bins apart makes up for it. A pair near in both columns
         counts as near in one, so that no pair weighs more than 1 + 1 / HIDDEN.
         """
+        return self._separable(grid, [self.makes_up(axis) for axis in grid.axes])
+
+    def plain(self, grid: Grid) -> tuple[Separable, ...] | None:
+        return self._separable(grid, [False for _ in grid.axes])
+
+    def _separable(self, grid: Grid, cut: Sequence[bool]) -> tuple[Separable, ...]:
         sizes = [axis.bins for axis in grid.axes]
         signs = tuple(Steps(1, -1, np.zeros(bins, dtype=np.int64)) for bins in sizes)
-        cut = [self.makes_up(axis) for axis in grid.axes]
         if any(cut):
             near = [Near(int(wide), NEAR, bins) for wide, bins in zip(cut, sizes, strict=True)]
             whole = Steps(HIDDEN, -HIDDEN, signs[0].diagonal)
@@ -155,6 +162,34 @@ class KendallTau(Statistic):
         every = [flat(axis.bins, 1) for axis in grid.axes]
         terms = ((x, every[1]), (every[0], y), (on_diagonal(-x.diagonal), y))
         return Separable(terms, 0, 1, 1.0)
+
+    def order(self, grid: Grid) -> Separable | None:
+        """How much more tau is than `separable` has it, if a line tells how the nearest pairs go together.
+
+        Let a + b d be the mean sign of pairs that are d bins apart, of which there are twice as many as in
+        one bin. With weights v_d of sum 1/2 and a sum of d v_d of 0 these pairs tell a, however steep the
+        line is; among such weights up to 4 bins apart, these have the least size, and so the least noise.
+        Pairs in one bin hold a + b/3, of which `separable` makes up for b/3 and a share of a. A pair counts
+        by the column in which it is nearer: those in one bin of both are no more than those of either.
+        """
+        hiding = [bool(several(axis).any()) for axis in grid.axes]
+        if not any(hiding) or not all(
+            self.makes_up(axis) for axis, hides in zip(grid.axes, hiding, strict=True) if hides
+        ):
+            return None
+        x, y = (Steps(1, -1, np.zeros(axis.bins, dtype=np.int64)) for axis in grid.axes)
+        terms: list[tuple[Steps | Near, ...]] = []
+        for reach, (here, further) in enumerate(zip(ORDER, (*ORDER[1:], 0), strict=True), start=1):
+            weight = here - further
+            if not weight:
+                continue
+            near = [
+                Near(weight * hides, reach, axis.bins) for hides, axis in zip(hiding, grid.axes, strict=True)
+            ]
+            once = Near(-int(hiding[0]), reach, grid.axes[0].bins)
+            terms += [(near[0], y), (x, near[1]), (once, near[1])]
+        made_up = 2 * NEAR / HIDDEN
+        return Separable(tuple(terms), min(ORDER), max(ORDER), (1 - made_up) / 8)
 
     def against(self, grid: Grid) -> dict[str, tuple[NDArray[np.float64], ...]]:
         """Concordance; for tau-b also the two shares of tied pairs."""

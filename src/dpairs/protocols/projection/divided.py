@@ -23,7 +23,8 @@ from ...errors import BadFile
 from ...formats.canonical import agreed
 from ...formats.checks import real
 from ...statistics import Linear, Statistic
-from ...statistics.base import TWO_SIDED, fieller
+from ...statistics.base import TWO_SIDED
+from ...statistics.fixed_length import fieller
 from ...statistics.linear import Linearizer, nominal
 from .pilot import Pilot
 from .remainder import Remainder, moved_by

@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import NotEstimable
-from ...statistics.base import TWO_SIDED, fieller
+from ...statistics.base import TWO_SIDED
+from ...statistics.fixed_length import fieller
 from ..two_servers.answer import no_less
 
 Vector = NDArray[np.float64]

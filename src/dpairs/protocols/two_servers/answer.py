@@ -19,10 +19,12 @@ from ...data.grids import Grid
 from ...errors import NotEstimable
 from ...estimate import Laws, Quantization
 from ...statistics import Statistic
-from ...statistics.base import TWO_SIDED, Bounded, fieller
+from ...statistics.base import TWO_SIDED, Bounded
+from ...statistics.fixed_length import fieller
 from ..base import Answer
 from .hidden import crowded_bins
 from .law import ErrorLaw
+from .order import order_of
 from .sampling import Rough
 from .ties import Ties
 from .within import (
@@ -31,6 +33,7 @@ from .within import (
     crowded_pairs,
     near_in_two,
     noise_hides,
+    order_hides,
     two_columns,
     unseen_in_table,
 )
@@ -64,13 +67,20 @@ class Measured:
     """The cells of the counts, where what bins hide of pairs is to be allowed for."""
     ties: Ties | None = None
     """The forms with the equal pairs that are possible, where pairs of one bin were counted for them."""
+    order: Within | None = None
+    """How pairs of neighbouring bins go together, where that was measured."""
 
     def answer(self) -> Answer:
-        forms = self._within(self.forms if self.ties is None else self.ties.likely)
+        order, likely = order_of(self.order), self.forms if self.ties is None else self.ties.likely
+        forms = self._within(likely)
         finished = self.statistic.finish(forms, self.sizes)
-        # Of a single form with pairs of one bin for equal ones, only a range is known.
         centre = None
-        if self.ties is not None and forms.size == 1 and self.ties.fewer:
+        if order.middle:
+            moved = np.concatenate(([likely[0] + order.middle], likely[1:]))
+            centre = self.statistic.finish(self._within(moved), self.sizes)
+        # Of a single form with pairs of one bin for equal ones, only a range is known.
+        ranged = self.ties is not None and forms.size == 1 and self.ties.fewer
+        if self.ties is not None and ranged:
             centre = self.statistic.finish(self.ties.middle, self.sizes)
         gradient = finished.gradient if centre is None else centre.gradient
         noise = float(gradient @ self.noise @ gradient)
@@ -81,15 +91,22 @@ class Measured:
         binning = 0.0 if seen is None else seen.binning
         hidden = 0.0 if seen is None else seen.hidden
         hidden += 0.0 if self.ties is None else self.ties.bias(self.statistic, self.sizes)
-        sample = ErrorLaw((0.0 if self.laplace else noise) + binning, noise=tails, bias=hidden)
-        laws = [replace(sample, sampling=most)] if math.isfinite(most) else []
+        known, steep = (0.0 if self.laplace else noise) + binning, abs(float(gradient[0]))
+        sample, around = (
+            self._law(known, tails, max(hidden, steep * bias), steep**2 * variance)
+            for bias, variance in (order.sample, order.population)
+        )
+        laws = [replace(around, sampling=most)] if math.isfinite(most) else []
         if seen is not None:
-            laws.append(replace(sample, sampling=seen.sampling + second_order).with_doubt(seen.doubt))
+            laws.append(replace(around, sampling=seen.sampling + second_order).with_doubt(seen.doubt))
         # The narrower one: both cover.
         reaches = [law.reach(LEVEL) for law in laws]
         population = laws[int(np.argmin(reaches))] if laws else ErrorLaw(known=math.inf)
-        if centre is not None and self.ties is not None:
+        if self.ties is not None and ranged:
             sample = replace(sample, bias=sample.bias + abs(float(gradient[0])) * self.ties.fewer)
+        if order.sample[0] and laws and sample.reach(LEVEL) > min(reaches):
+            # What the population's error allows for is more than noise and bins do to this sample.
+            sample = population
         sample, population = (law.wider(self._slack(forms)) for law in (sample, population))
         deviation = min(population.deviation, high - low)
 
@@ -105,11 +122,17 @@ class Measured:
             self.statistic.details(forms, self.sizes, error),
             bounds=(low, high),
             laws=Laws(population, sample),
-            caveats=(*sample.caveats, *self._unseen(population, laws)) if centre is None else (SEVERAL,),
+            caveats=(*sample.caveats, *self._unseen(population, laws, sample)) if not ranged else (SEVERAL,),
             centre=None if centre is None else centre.value,
         )
 
-    def _unseen(self, law: ErrorLaw, laws: Sequence[ErrorLaw]) -> tuple[str, ...]:
+    def _law(self, known: float, tails: tuple[float, ...], bias: float, more: float) -> ErrorLaw:
+        """An error without sampling, with the variance of one more number that noise was added to."""
+        if self.laplace:
+            return ErrorLaw(known, noise=(*tails, more) if more else tails, bias=bias)
+        return ErrorLaw(known + more, noise=tails, bias=bias)
+
+    def _unseen(self, law: ErrorLaw, laws: Sequence[ErrorLaw], sample: ErrorLaw) -> tuple[str, ...]:
         """Sentences where noise may hide crowds, or a curve, for which the interval is too short."""
         if self.rough is None or self.counted is None:
             return ()
@@ -128,6 +151,13 @@ class Measured:
                     "So few people at this epsilon do not show whether columns follow a curve that turns, as "
                     f"a U does. If they do, the population's value may be up to {largest:.2g} away."
                 )
+        in_order = order_hides(self.rough) if self.order is None else 0.0
+        if in_order > sample.reach(LEVEL):
+            said.append(
+                "So few people at this epsilon do not show whether those of a bin are in one order, as on "
+                f"a curve that jumps. If they are, the value may be off by up to {in_order:.2g}, which the "
+                "interval for this sample does not allow for."
+            )
         return tuple(said)
 
     def _slack(self, forms: Vector) -> float:

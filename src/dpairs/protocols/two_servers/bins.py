@@ -19,14 +19,21 @@ from ...statistics.base import TWO_SIDED
 from ...statistics.kernel import MAX_TABLE_CELLS
 from .budget import LAPLACE, NoiseBudget, Query
 from .coarse import coarse_grid
-from .forms import IntegerForm, pairs
-from .standing_out import cut_places
+from .forms import IntegerForm, integer_forms, order_form, pairs, within_form
+from .standing_out import cut_places, hiding_places
 
 WHOLE = 1024
 USUAL = 1024
 """Bins of one axis at least, 8 KB of shares: noise does not grow with them, and less hides in them."""
 WITHIN = 64
 """Of 1024, the share of what coarse counts leave of the loss that measures what bins hide of pairs."""
+ORDER = 128
+"""The same that measures how pairs of neighbouring bins go together; twice that where noise is small.
+
+Twice makes an interval for a sample about the shortest; once keeps one for few people's population short.
+"""
+SMALL = 1 / 4
+"""Of the sampling error of unrelated columns, 2 / (3 sqrt(n)): so much noise hardly matters beside it."""
 MOST_COUNTED = 1024
 """Cells of a release of counts at most: its noise needs the kernel's table."""
 FINER = 12.0
@@ -129,28 +136,62 @@ def form_weights(statistic: Statistic, grid: Grid, noise: str) -> tuple[int, ...
     return tuple(parts.tolist())
 
 
-def with_within(
+def with_measured(
     weights: tuple[int, ...],
-    form: IntegerForm | None,
-    strata: int,
+    statistic: Statistic,
+    grid: Grid,
     budget: NoiseBudget,
     share: Fraction,
     n: int | None,
-    columns: int,
 ) -> tuple[int, ...]:
-    """The same with a last weight for what bins hide of pairs, where so many people can make use of it.
+    """The same with last weights for what bins hide of pairs, where so many people can make use of it.
 
-    Not where noise alone, of classes of one size, leaves an interval of a quarter of what it is at most. Of
-    two columns half of that: what noise leaves possible enters the bound squared (see `within`).
+    Of how many pairs share a bin: not where noise alone, of classes of one size, leaves an interval of a
+    quarter of what it is at most. Of two columns half of that: what noise leaves possible enters the bound
+    squared (see `within`). Of their order: not where noise is more than evenly spread people's pairs that
+    share a bin can do, all in one order.
     """
-    if form is None or n is None or n < 4:
+    if n is None or n < 4:
         return weights
-    people = [n // strata] * strata
-    noise = budget.variance(Query.number(form.sensitivity(people), share * Fraction(WITHIN, WHOLE)))
-    if TWO_SIDED * math.sqrt(noise) > form.largest * pairs(people) / (4 * columns):
-        return weights
-    rest = WHOLE - WITHIN
-    return *(max(weight * rest // WHOLE, 1) for weight in weights), WITHIN
+    people = [n // len(statistic.strata)] * len(statistic.strata)
+
+    def noise(form: IntegerForm, part: int) -> float:
+        return _noise(form, budget, share * Fraction(part, WHOLE), people)
+
+    within, order, more = within_form(statistic, grid), order_form(statistic, grid), []
+    if within is not None:
+        most = within.largest * within.unit / (4 * max(len(cut_places(grid)), 1))
+        if TWO_SIDED * noise(within, WITHIN) > most:
+            return weights
+        more.append(WITHIN)
+    if order is not None:
+        own = noise(integer_forms(statistic, grid)[0], WHOLE - sum(more) - 2 * ORDER)
+        if noise(order, ORDER) <= _in_one_bin(grid):
+            more.append(2 * ORDER if own <= SMALL * 2 / (3 * math.sqrt(n)) else ORDER)
+    rest = WHOLE - sum(more)
+    return *(max(weight * rest // WHOLE, 1) for weight in weights), *more
+
+
+def near_pairs(statistic: Statistic, grid: Grid, budget: NoiseBudget, share: Fraction, n: int | None) -> bool:
+    """Whether near pairs make up for order that bins hide: not where noise is more than that can be.
+
+    That is evenly spread people's pairs that share a bin. Making up for them adds to the noise.
+    """
+    if n is None or n < 4 or order_form(statistic, grid) is None:
+        return True
+    noise = _noise(integer_forms(statistic, grid, near=False)[0], budget, share, [n])
+    return noise <= _in_one_bin(grid)
+
+
+def _noise(form: IntegerForm, budget: NoiseBudget, share: Fraction, people: Sequence[int]) -> float:
+    """The standard deviation of a form's mean."""
+    variance = budget.variance(Query.number(form.sensitivity(people), share))
+    return math.sqrt(variance) * form.unit / pairs(people)
+
+
+def _in_one_bin(grid: Grid) -> float:
+    """The pairs of evenly spread people that share a bin of several values."""
+    return 1 - math.prod(1 - 1 / grid.axes[place].bins for place in hiding_places(grid))
 
 
 def _priors(grid: Grid) -> list[NDArray[np.float64]]:

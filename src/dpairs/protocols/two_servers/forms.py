@@ -120,9 +120,9 @@ def pairs(sizes: Sequence[int]) -> int:
     return sizes[0] * (sizes[0] - 1) if len(sizes) == 1 else sizes[0] * sizes[1]
 
 
-def integer_forms(statistic: Statistic, grid: Grid) -> tuple[IntegerForm, ...]:
-    """The forms of ``statistic`` on the cells of ``grid``."""
-    separable = statistic.separable(grid)
+def integer_forms(statistic: Statistic, grid: Grid, near: bool = True) -> tuple[IntegerForm, ...]:
+    """The forms of ``statistic`` on the cells of ``grid``; ``near`` pairs make up for those in one bin."""
+    separable = statistic.separable(grid) if near else statistic.plain(grid)
     if separable is not None:
         return tuple(IntegerForm(form, form.unit, 0.0) for form in separable)
     return tuple(_integer(form.matrix) for form in statistic.forms(grid, "average"))
@@ -153,6 +153,12 @@ def within_form(statistic: Statistic, grid: Grid) -> IntegerForm | None:
         hiding = kernel.apply(np.ones(grid.cells, dtype=np.int64)).any()
         return IntegerForm(kernel, kernel.unit, 0.0) if hiding else None
     return None if kernel is None or not kernel.any() else _integer(kernel)
+
+
+def order_form(statistic: Statistic, grid: Grid) -> IntegerForm | None:
+    """How pairs of neighbouring bins go together: see `Statistic.order`."""
+    kernel = statistic.order(grid)
+    return None if kernel is None else IntegerForm(kernel, kernel.unit, 0.0)
 
 
 def _integer(matrix: NDArray[np.float64]) -> IntegerForm:

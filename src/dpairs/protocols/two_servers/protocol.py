@@ -28,24 +28,24 @@ from ...statistics import Statistic
 from ..base import Answer, FirstRound, Setting, Trust
 from ..shape import Prediction, Shape
 from .answer import Measured, from_counts
-from .bins import MOST_COUNTED, WHOLE, chosen_bins, form_weights, with_within
+from .bins import MOST_COUNTED, WHOLE, chosen_bins, form_weights, near_pairs, with_measured
 from .budget import BUDGET_FIELDS, LAPLACE, NoiseBudget, Query
 from .claim import two_servers_claim
 from .coarse import MOST_LINE, coarse_cells, coarse_grid
-from .forms import IntegerForm, integer_forms, multiplicands, pairs, total_shares, within_form
+from .forms import IntegerForm, integer_forms, multiplicands, order_form, pairs, total_shares, within_form
 from .goldilocks import MODULUS
 from .one_hot import OneHot, grid_of
 from .predict import candidates, gradient, predict_counts, predict_value
 from .released import Numbers, SharedNumbers
 from .sampling import Rough
 from .shared import ANSWERED_BY, FEWEST, PEOPLE, SITES, Shared, read_answered_by, write_answered_by
-from .standing_out import cut_places
 from .ties import counted_kernels, ties_of, ties_of_counts
 from .within import Within
 
 VALUE, COUNTS = "value", "counts"
 SPLIT = 0.2
 """The share of the loss that coarse counts take: see docs/two-servers.md for others."""
+NEAR = "near"
 PILOT_OPTIONS = ("bins", "split", "noise", "delta", "n", ANSWERED_BY)
 FAR = 64
 """Scales of noise that a field must have room for: more have a chance of e^-64."""
@@ -63,10 +63,13 @@ class TwoServers(OneHot, FirstRound):
     weights: tuple[int, ...]
     """Each form's share of what coarse counts leave of the loss, in 1024ths.
 
-    If there is one more than the statistic has forms, it is of what bins hide of pairs (see `within`).
+    Those beyond the statistic's forms are of what bins hide of pairs (see `within`), and then of their order
+    (see `order`).
     """
     budget: NoiseBudget
     answered_by: str = PEOPLE
+    near: bool = True
+    """Whether near pairs make up for those that bins hide, which adds to the noise."""
     name: ClassVar[str] = "two_servers"
     options: ClassVar[tuple[str, ...]] = ("release", "rounds", *PILOT_OPTIONS)
     estimators: ClassVar[tuple[str, ...]] = ("plug-in",)
@@ -106,13 +109,13 @@ class TwoServers(OneHot, FirstRound):
             statistic = statistic.tabulate(grid_of(statistic, domains, chosen), "average")
         share = 0.0 if counted else _share(split)
         weights: tuple[int, ...] = (WHOLE,)
+        near = True
         if not counted:
             grid = grid_of(statistic, domains, chosen)
             weights = form_weights(statistic, grid, noise)
-            form, rest = within_form(statistic, grid), 1 - Fraction(share)
-            columns = max(len(cut_places(grid)), 1)
-            weights = with_within(weights, form, len(statistic.strata), budget, rest, n, columns)
-        return cls(statistic, domains, release, chosen, share, weights, budget, answered_by)
+            weights = with_measured(weights, statistic, grid, budget, 1 - Fraction(share), n)
+            near = near_pairs(statistic, grid, budget, 1 - Fraction(share), n)
+        return cls(statistic, domains, release, chosen, share, weights, budget, answered_by, near)
 
     def __post_init__(self) -> None:
         """Refuse parts that do not fit together."""
@@ -121,11 +124,14 @@ class TwoServers(OneHot, FirstRound):
         if self.release == COUNTS and self.grid.cells > MOST_COUNTED:
             raise BadParameter(f"a release of counts has at most {MOST_COUNTED} cells, not {self.grid.cells}")
         count = 1 if self.release == COUNTS else self.statistic.form_count
-        measured = self.release == VALUE and len(self.weights) == count + 1
-        if measured and self._within is None:
+        more = len(self.weights) - count if self.release == VALUE else 0
+        if more > len(self._measurable):
             raise BadParameter("bins hide nothing of pairs in this study: leave out the last weight")
-        if len(self.weights) - measured != count or sum(self.weights) > WHOLE or min(self.weights) < 1:
+        if len(self.weights) - max(more, 0) != count or sum(self.weights) > WHOLE or min(self.weights) < 1:
             raise BadParameter(f"the weights of {count} form(s) are whole numbers that add up to {WHOLE}")
+        plain = self.release == VALUE and order_form(self.statistic, self.grid) is not None
+        if not self.near and (not plain or measures_order(self.statistic, self.grid, self.weights)):
+            raise BadParameter("near pairs make up for those in one bin in this study, or nothing does")
 
     @classmethod
     def from_json(cls, statistic: Statistic, domains: tuple[Domain, ...], spec: Mapping[str, Any]) -> Shared:
@@ -134,7 +140,7 @@ class TwoServers(OneHot, FirstRound):
 
             return read_round(statistic, domains, spec)
         names = ("name", "release", "bins", "split", "weights", *BUDGET_FIELDS)
-        fields("a two_servers study", spec, (*names, ANSWERED_BY))
+        fields("a two_servers study", spec, (*names, ANSWERED_BY, NEAR))
         required("a two_servers study", spec, names)
         bins, weights = spec["bins"], spec["weights"]
         if not isinstance(bins, list) or not isinstance(weights, list):
@@ -148,6 +154,7 @@ class TwoServers(OneHot, FirstRound):
             tuple(integer("a weight", weight, 1, WHOLE) for weight in weights),
             NoiseBudget.from_json(spec),
             read_answered_by(spec),
+            _near(spec),
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -159,6 +166,7 @@ class TwoServers(OneHot, FirstRound):
             "weights": list(self.weights),
             **self.budget.to_json(),
             **write_answered_by(self.answered_by),
+            **({} if self.near else {NEAR: False}),
         }
 
     @cached_property
@@ -166,17 +174,28 @@ class TwoServers(OneHot, FirstRound):
         """What the servers compute between them: nothing for a release of counts."""
         if self.release == COUNTS:
             return ()
-        within = self._within if self.measures_within else None
-        return *integer_forms(self.statistic, self.grid), *(() if within is None else (within,))
+        more = len(self.weights) - self.statistic.form_count
+        return *integer_forms(self.statistic, self.grid, self.near), *self._measurable[:more]
 
     @cached_property
     def _within(self) -> IntegerForm | None:
         return within_form(self.statistic, self.grid)
 
-    @property
-    def measures_within(self) -> bool:
-        """Whether the last form is of what bins hide of pairs."""
-        return self.release == VALUE and len(self.weights) > self.statistic.form_count
+    @cached_property
+    def _measurable(self) -> tuple[IntegerForm, ...]:
+        """What bins hide of pairs, and of their order."""
+        both = (self._within, order_form(self.statistic, self.grid))
+        return tuple(form for form in both if form is not None)
+
+    def _measured(self, forms: NDArray[np.float64], noise: NDArray[np.float64]) -> list[Within | None]:
+        """What bins hide of pairs, and of their order, as far as it was released."""
+        laplace, count = self.budget.noise == LAPLACE, self.statistic.form_count
+        found = [
+            Within(value, variance, laplace)
+            for value, variance in zip(forms[count:], np.diagonal(noise)[count:], strict=True)
+        ]
+        first = [None] if self._within is None else []
+        return [*first, *found, None, None][:2]
 
     @property
     def own_forms(self) -> tuple[IntegerForm, ...]:
@@ -279,14 +298,13 @@ class TwoServers(OneHot, FirstRound):
         spread = units**2 * np.array([self.budget.variance(query) for query in queries]) / number**2
         rounding = np.array([form.rounding for form in self.forms]) ** 2 / (3 * min(people))
         noise, laplace = np.diag(spread + rounding), self.budget.noise == LAPLACE
-        within, coarse = None, self.coarse(sizes)[0]
-        if self.measures_within:
-            within = Within(float(forms[-1]), float(noise[-1, -1]), laplace)
-            forms, noise = forms[:-1], noise[:-1, :-1]
+        (within, order), coarse = self._measured(forms, noise), self.coarse(sizes)[0]
+        own = self.statistic.form_count
+        forms, noise = forms[:own], noise[:own, :own]
         shares = numbers.counts[self.strata[0]] / people[0] if counts is not None else None
         ties = ties_of(self.statistic, self.grid, forms, coarse, shares, variance / people[0] ** 2, people[0])
         return Measured(
-            self.statistic, self.domains, sizes, forms, noise, rough, laplace, within, coarse, ties
+            self.statistic, self.domains, sizes, forms, noise, rough, laplace, within, coarse, ties, order
         ).answer()
 
     def _counted_within(
@@ -305,7 +323,9 @@ class TwoServers(OneHot, FirstRound):
         if self.statistic.from_table:
             return Rough(self.statistic, self.grid, numbers.counts, sizes, variance, self.grid, place)
         merging = self.release == COUNTS
-        return Rough(self.statistic, coarse, numbers.counts, sizes, variance, self.grid, merging=merging)
+        return Rough(
+            self.statistic, coarse, numbers.counts, sizes, variance, self.grid, None, merging, self.near
+        )
 
     @classmethod
     def candidates(cls, setting: Setting) -> Iterable[dict[str, Any]]:
@@ -348,6 +368,18 @@ class TwoServers(OneHot, FirstRound):
     def privacy(self, epsilon_asked: float) -> PrivacyClaim:
         curious = self.release == VALUE
         return two_servers_claim(self, epsilon_asked, curious)
+
+
+def measures_order(statistic: Statistic, grid: Grid, weights: Sequence[int]) -> bool:
+    """Whether the last weight is of how pairs of neighbouring bins go together."""
+    within, order = within_form(statistic, grid), order_form(statistic, grid)
+    return order is not None and len(weights) == statistic.form_count + 1 + (within is not None)
+
+
+def _near(spec: Mapping[str, Any]) -> bool:
+    if spec.get(NEAR, False) is not False:
+        raise BadFile(f"{NEAR!r} of a two_servers study is false, or left out")
+    return NEAR not in spec
 
 
 def _share(split: Any) -> float:

@@ -57,6 +57,8 @@ class Rough:
     """The count that each cell of ``grid`` belongs to, where a table is known on finer cells only."""
     merging: bool = False
     """Whether merged neighbours tell what cells of two columns hide, where these are the released ones."""
+    near: bool = True
+    """Whether near pairs make up for those that bins hide."""
 
     @cached_property
     def finer_along(self) -> dict[int, Vector]:

@@ -60,7 +60,7 @@ def _shrinking(rough: Rough) -> float:
     (masses,), shape, most = rough.masses.values(), [axis.bins for axis in rough.grid.axes], 0.0
     for place in hiding_places(rough.bins):
         axis, bins = rough.grid.axes[place], rough.bins.axes[place]
-        made_up = rough.statistic.makes_up(bins)
+        made_up = rough.near and rough.statistic.makes_up(bins)
         along = masses.reshape(shape).sum(axis=1 - place)
         hidden = float(along**2 * widths(axis) @ finer(axis, bins, 4.0 if made_up else 2.0))
         # B lacks what bins hide, too, where that is not made up for.

@@ -118,6 +118,13 @@ def near_in_two(rough: Rough, within: Within | None, released: float) -> float:
     return min(smooth, within.most)
 
 
+def order_hides(rough: Rough) -> float:
+    """The pairs that share a bin of two columns, whose order near pairs would tell, if that were released."""
+    if rough.merging or rough.place is not None or rough.statistic.order(rough.bins) is None:
+        return 0.0
+    return _evenly_in_two(rough)
+
+
 def _evenly_in_two(rough: Rough) -> float:
     """The pairs that share a bin of either column, if people lie evenly in coarse cells."""
     (masses,), shape = rough.masses.values(), [axis.bins for axis in rough.grid.axes]
