@@ -33,7 +33,9 @@ VALIDATE = os.environ.get("DPAIRS_VALIDATE") == "1"
     ],
 )
 def test_errors_and_coverage(options, largest):
-    study = Study.create("auc", protocol="sites", epsilon=1.0, domain=UNIT, n=20_000, sites=5, **options)
+    study = Study.create(
+        "auc", protocol="sites", epsilon=1.0, domain=UNIT, n=20_000, sites=5, seed=1, **options
+    )
     count = 200 if VALIDATE else 20
     population, sample, error = ratios(study, count, 20_000)
     assert error < largest
