@@ -185,8 +185,8 @@ def test_the_first_word_rounds_between_two_windows():
         assert made.randomize(np.array([value]), tape(word, member)).tolist() == [window]
 
 
-def test_many_and_one_at_a_time_agree():
-    made = with_knots(16, 3, 3.0)
+@pytest.mark.parametrize("made", [WindowResponse.for_epsilon(16, 3, 3.0), with_knots(16, 3, 3.0)])
+def test_many_and_one_at_a_time_agree(made):
     values = np.concatenate((np.linspace(0, 1, 97), np.array(made.knots) / STEPS))
     together = made.randomize(values, SeededRandomness(3))
     words = SeededRandomness(3).words(2 * values.size).tolist()

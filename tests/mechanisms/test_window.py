@@ -193,18 +193,6 @@ def test_every_symbol_of_a_large_epsilon_is_a_symbol():
     assert symbols.tolist() == [3] * 1000
 
 
-def test_many_and_one_at_a_time_agree():
-    made = WindowResponse.for_epsilon(16, 3, 3.0)
-    values = np.linspace(0, 1, 97)
-    together = made.randomize(values, SeededRandomness(3))
-    words = SeededRandomness(3).words(2 * values.size).tolist()
-    alone = [
-        made.randomize(values[place : place + 1], tape(words[place], words[values.size + place]))[0]
-        for place in range(values.size)
-    ]
-    assert together.tolist() == alone
-
-
 # ---------------------------------------------------------------- seeded
 
 
