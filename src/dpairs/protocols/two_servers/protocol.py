@@ -129,8 +129,8 @@ class TwoServers(OneHot, FirstRound):
             raise BadParameter("bins hide nothing of pairs in this study: leave out the last weight")
         if len(self.weights) - max(more, 0) != count or sum(self.weights) > WHOLE or min(self.weights) < 1:
             raise BadParameter(f"the weights of {count} form(s) are whole numbers that add up to {WHOLE}")
-        plain = self.release == VALUE and order_form(self.statistic, self.grid) is not None
-        if not self.near and (not plain or measures_order(self.statistic, self.grid, self.weights)):
+        # The order of near pairs is the last of what is measured.
+        if not self.near and (self.release == COUNTS or self._order is None or more == len(self._measurable)):
             raise BadParameter("near pairs make up for those in one bin in this study, or nothing does")
 
     @classmethod
@@ -182,9 +182,13 @@ class TwoServers(OneHot, FirstRound):
         return within_form(self.statistic, self.grid)
 
     @cached_property
+    def _order(self) -> IntegerForm | None:
+        return order_form(self.statistic, self.grid)
+
+    @cached_property
     def _measurable(self) -> tuple[IntegerForm, ...]:
         """What bins hide of pairs, and of their order."""
-        both = (self._within, order_form(self.statistic, self.grid))
+        both = (self._within, self._order)
         return tuple(form for form in both if form is not None)
 
     def _measured(self, forms: NDArray[np.float64], noise: NDArray[np.float64]) -> list[Within | None]:
@@ -368,12 +372,6 @@ class TwoServers(OneHot, FirstRound):
     def privacy(self, epsilon_asked: float) -> PrivacyClaim:
         curious = self.release == VALUE
         return two_servers_claim(self, epsilon_asked, curious)
-
-
-def measures_order(statistic: Statistic, grid: Grid, weights: Sequence[int]) -> bool:
-    """Whether the last weight is of how pairs of neighbouring bins go together."""
-    within, order = within_form(statistic, grid), order_form(statistic, grid)
-    return order is not None and len(weights) == statistic.form_count + 1 + (within is not None)
 
 
 def _near(spec: Mapping[str, Any]) -> bool:
