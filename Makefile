@@ -89,8 +89,8 @@ bench: setup ## Run the benchmarks; NAMES for some of them
 reproduce: setup ## Run the paper's experiments, into reproduced/; QUICK=1 for a small form, NAMES for some of them
 	$(BIN)/python -m experiments $(if $(QUICK),--quick) $(NAMES)
 
-zoo: setup ## Measure how often intervals hold on awkward populations; QUICK=1 for a few, HALF=second
-	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m experiments.zoo --half $(or $(HALF),first) $(if $(QUICK),--quick)
+zoo: setup ## Measure how often intervals hold on awkward populations; QUICK=1 for a few, HALF=second, AGAIN=1 for the worst
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m experiments.zoo --half $(or $(HALF),first) $(if $(QUICK),--quick) $(if $(AGAIN),--again)
 
 figures: setup ## Draw the pictures of the documentation from the results; NAMES for some of them
 	$(BIN)/python -m experiments --figures $(NAMES)

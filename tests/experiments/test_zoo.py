@@ -2,11 +2,13 @@
 
 import csv
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from scipy import stats
 
+from experiments.zoo import __main__ as command
 from experiments.zoo import named
 from experiments.zoo.cells import Cell, cells, sample
 from experiments.zoo.journal import read, write
@@ -104,6 +106,19 @@ def test_a_cell_is_measured_and_kept(tmp_path):
     assert kept[0] == cell
     assert isinstance(kept[1], Outcome)
     assert kept[1].covered == pytest.approx(outcome.covered)
+
+
+def test_cells_that_seldom_cover_are_run_again_with_fresh_people(monkeypatch, tmp_path):
+    seldom, often = (Cell("five-levels", "auc:public", "histogram", each, 2_000) for each in (2.0, 4.0))
+    usual = measure(seldom, 3)
+    for cell, covered in ((seldom, command.FEW), (often, 0.92)):
+        write(tmp_path / "zoo-second.csv", cell, replace(usual, covered=covered, covered_sample=0.95))
+    monkeypatch.setattr(command, "RESULTS", tmp_path)
+    monkeypatch.setattr(command, "AGAIN", 3)
+    assert command.main(["--half", "second", "--again"]) == 0
+    ((cell, outcome),) = read(tmp_path / "zoo-again.csv").items()
+    assert (cell, outcome.runs) == (seldom, 3)
+    assert outcome.rmse != pytest.approx(usual.rmse)
 
 
 def test_a_few_runs_of_the_named_rows_are_shown_and_not_kept(monkeypatch, capsys, tmp_path):
