@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -53,8 +54,13 @@ class Picture:
     """A figure, and the sentence below it."""
 
     name: str
-    figure: Any
+    draw: Callable[[], Any]
     caption: str
+
+    @cached_property
+    def figure(self) -> Any:
+        """Drawn when it is first looked at: the report names pictures that were drawn before."""
+        return self.draw()
 
 
 @dataclass(frozen=True)

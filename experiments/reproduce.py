@@ -73,7 +73,7 @@ def shown(experiment: Figure, scale: Scale, results: Results, folder: Path | Non
     for picture in experiment.pictures(results):
         if folder is not None:
             style.save(picture.figure, folder / f"{picture.name}.png")
-        style.close(picture.figure)
+            style.close(picture.figure)
         drawn.append((picture.name, picture.caption))
     judged = experiment.quick_checks or not scale.quick
     return Section(experiment, scale.command(experiment.name), experiment.findings(results), drawn, judged)

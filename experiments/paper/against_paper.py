@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -101,9 +102,7 @@ def absolute(results: Results) -> Summary:
     return results.error
 
 
-def picture(
-    results: Results, name: str, errors: Errors, axis: str, ticks: Sequence[float], caption: str
-) -> Picture:
+def drawing(results: Results, errors: Errors, axis: str, ticks: Sequence[float]) -> Any:
     """A panel for each shape (across) and statistic (down)."""
     shapes, statistics, epsilons = (results.values(each) for each in ("shape", "statistic", "epsilon"))
     figure, grid = panels(
@@ -124,7 +123,13 @@ def picture(
     for panel in grid[-1]:
         panel.set_xlabel("epsilon (natural log units)")
     figure.legend(*grid[0, 0].get_legend_handles_labels(), loc="outside lower center", ncol=4, fontsize=8.5)
-    return Picture(name, figure, caption)
+    return figure
+
+
+def picture(
+    results: Results, name: str, errors: Errors, axis: str, ticks: Sequence[float], caption: str
+) -> Picture:
+    return Picture(name, partial(drawing, results, errors, axis, ticks), caption)
 
 
 def groups(results: Results) -> list[tuple[str, str]]:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -50,7 +52,7 @@ def measure(setting: Setting, seed: int, data: Path) -> list[Row]:
     return [{"mechanism": "krr", "value": value, "truth": truth}]
 
 
-def pictures(results: Results) -> Iterator[Picture]:
+def drawing(results: Results) -> Any:
     """The error against d: solid lines for the paper's mechanism, dashed ones for ours."""
     figure, row = panels(len(PAPERS), width=3.8, height=4.2, sharey=True)
     for data, axes in zip(PAPERS, row, strict=True):
@@ -68,9 +70,13 @@ def pictures(results: Results) -> Iterator[Picture]:
         axes.set_title(data, fontsize=9.5)
     row[0].set_ylabel("mean absolute error of the AUC")
     row[0].legend(fontsize=8.5, loc="upper left")
+    return figure
+
+
+def pictures(results: Results) -> Iterator[Picture]:
     yield Picture(
         "auc-synthetic-generic",
-        figure,
+        partial(drawing, results),
         f"Made-up scores, {int(results.rows[0]['size']):,} people in each class, by the generic protocol: "
         "solid lines with the paper's k-ary randomized response, dashed ones with our projective response "
         f"(up to 2^{BOTH} bins). Mean absolute error over runs; bars are the standard deviation over runs. "

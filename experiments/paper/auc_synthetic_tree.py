@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from statistics import fmean
+from typing import Any
 
 from dpairs.data.domains import Integers
 from dpairs.protocols.theory import oracle_gain
@@ -45,7 +47,7 @@ def measure(setting: Setting, seed: int, data: Path) -> list[Row]:
     return tree_rows(domain, setting, people, truth, seed)
 
 
-def pictures(results: Results) -> Iterator[Picture]:
+def drawing(results: Results) -> Any:
     """The error against d, one panel for each set and estimator, one line for each epsilon."""
     figure, grid = panels(len(PAPERS), len(ESTIMATORS), width=3.6, height=3.2, sharey=True)
     for (name, words), row in zip(ESTIMATORS.items(), grid, strict=True):
@@ -61,9 +63,13 @@ def pictures(results: Results) -> Iterator[Picture]:
             axes.set_title(f"{data}, {words}", fontsize=9.5)
         row[0].set_ylabel("mean absolute error of the AUC")
     grid[0][1].legend(fontsize=8.5, loc="upper left")
+    return figure
+
+
+def pictures(results: Results) -> Iterator[Picture]:
     yield Picture(
         "auc-synthetic-tree",
-        figure,
+        partial(drawing, results),
         f"Made-up scores, {int(results.rows[0]['size']):,} people in each class, by the tree protocol. Above "
         "the paper's own (all rows of the Hadamard matrix, people split evenly over levels, its estimator), "
         "below ours (without the row that says nothing, pruned). Mean absolute error over runs; bars are the "

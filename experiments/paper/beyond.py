@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -164,7 +164,7 @@ def best_of_paper(results: Results, data: str, epsilon: float) -> tuple[str, Sum
     return min(errors, key=lambda pair: pair[1].mean)
 
 
-def pictures(results: Results) -> Iterator[Picture]:
+def drawing(results: Results) -> Any:
     """One panel for each set."""
     sets, epsilons = results.values("data"), results.values("epsilon")
     figure, grid = panels(4, -(-len(sets) // 4), width=3.4, height=3.1, sharex=True, squeeze=False)
@@ -189,10 +189,14 @@ def pictures(results: Results) -> Iterator[Picture]:
         axes.set_xlabel("epsilon (natural log units)")
     handles, labels = grid.flat[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncol=4, fontsize=8.5)
+    return figure
+
+
+def pictures(results: Results) -> Iterator[Picture]:
     most, least = max(results.values("size")), min(results.values("size"))
     yield Picture(
         "beyond",
-        figure,
+        partial(drawing, results),
         "Mean absolute error against epsilon; bars are its standard error. The paper's made-up sets have "
         f"{most:,} people in each class, ours {least:,} people (in each class, for the AUC). The dotted line "
         "is what one bit from everybody could reach if the distribution were known; more than one bit can "

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 from .. import sources
 from ..experiment import Check, Figure, Findings, Picture, Setting, Table
@@ -57,7 +59,7 @@ def shown(results: Results) -> list[tuple[Case, Summary, float, float]]:
     return [(case, *worst(results.where(case=case.name))) for case in CASES if case.name in names]
 
 
-def pictures(results: Results) -> Iterator[Picture]:
+def drawing(results: Results) -> Any:
     """How much of each bound is used; and where each measured value lies between corrected and printed."""
     figure, (left, right) = panels(2, width=5.6, height=5.6, gridspec_kw={"width_ratios": [1.25, 1]})
     bounds = shown(results)
@@ -95,9 +97,13 @@ def pictures(results: Results) -> Iterator[Picture]:
     right.set(xlim=(-0.35, 1.35), xlabel="0: corrected value, 1: printed value", title="errata")
     right.set_yticks(range(len(values)), [f"{each.number}. {each.about}" for each, *_ in values])
     right.invert_yaxis()
+    return figure
+
+
+def pictures(results: Results) -> Iterator[Picture]:
     yield Picture(
         "bounds",
-        figure,
+        partial(drawing, results),
         "Left: the measured mean squared error (or number of nodes) over its bound. Right: the measured "
         "value, with the corrected one at 0 and the printed one at 1. Bars are the standard error of the "
         "mean over runs. Erratum 6 is about an upper bound and is in the table.",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -74,7 +75,7 @@ def measure(setting: Setting, seed: int, data: Path) -> list[Row]:
     return [*rows, row(ALL, people.people - 1, people.truth + deviation * float(draw.normal()), deviation)]
 
 
-def pictures(results: Results) -> Iterator[Picture]:
+def drawing(results: Results) -> Any:
     """The error against epsilon: the paper's figure, the same with our noise, and the other reading."""
     figure, axes = panels(3, width=4.1, height=3.9, sharey=True)
     epsilons, looks = results.values("epsilon"), (0, *ROUNDS)
@@ -91,9 +92,13 @@ def pictures(results: Results) -> Iterator[Picture]:
         panel.set_title(panel.get_title(), fontsize=9.5)
     axes[0].set_ylabel("mean absolute error of tau-a")
     figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncol=6, fontsize=8.5)
+    return figure
+
+
+def pictures(results: Results) -> Iterator[Picture]:
     yield Picture(
         "kendall-tripadvisor",
-        figure,
+        partial(drawing, results),
         "Kendall's tau-a of hotel ratings. Mean absolute error over runs; bars are the standard deviation "
         "over runs, as in the paper, cut where they reach below 0. P is the number of pairs that each person "
         "computes in. All pairs is drawn as one normal number of the noise's variance, and has a delta of "

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -99,7 +101,7 @@ def fits(results: Results, estimator: str) -> dict[tuple[str, str, str], tuple[l
     return by_way
 
 
-def pictures(results: Results) -> Iterator[Picture]:
+def drawing(results: Results) -> Any:
     """The mean squared error against the depth."""
     figure, grid = panels(len(SETS), len(ESTIMATORS), height=3.2, sharey=True)
     depths = results.values("alpha")
@@ -113,9 +115,13 @@ def pictures(results: Results) -> Iterator[Picture]:
             axes.set_xlabel("depth $\\alpha$ (leaves: $2^\\alpha$)")
         row[0].set_ylabel("mean squared error of the AUC")
     figure.legend(*grid[0][0].get_legend_handles_labels(), loc="outside lower center", ncol=3, fontsize=8.5)
+    return figure
+
+
+def pictures(results: Results) -> Iterator[Picture]:
     yield Picture(
         "splitting",
-        figure,
+        partial(drawing, results),
         f"{int(results.rows[0]['size']):,} people in each class, epsilon 1, delta {DELTA:g}: mean squared "
         "error against the people's own AUC. Above the paper's protocol (all rows of the Hadamard matrix, "
         "its estimator); of the ways to split, users, budget and budget-advanced-paper are the paper's, "

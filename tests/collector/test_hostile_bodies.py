@@ -189,7 +189,8 @@ def test_numbers_and_logs_name_nobody(serve, sqlite):
 
 
 def held() -> bool:
-    return any(isinstance(each, Request) for each in gc.get_objects())
+    # To ask each of a million objects takes ten times as long as to ask each of their types.
+    return any(issubclass(kind, Request) for kind in set(map(type, gc.get_objects())))
 
 
 @pytest.mark.parametrize("body", [b"[" * 60_000, b"\xff" * 60_000, b"{" + b" " * 60_000])
@@ -201,9 +202,7 @@ def test_a_body_that_is_no_json_does_not_stay_in_memory(call, study, body):
     try:
         for _ in range(5):
             assert call("POST", path, body=body, kind="application/json").status == 422
-        until(
-            lambda: not any(isinstance(each, Request) for each in gc.get_objects()), "the end of requests", 5
-        )
+        until(lambda: not held(), "the end of requests", 5)
     finally:
         gc.enable()
 

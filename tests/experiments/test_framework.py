@@ -2,6 +2,7 @@
 
 import json
 from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -24,12 +25,16 @@ def coin(setting, seed, folder):
     return [{"way": way, "value": drawn + shift, "truth": 0.0} for way, shift in (("a", 0.0), ("b", 1 / 3))]
 
 
-def drawn(found):
+def drawing(found):
     figure, axes = panels()
     for place, way in enumerate(found.values("way")):
         widths = found.values("width")
         curve(axes, widths, [found.where(way=way, width=width).error for width in widths], place, way)
-    yield Picture("coin", figure, "Bars are standard deviations.")
+    return figure
+
+
+def drawn(found):
+    yield Picture("coin", partial(drawing, found), "Bars are standard deviations.")
 
 
 def read(found):

@@ -13,8 +13,6 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any, cast
 
-import alembic.command
-import alembic.config
 from sqlalchemy import URL, Connection, Engine, Select, Table, create_engine, event, make_url, select, text
 from sqlalchemy.exc import (
     ArgumentError,
@@ -302,6 +300,9 @@ def address(where: str | URL) -> URL:
 
 def migrate(engine: Engine) -> None:
     """Bring the schema up to date; a newer one than this program knows is refused."""
+    import alembic.command  # the two servers do without it
+    import alembic.config
+
     config = alembic.config.Config()
     config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
     with engine.begin() as connection:

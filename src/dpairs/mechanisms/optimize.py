@@ -69,14 +69,17 @@ class Goal:
 
     def project(self, wanted: Matrix, floor: Vector) -> Matrix:
         """The nearest entries between the floors and e^epsilon times them, each input's summing to 1."""
-        low, high = floor[:, None], self.ratio * floor[:, None]
+        low = np.repeat(floor[:, None], wanted.shape[1], axis=1)
+        high = self.ratio * low
         least, most = (low - wanted).min(axis=0), (high - wanted).max(axis=0)
         shift = np.clip(np.zeros(wanted.shape[1]), least, most)
-        every = np.ones(len(wanted))
+        every, clipped = np.ones(len(wanted)), np.empty_like(wanted)
         for _ in range(60):
-            clipped = np.minimum(np.maximum(wanted + shift, low), high)
+            np.add(wanted, shift, out=clipped)
+            np.minimum(np.maximum(clipped, low, out=clipped), high, out=clipped)
             missing = 1 - clipped.sum(axis=0)
-            if np.abs(missing).max() < 1e-12:
+            off = np.abs(missing) >= 1e-12
+            if not off.any():
                 break
             below = missing > 0
             least, most = np.where(below, shift, least), np.where(below, most, shift)
@@ -84,7 +87,8 @@ class Goal:
             free = every @ ((clipped > low) & (clipped < high))  # a sum, in a third of its time
             newton = shift + missing / np.maximum(free, 1)
             inside = (newton > least) & (newton < most) & (free > 0)
-            shift = np.where(inside, newton, (least + most) / 2)
+            # Inputs that are there stay: they would be sent half way back, and come again.
+            shift = np.where(off, np.where(inside, newton, (least + most) / 2), shift)
         projected: Matrix = clipped / clipped.sum(axis=0)
         return projected
 

@@ -41,16 +41,16 @@ def spaced_window(
 ) -> WindowResponse | None:
     """The window with knots of least average variance, of the shapes of ``windows``."""
     crowd = _Crowd(values, weights)
-    starts = crowd.densities()
-    found: list[tuple[float, int, WindowResponse, Knots]] = []
-    for window in windows:
-        if window.last > 1:
-            knots = _starts(starts, window.last)
-            variances = crowd.variances(window, knots)
-            best = int(np.argmin(_agreed(variances)))
-            found.append((float(_agreed(variances[best])), len(found), window, knots[best]))
-    if not found:
+    shapes = [window for window in windows if window.last > 1]
+    if not shapes:
         return None
+    starts = _starts(crowd.densities(), sorted({window.last for window in shapes}))
+    shares = {last: crowd.shares(knots) for last, knots in starts.items()}
+    found: list[tuple[float, int, WindowResponse, Knots]] = []
+    for window in shapes:
+        variances = _agreed(crowd.judged(window, *shares[window.last]))
+        best = int(variances.argmin())
+        found.append((float(variances[best]), len(found), window, starts[window.last][best]))
     found.sort(key=lambda each: each[:2])
     best_shapes = [(least, window, knots) for least, _, window, knots in found[: max(polished, 1)]]
     if polished:
@@ -91,25 +91,38 @@ class _Crowd:
 
     def variances(self, window: WindowResponse, knots: Knots) -> Vector:
         """The average variance for each row of knots."""
-        gaps = np.diff(knots, axis=1)
-        below, moment = self.below[knots], self.moment[knots]
-        inside = np.diff(below, axis=1)
-        upper = (np.diff(moment, axis=1) - knots[:, :-1] * inside) / gaps
-        taken = np.zeros((len(knots), window.last + 2))
+        return self.judged(window, *self.shares(knots))
+
+    def shares(self, knots: Knots) -> tuple[Matrix, Matrix]:
+        """Gaps between knots, and the share of all windows below each, for each row of knots."""
+        gaps = (knots[:, 1:] - knots[:, :-1]).astype(np.float64)
+        below, moment = self.below.take(knots), self.moment.take(knots)
+        inside = below[:, 1:] - below[:, :-1]
+        upper = (moment[:, 1:] - moment[:, :-1] - knots[:, :-1] * inside) / gaps
+        taken = np.zeros((knots.shape[0], knots.shape[1] + 1))
         taken[:, 1:-1] = inside - upper
         taken[:, 2:] += upper
         taken[:, -1] += self.masses[-1]
-        favoured = _favouring(window, np.cumsum(taken, axis=1))
+        return gaps, taken.cumsum(axis=1)
+
+    def judged(self, window: WindowResponse, gaps: Matrix, sums: Matrix) -> Vector:
+        """The average variance, from `shares`."""
         decoded = gaps @ _decoding(window) / GRID
-        chances = (window.floor + window.boost * favoured) / WORDS
+        chances = (window.floor + window.boost * _favouring(window, sums)) / WORDS
         return np.asarray((chances * decoded**2).sum(axis=1) - self.square)
 
 
 def _favouring(window: WindowResponse, sums: Matrix) -> Matrix:
     """The share of windows that favour each symbol, from sums of shares over the windows below each."""
-    symbol = np.arange(window.symbols)
-    after, before = np.minimum(symbol, window.last) + 1, np.maximum(symbol - window.width + 1, 0)
-    return np.asarray(sums[..., after] - sums[..., before])
+    after, before = _favourers(window.symbols, window.width)
+    return np.asarray(sums.take(after, axis=-1) - sums.take(before, axis=-1))
+
+
+@lru_cache(maxsize=256)
+def _favourers(symbols: int, width: int) -> tuple[Knots, Knots]:
+    """The window after the last that favours each symbol, and the first."""
+    symbol = np.arange(symbols)
+    return np.minimum(symbol, symbols - width) + 1, np.maximum(symbol - width + 1, 0)
 
 
 @lru_cache(maxsize=256)
@@ -131,14 +144,20 @@ def _decoding(window: WindowResponse) -> Matrix:
     return np.asarray((above + (mean + np.outer(own / words, multiplier))[group]).T)
 
 
-def _starts(densities: list[Vector], gaps: int) -> Knots:
-    """Knots at even shares of each density, a step or more apart."""
-    ends, place = np.linspace(0, GRID, BINS + 1), np.arange(gaps + 1)
-    rows = [np.round(np.interp(place / gaps, below, ends)) for below in densities]
-    knots = np.array(rows, dtype=np.int64)
-    knots[:, 0], knots[:, -1] = 0, GRID
-    knots = np.maximum.accumulate(knots - place, axis=1) + place
-    return np.minimum(knots, GRID - (gaps - place))
+def _starts(densities: list[Vector], numbers: list[int]) -> dict[int, Knots]:
+    """Knots at even shares of each density, a step or more apart, for each number of gaps."""
+    ends = np.linspace(0, GRID, BINS + 1)
+    places = [np.arange(gaps + 1) for gaps in numbers]
+    even = np.concatenate([place / place[-1] for place in places])
+    every = np.round([np.interp(even, below, ends) for below in densities]).astype(np.int64)
+    found, start = {}, 0
+    for gaps, place in zip(numbers, places, strict=True):
+        knots = every[:, start : start + gaps + 1]
+        knots[:, 0], knots[:, -1] = 0, GRID
+        knots = np.maximum.accumulate(knots - place, axis=1) + place
+        found[gaps] = np.minimum(knots, GRID - (gaps - place))
+        start += gaps + 1
+    return found
 
 
 def _moved(
@@ -149,12 +168,14 @@ def _moved(
     A move is of one knot, or of one gap that grows or shrinks while all others keep their proportions.
     """
     place = np.arange(window.last + 1)
-    knot, gap = place == place[1:-1, None], place > place[:-1, None]
+    both = ((place == place[1:-1, None]).astype(np.int64), (place > place[:-1, None]).astype(np.int64))
+    knot, gap = (np.concatenate((each, -each)) for each in both)
+    signs = np.repeat((1, -1), window.last)[:, None]
     move = LARGEST_MOVE
     for _ in range(MOVES):
-        ends = [(knots + step * gap) * (GRID / (GRID + step)) for step in (move, -move)]
-        tried = np.concatenate((knots + move * knot, knots - move * knot, *np.round(ends).astype(np.int64)))
-        tried = tried[(np.diff(tried, axis=1) > 0).all(axis=1)]
+        ends = (knots + move * gap) * (GRID / (GRID + move * signs))
+        tried = np.concatenate((knots + move * knot, np.rint(ends).astype(np.int64)))
+        tried = tried[(tried[:, 1:] > tried[:, :-1]).all(axis=1)]
         better = np.array([], dtype=np.int64)
         if len(tried):
             variances = _agreed(crowd.variances(window, tried))
@@ -168,7 +189,7 @@ def _moved(
         knots_of_best, least = tried[best], float(variances[best])
         together = knots + (tried[better] - knots).sum(axis=0)
         knots = knots_of_best
-        if (np.diff(together) > 0).all():
+        if (together[1:] > together[:-1]).all():
             variance = float(_agreed(crowd.variances(window, together[None]))[0])
             if variance < least:
                 knots, least = together, variance

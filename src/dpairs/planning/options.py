@@ -180,6 +180,11 @@ class Question:
     sample: Sample | None = None
     """People whose data is known, to rehearse studies on."""
 
+    @cached_property
+    def _known(self) -> dict[tuple[Any, ...], tuple[Study, FirstRound]]:
+        """Studies that were asked about: a search for the number of people asks for each of them again."""
+        return {}
+
     def options(
         self, epsilon: float, sizes: Mapping[str, int], only: str | None = None
     ) -> tuple[list[Option], dict[str, str]]:
@@ -224,12 +229,16 @@ class Question:
     def _begun(
         self, protocol: str, parameters: Mapping[str, Any], epsilon: float
     ) -> tuple[Study, FirstRound]:
-        more: dict[str, Any] = {}
-        if parameters.get("mechanism") == OPTIMIZED:
-            more = {"prior": self._prior(parameters.get("bins")), "search": self.search}
-        options = {**parameters, **more}
-        first = PROTOCOLS[protocol].create(self.statistic, placed(self.domains), epsilon, **options)
-        return Study(first.statistic, self.domains, first, epsilon, first.delta, 0), first
+        key = (protocol, epsilon, *sorted(parameters.items()))
+        if key not in self._known:
+            more: dict[str, Any] = {}
+            if parameters.get("mechanism") == OPTIMIZED:
+                more = {"prior": self._prior(parameters.get("bins")), "search": self.search}
+            options = {**parameters, **more}
+            first = PROTOCOLS[protocol].create(self.statistic, placed(self.domains), epsilon, **options)
+            study = Study(first.statistic, self.domains, first, epsilon, first.delta, 0)
+            self._known[key] = study, first
+        return self._known[key]
 
     def _prior(self, bins: int | None) -> list[float] | None:
         """The shape that is known, in the cells of a histogram, all strata alike."""

@@ -46,7 +46,7 @@ NEAR = Kernel(_near, range=(0, 1), domain=UNIT, label="near")
 AGREE = Kernel(_agree, range=(0, 1), domain=(UNIT, UNIT), label="apart in both")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Case:
     statistic: Any
     domain: Any
@@ -54,6 +54,7 @@ class Case:
     options: dict[str, Any] = field(default_factory=dict)
     protocol: dict[str, Any] = field(default_factory=dict)
 
+    @functools.cache  # noqa: B019 - cases live as long as the tests, and a kernel's table takes half a second
     def study(self, epsilon: float = 2.0, seed: int = 1, **more: Any) -> Study:
         return Study.create(
             self.statistic,

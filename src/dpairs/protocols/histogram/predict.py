@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,60 +41,81 @@ def candidates(setting: Setting) -> Iterator[dict[str, Any]]:
         yield {"bins": bins, "mechanism": OPTIMIZED}
 
 
+class Expected(NamedTuple):
+    """What is expected of people of a shape, however many there are."""
+
+    first: tuple[float, ...]
+    """First-order variances, of each stratum's reports."""
+    second: float
+    """The second-order variance."""
+    inside: tuple[float, ...]
+    """Of ``first``, what the choice of people does."""
+    off: float
+    bias: float
+
+
 def predict(protocol: Histogram, shape: Shape, sizes: Mapping[str, int]) -> Prediction:
-    masses = onto(shape, protocol.grid)
+    if shape not in protocol.expected:  # whoever looks for the number of people asks again and again
+        protocol.expected[shape] = _expected(protocol, shape)
+    first, second, inside, off, bias = protocol.expected[shape]
+    people = list(sizes.values())
+    if len(people) == 1:
+        n = people[0]
+        linear, remainder, sampling = 4 * first[0] / n, 2 * second / n**2, 4 * inside[0] / n
+    else:
+        n, m = people
+        linear, sampling = first[0] / n + first[1] / m, inside[0] / n + inside[1] / m
+        remainder = second / (n * m)
+    return Prediction(
+        math.sqrt(max(linear - sampling, 0.0)),
+        math.sqrt(max(sampling, 0.0)),
+        math.sqrt(max(remainder, 0.0)),
+        off,
+        bias,
+    )
+
+
+def _expected(protocol: Histogram, shape: Shape) -> Expected:
     matrices = [form.matrix for form in protocol.forms]
-    shares = list(masses.values())
-    first, second = shares[0], shares[-1]
-    values = np.array([first @ matrix @ second for matrix in matrices])
+    shares = list(onto(shape, protocol.grid).values())
+    values = np.array([shares[0] @ matrix @ shares[-1] for matrix in matrices])
     many = nominal(protocol.statistic)
     finished = protocol.statistic.finish(values, many)
     truth = protocol.statistic.finish(shape.linear.forms, many).value
     kernel = np.tensordot(finished.gradient, np.array(matrices), axes=1)
     decoder, channel = protocol.mechanism.decoder, protocol.mechanism.channel
-    people = list(sizes.values())
-    linear, remainder, sampling = _hoeffding(
-        decoder, kernel, [(each, each @ channel) for each in shares], people
-    )
-    off = finished.value - truth
+    off = abs(finished.value - truth)
     bias = hidden_bias(protocol, tuple(shares), values, finished, many)
     if shape.assumed:
         # Where nobody looked, people may lie anyhow within a bin.
-        off = max(abs(off), bias)
-    return Prediction(
-        math.sqrt(max(linear - sampling, 0.0)),
-        math.sqrt(max(sampling, 0.0)),
-        math.sqrt(max(remainder, 0.0)),
-        abs(off),
-        bias,
-    )
+        off = max(off, bias)
+    return Expected(*_hoeffding(decoder, kernel, [(each, each @ channel) for each in shares]), off, bias)
 
 
 def _hoeffding(
-    decoder: Matrix, kernel: Matrix, shares: list[tuple[Vector, Vector]], people: list[int]
-) -> tuple[float, float, float]:
-    """First-order, second-order and sampling variance of the U-statistic of decoded reports.
+    decoder: Matrix, kernel: Matrix, shares: list[tuple[Vector, Vector]]
+) -> tuple[tuple[float, ...], float, tuple[float, ...]]:
+    """First-order, second-order and sampling variances of the U-statistic of decoded reports.
 
     With D the decoder and K the kernel, two reports have the kernel (D K D')_ab. Where there are far more
     symbols than cells, this matrix is not made: the mean of its squares at symbols p and q is
     tr(K W_q K' W_p), with the second moments W_p = D' diag(p) D of a decoded report.
     """
-    if len(people) == 1:
-        (masses, symbols), n = shares[0], people[0]
+    if len(shares) == 1:
+        masses, symbols = shares[0]
         along = decoder @ (kernel @ (symbols @ decoder))
         centre = float(symbols @ along)
         first = float(symbols @ along**2) - centre**2
         both = _mean_square(decoder, kernel, symbols, symbols) - centre**2
         inside = float(masses @ (kernel @ masses) ** 2) - centre**2
-        return 4 * first / n, 2 * max(both - 2 * first, 0.0) / n**2, 4 * inside / n
+        return (first,), max(both - 2 * first, 0.0), (inside,)
     (h, p), (g, q) = shares
-    n, m = people
     rows, columns = decoder @ (kernel @ (q @ decoder)), decoder @ ((p @ decoder) @ kernel)
     centre = float(p @ rows)
     one, two = float(p @ rows**2) - centre**2, float(q @ columns**2) - centre**2
     both = _mean_square(decoder, kernel, p, q) - centre**2
-    inside = float(h @ (kernel @ g) ** 2 - centre**2) / n + float(g @ (h @ kernel) ** 2 - centre**2) / m
-    return one / n + two / m, max(both - one - two, 0.0) / (n * m), inside
+    drawn = float(h @ (kernel @ g) ** 2 - centre**2), float(g @ (h @ kernel) ** 2 - centre**2)
+    return (one, two), max(both - one - two, 0.0), drawn
 
 
 def _mean_square(decoder: Matrix, kernel: Matrix, p: Vector, q: Vector) -> float:

@@ -40,7 +40,7 @@ from ..shape import Prediction, Shape, onto
 from ..theory import MAX_PEOPLE
 from .binning import binning_bias
 from .bins import axes_of, bins_of
-from .predict import candidates, predict
+from .predict import Expected, candidates, predict
 from .search import Search, kernels_of, prior_of
 from .simplex import moved
 
@@ -144,6 +144,11 @@ class Histogram(Alone, FirstRound):
     @classmethod
     def candidates(cls, setting: Setting) -> Iterable[dict[str, Any]]:
         return candidates(setting)
+
+    @cached_property
+    def expected(self) -> dict[Shape, Expected]:
+        """What `predict` has found of people of each shape."""
+        return {}
 
     def predict(self, shape: Shape, sizes: Mapping[str, int]) -> Prediction:
         return predict(self, shape, sizes)
