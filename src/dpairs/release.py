@@ -12,6 +12,7 @@ from .formats import files
 from .formats.canonical import canonical, parse
 from .formats.checks import choice, head, integer
 from .protocols.counts import MAX_COUNT
+from .protocols.sides import shared
 from .protocols.two_servers.released import NoisyCounts, Numbers, read_numbers
 from .protocols.two_servers.shared import Shared
 from .study import Study
@@ -19,14 +20,6 @@ from .study import Study
 FORMAT = "dpairs-release"
 VERSION = 1
 _FIELDS = ("format", "version", "study", "people", "numbers")
-
-
-def shared(study: Study) -> Shared:
-    """The study's protocol, if answers are split between servers."""
-    protocol = study.protocol.shared
-    if protocol is None:
-        raise BadParameter(f"a {study.protocol.name} study has no servers that release anything")
-    return protocol
 
 
 @dataclass(frozen=True)

@@ -14,12 +14,13 @@ from typing import Any
 import numpy as np
 
 from .data.tables import Table, whole
-from .errors import AlreadyAnswered, BadParameter, BadValue, NotAsked, WrongStudy
+from .errors import AlreadyAnswered, BadValue, NotAsked, WrongStudy
 from .estimate import Estimate, Manipulation
 from .formats import files
 from .formats.canonical import canonical, parse
 from .formats.checks import choice, head, unaltered
 from .protocols import BySites
+from .protocols.sides import by_sites
 from .protocols.sites.by_sites import OfSites, SiteNumbers
 from .protocols.sites.numbers import read_answers, read_numbers, site_name, write_answers, write_numbers
 from .protocols.sites.unit import PERSON
@@ -31,14 +32,6 @@ FORMAT, TALLY = "dpairs-site-answer", "dpairs-site-tally"
 VERSION = 1
 SITE_COLUMN, PERSON_COLUMN = "site", "person"
 _FIELDS = ("format", "version", "study", "site", "sizes", "numbers")
-
-
-def by_sites(study: Study) -> BySites:
-    """The study's protocol, if sites answer it."""
-    protocol = study.protocol.by_sites
-    if protocol is None:
-        raise BadParameter(f"a {study.protocol.name} study asks people, not sites")
-    return protocol
 
 
 @dataclass(frozen=True, eq=False)

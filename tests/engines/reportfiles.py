@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 
 import dpairs
 from dpairs.engines.files import CELLS, FORMAT, ROW_GROUP, STUDY, SYMBOLS
+from dpairs.protocols.sides import alone
 
 WHOLE = bool(os.environ.get("DPAIRS_VALIDATE"))
 PEOPLE = 10**7 if WHOLE else 3 * 10**4
@@ -37,7 +38,7 @@ def cells_of(study: dpairs.Study, place, index, symbol) -> np.ndarray:
     good = (index >= 0) & (index < 2**53) & (symbol >= 0) & (symbol < study.protocol.symbols)
     for number in range(len(study.strata)):
         mine = good & (place == number)
-        cells[mine] = study.protocol.alone.cells_of(study.coins, number, index[mine], symbol[mine])
+        cells[mine] = alone(study).cells_of(study.coins, number, index[mine], symbol[mine])
     return cells
 
 
@@ -209,8 +210,6 @@ def write_rows(
                 symbols[number] = none[rng.integers(0, len(none))]
             elif stratum in study.strata and index is not None and 0 <= index < 2**53:
                 place = study.strata.index(stratum)
-                cell = study.protocol.alone.cells_of(
-                    study.coins, place, np.array([index]), np.array([symbol])
-                )
+                cell = alone(study).cells_of(study.coins, place, np.array([index]), np.array([symbol]))
                 symbols[number] = int(cell[0])
     write(path, study, [row[0] for row in rows], [row[1] for row in rows], symbols, cells)

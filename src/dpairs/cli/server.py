@@ -10,8 +10,8 @@ import typer
 from ..errors import BadParameter
 from ..formats import files
 from ..formats.display import printable
+from ..protocols.sides import shared
 from ..randomness import SystemRandomness
-from ..release import shared
 from ..study import Study
 from ..tally import Tally
 from .show import errors, output

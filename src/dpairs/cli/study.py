@@ -14,6 +14,7 @@ from ..errors import BadParameter
 from ..formats import files
 from ..mechanisms import OPTIMIZED
 from ..mechanisms.optimize import STEPS
+from ..protocols.base import REPORTS
 from ..statistics import STATISTICS
 from ..study import Study
 from .cache import remembered
@@ -285,7 +286,7 @@ def describe(study: Study) -> dict[str, Any]:
         "protocol": protocol.name,
         "round": protocol.round,
         "rounds": protocol.rounds,
-        "symbols": protocol.symbols if protocol.shared is None and protocol.by_sites is None else None,
+        "symbols": protocol.symbols if protocol.sends == REPORTS else None,
         "bits": protocol.report_bits,
         "privacy": study.privacy.to_json(),
     }

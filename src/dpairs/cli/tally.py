@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 
 from ..errors import BadFile, BadParameter, InvalidInput, NotAsked, WrongStudy
+from ..protocols.base import NUMBERS
 from ..report import Report
 from ..study import Study
 from ..tally import Tally
@@ -80,7 +81,7 @@ def tally(
         raise BadParameter("reports are missing: name a study and then files, or --study and then tables")
     if (column or cells) and not tables:
         raise BadParameter("--column and --cells are for tables, whose study is given with --study")
-    if study.protocol.by_sites is not None:
+    if study.protocol.sends == NUMBERS:
         if merge or engine is not None or master is not None or keep_going or recompute or tables:
             raise BadParameter(
                 "a tally of sites is made of their answers' files: it takes --out and --json only"

@@ -10,6 +10,7 @@ from typing import Any
 
 from ..errors import BadFile, BadParameter
 from ..estimate import Estimate
+from ..protocols.base import NUMBERS
 from ..randomness import secret_bytes
 from ..sites import SiteTally
 from ..study import Study
@@ -100,7 +101,7 @@ class Analyst:
             before = self._counted(study, asked.protocol.round - 1)
             made = before.study.next(before)
             asked = made if made == asked else asked
-        kind = Tally if asked.protocol.by_sites is None else SiteTally
+        kind = SiteTally if asked.protocol.sends == NUMBERS else Tally
         return kind.from_json(body, asked)
 
     def reports(self, study: str, number: int | None = None, *, cells: bool = False) -> bytes:

@@ -9,6 +9,7 @@ from typing import Any
 from ..errors import BadFile, BadParameter, Unavailable
 from ..formats.checks import integer
 from ..participant import Participant, check_limits
+from ..protocols.base import PAIRS
 from ..report import MAX_INDEX, Report
 from ..study import Study
 from .device import Device, Membership
@@ -90,7 +91,7 @@ def go_on(
     """Take all steps that can be taken now."""
     _check(offered.study, values)
     _enrol(offered, me, stratum, code or offered.where.code)
-    if offered.study.protocol.in_pairs is not None:
+    if offered.study.protocol.answered_by == PAIRS:
         from .peer import take_part
 
         return take_part(offered, me, values, book, wait, confirm)
@@ -120,7 +121,7 @@ def _enrol(offered: Offer, me: Membership, stratum: str | None, code: str | None
         wish["stratum"] = stratum
     if code is not None:
         wish["code"] = code
-    if study.protocol.in_pairs is not None:
+    if study.protocol.answered_by == PAIRS:
         from .sealing import public_key
 
         wish["key"] = public_key(me.key("x25519")).hex()

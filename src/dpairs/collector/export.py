@@ -13,6 +13,8 @@ import pyarrow.parquet as pq
 
 from ..engines.files import CELLS, FORMAT, SCHEMA, STUDY, SYMBOLS, VERSION, encodings
 from ..errors import BadParameter
+from ..protocols.base import NUMBERS
+from ..protocols.sides import alone
 from ..tally import NO_CELLS
 from .database import Database
 from .live_study import Column, Round, following
@@ -93,7 +95,7 @@ def _written(asked: Round, cells: bool, parts: Iterable[Part]) -> Iterator[bytes
     with contextlib.closing(pq.ParquetWriter(sink, SCHEMA.with_metadata(metadata), **options)) as writer:
         for stratum, indices, symbols in parts:
             if by_cell:
-                symbols = study.protocol.alone.cells_of(study.coins, stratum, indices, symbols)
+                symbols = alone(study).cells_of(study.coins, stratum, indices, symbols)
             columns = [
                 pa.DictionaryArray.from_arrays(pa.array(np.full(len(indices), stratum, np.int8)), names),
                 pa.array(indices),
@@ -106,7 +108,7 @@ def _written(asked: Round, cells: bool, parts: Iterable[Part]) -> Iterator[bytes
 
 def check(asked: Round, cells: bool) -> None:
     """Refuse cells where a study has none, and reports where sites answer."""
-    if asked.study.protocol.by_sites is not None:
+    if asked.study.protocol.sends == NUMBERS:
         raise BadParameter("sites send no reports: their answers are the tally")
     if cells and asked.study.protocol.cell_codes is None:
         raise BadParameter(NO_CELLS)

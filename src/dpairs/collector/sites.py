@@ -14,6 +14,7 @@ from sqlalchemy import Connection, func, insert, select, update
 from ..errors import AlreadyAnswered, BadValue, Closed, Conflict, NotYours
 from ..formats.canonical import parse
 from ..formats.signatures import is_signed
+from ..protocols.base import NUMBERS
 from ..protocols.sites.by_sites import SiteNumbers
 from ..sites import SiteAnswer, SiteTally
 from ..study import Study
@@ -75,7 +76,7 @@ class SiteRound(Round):
 
 
 def new_round(serial: int, study: Study) -> Round:
-    return Round(serial, study) if study.protocol.by_sites is None else SiteRound(serial, study)
+    return SiteRound(serial, study) if study.protocol.sends == NUMBERS else Round(serial, study)
 
 
 def site_round(asked: Round) -> SiteRound:

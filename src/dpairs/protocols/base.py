@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..data.domains import Domain, Integers, Interval
-from ..errors import BadParameter, NotAsked
+from ..errors import BadParameter
 from ..estimate import Estimate, Explanation, Laws, Manipulation, Quantization
 from ..garbled.function import PairFunction
 from ..privacy import PrivacyClaim
@@ -31,8 +31,12 @@ if TYPE_CHECKING:
     from ..study import Study
     from .pairwise.matching import Pairs
     from .shape import Prediction, Shape
-    from .sites.by_sites import BySites
-    from .two_servers.shared import Shared
+
+
+PEOPLE, PAIRS, SITES = "people", "pairs", "sites"
+"""Who answers a round: people for themselves, two people together, sites for all records that they hold."""
+REPORTS, SHARES, NUMBERS = "reports", "shares", "numbers"
+"""What an answer is: a symbol, shares for two servers, or noisy numbers of a site."""
 
 
 class Trust(StrEnum):
@@ -122,6 +126,8 @@ class Protocol(ABC):
     domains: tuple[Domain, ...]
     delta: float = 0.0
     """The chance that epsilon is exceeded; 0 for pure privacy."""
+    answered_by: str = PEOPLE
+    sends: ClassVar[str] = REPORTS
 
     @abstractmethod
     def to_json(self) -> dict[str, Any]:
@@ -152,26 +158,6 @@ class Protocol(ABC):
     def strata(self) -> tuple[str, ...]:
         """What reports are counted by: the public classes people belong to."""
         return self.statistic.strata
-
-    @property
-    def alone(self) -> Alone:
-        """The side of a person who answers alone."""
-        raise NotAsked("nobody answers a study of pairs alone: two people compute one report together")
-
-    @property
-    def in_pairs(self) -> InPairs | None:
-        """The side of two people who compute together; None where everybody answers alone."""
-        return None
-
-    @property
-    def shared(self) -> Shared | None:
-        """The sides of people and servers where answers are split between two; None where they are not."""
-        return None
-
-    @property
-    def by_sites(self) -> BySites | None:
-        """The side of sites that answer once for all their records; None where people answer themselves."""
-        return None
 
     def continues(self, first: Protocol) -> bool:
         """Whether this later round, which asks everybody again, keeps what ``first`` said of its noise."""
@@ -251,10 +237,6 @@ class Protocol(ABC):
 class Alone(Protocol):
     """A round that each person answers alone."""
 
-    @property
-    def alone(self) -> Alone:
-        return self
-
     @abstractmethod
     def randomize(
         self, coins: Coins, stratum: int, first_index: int, columns: Sequence[Any], bits: Randomness
@@ -286,10 +268,7 @@ class InPairs(Protocol):
 
     pairs: int
     """In how many pairs each person is."""
-
-    @property
-    def in_pairs(self) -> InPairs:
-        return self
+    answered_by = PAIRS
 
     @property
     @abstractmethod

@@ -19,6 +19,7 @@ from dpairs.protocols.histogram import Histogram
 from dpairs.protocols.projection.first_round import Projection
 from dpairs.protocols.projection.pilot_tree import PilotTree
 from dpairs.protocols.projection.second_round import SecondRound
+from dpairs.protocols.sides import alone
 from dpairs.randomness import WORDS, SeededRandomness, TapeRandomness
 from tests.mechanisms.exponential import exp_lower_bound
 
@@ -84,7 +85,7 @@ def test_first_round_ratio_of_a_histogram(epsilon):
     assert exp_lower_bound(0.999 * epsilon) <= ratio <= exp_lower_bound(epsilon)
     for cell in range(5):
         word = SeededRandomness(cell).words(1)
-        sent = study.protocol.alone.randomize(study.coins, 0, 3, [[cell]], tape(int(word[0])))
+        sent = alone(study).randomize(study.coins, 0, 3, [[cell]], tape(int(word[0])))
         assert sent.tolist() == pilot.mechanism.randomize(np.array([cell]), tape(int(word[0]))).tolist()
 
 

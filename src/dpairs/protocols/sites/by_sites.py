@@ -11,11 +11,11 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import BadParameter, BadValue, NotAsked
+from ...errors import BadParameter, BadValue
 from ...estimate import Manipulation
 from ...randomness import Randomness
 from ...randomness.coins import Coins
-from ..base import Alone, Answer
+from ..base import NUMBERS, SITES, Answer
 from ..counts import Counts
 from ..two_servers.budget import LAPLACE, Query
 from ..two_servers.rounds import Noisy
@@ -51,10 +51,8 @@ class BySites(Noisy):
 
     unit: Unit
     uses_coins: ClassVar[bool] = False
-
-    @property
-    def by_sites(self) -> BySites:
-        return self
+    answered_by = SITES
+    sends: ClassVar[str] = NUMBERS
 
     @property
     @abstractmethod
@@ -173,10 +171,6 @@ class BySites(Noisy):
     @property
     def symbols(self) -> int:
         raise BadParameter("a site answers numbers for all its records, no symbol")
-
-    @property
-    def alone(self) -> Alone:
-        raise NotAsked("a sites study asks sites, each for all its records: see dpairs.client.Site")
 
     def empty_counts(self, coins: Coins, stratum: int) -> Counts:
         raise BadParameter("answers of sites are kept by site: see dpairs.SiteTally")

@@ -26,7 +26,7 @@ from ...randomness.coins import Coins
 from ...statistics import Statistic
 from ...statistics.base import TWO_SIDED
 from ...statistics.linear import nominal
-from ..base import Answer, FirstRound, Setting, Trust
+from ..base import PEOPLE, SITES, Answer, FirstRound, Setting, Trust
 from ..projection.pilot import REPLICATES, Pilot, PublicNoise, adding_up, on_simplex
 from ..projection.pilot_histogram import cut_cells
 from ..shape import Prediction, Shape
@@ -40,7 +40,7 @@ from .predict import candidates, predict_rounds
 from .protocol import PILOT_OPTIONS
 from .released import NoisyCounts, Numbers, SharedNumbers
 from .rounds import NO_ANSWER, TwoRounds
-from .shared import ANSWERED_BY, FEWEST, PEOPLE, SITES, Shared, read_answered_by, write_answered_by
+from .shared import ANSWERED_BY, FEWEST, Shared, read_answered_by, write_answered_by
 from .sum_round import SumRound
 
 SPLIT = 0.3

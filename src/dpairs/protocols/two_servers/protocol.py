@@ -25,7 +25,7 @@ from ...formats.checks import choice, fields, integer, real, required
 from ...privacy import PrivacyClaim
 from ...randomness import Randomness
 from ...statistics import Statistic
-from ..base import Answer, FirstRound, Setting, Trust
+from ..base import PEOPLE, SITES, Answer, FirstRound, Setting, Trust
 from ..shape import Prediction, Shape
 from .answer import Measured, from_counts
 from .bins import MOST_COUNTED, WHOLE, chosen_bins, form_weights, near_pairs, with_measured
@@ -38,7 +38,7 @@ from .one_hot import OneHot, grid_of
 from .predict import candidates, gradient, predict_counts, predict_value
 from .released import Numbers, SharedNumbers
 from .sampling import Rough
-from .shared import ANSWERED_BY, FEWEST, PEOPLE, SITES, Shared, read_answered_by, write_answered_by
+from .shared import ANSWERED_BY, FEWEST, Shared, read_answered_by, write_answered_by
 from .ties import counted_kernels, ties_of, ties_of_counts
 from .within import Within
 

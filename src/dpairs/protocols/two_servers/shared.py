@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import BadParameter, NotAsked, NotEstimable
+from ...errors import BadParameter, NotEstimable
 from ...estimate import Manipulation
 from ...formats.checks import choice
 from ...randomness import Randomness
 from ...randomness.coins import Coins
 from ...vdaf.fields import FIELD64
 from ...vdaf.measurements import Histogram, best_chunk
-from ..base import Alone, Answer
+from ..base import PEOPLE, SHARES, SITES, Answer
 from .released import Numbers, SharedNumbers
 from .rounds import Noisy
 from .tally import ShareCounts
@@ -30,8 +30,6 @@ PROOFS, SEEDS = 3, 160
 """Proofs of a one-hot vector, and bytes of seeds and blinds for both servers."""
 FEWEST = 2
 """People of a stratum below which nothing is released."""
-PEOPLE, SITES = "people", "sites"
-"""Who answers: each for one record, or each for all that it holds."""
 ANSWERED_BY = "answered_by"
 
 
@@ -39,7 +37,7 @@ class Shared(Noisy):
     """A round of shares: a person's measurement, the servers' totals and noise, the analyst's answer."""
 
     uses_coins: ClassVar[bool] = False
-    answered_by: str
+    sends: ClassVar[str] = SHARES
 
     @property
     def of_sites(self) -> bool:
@@ -57,10 +55,6 @@ class Shared(Noisy):
     @abstractmethod
     def of_site(self, stratum: str, columns: Sequence[Any]) -> Any:
         """What a site shares of its records of a stratum."""
-
-    @property
-    def shared(self) -> Shared:
-        return self
 
     @property
     @abstractmethod
@@ -120,12 +114,6 @@ class Shared(Noisy):
     def symbols(self) -> int:
         """A report is no symbol."""
         raise BadParameter("a report of a two_servers study is two shares and a proof, not a symbol")
-
-    @property
-    def alone(self) -> Alone:
-        if self.of_sites:
-            raise NotAsked("this study asks sites, each for all its records: see dpairs.client.Site")
-        raise NotAsked("people of a two_servers study send shares of their values and randomize nothing")
 
     def empty_counts(self, coins: Coins, stratum: int) -> ShareCounts:
         """One server's shares of nothing."""

@@ -28,7 +28,7 @@ from ...statistics.influence import Influence
 from ...statistics.linear import Linearizer, nominal
 from ...vdaf.fields import FIELD64
 from ...vdaf.measurements import Sum
-from ..base import Answer
+from ..base import PEOPLE, Answer
 from ..projection.analysis import Analysis
 from ..projection.divided import Divided
 from ..projection.pilot import Pilot
@@ -49,7 +49,7 @@ from .hidden import (
 )
 from .released import Numbers, SharedNumbers
 from .rounds import TwoRounds
-from .shared import ANSWERED_BY, FEWEST, PEOPLE, Shared, read_answered_by, write_answered_by
+from .shared import ANSWERED_BY, FEWEST, Shared, read_answered_by, write_answered_by
 
 if TYPE_CHECKING:
     from ...vdaf.prio3 import Prio3
