@@ -162,13 +162,6 @@ class SharedReport(Report):
     def __hash__(self) -> int:
         return hash(self.shares)
 
-    @property
-    def symbol(self) -> int:
-        """There is none: a server adds its share up once both servers have verified it."""
-        raise BadParameter(
-            "a report in shares has no symbol: each server adds up its own share, see dpairs server"
-        )
-
     def __bytes__(self) -> bytes:
         """Both shares, one after the other: a form that nobody but the person may hold."""
         return b"".join(bytes(share) for share in self.shares)

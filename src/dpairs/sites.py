@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from .data.tables import Table, whole
-from .errors import AlreadyAnswered, BadValue, NotAsked, WrongStudy
+from .errors import AlreadyAnswered, BadParameter, BadValue, NotAsked, WrongStudy
 from .estimate import Estimate, Manipulation
 from .formats import files
 from .formats.canonical import canonical, parse
@@ -24,6 +24,7 @@ from .protocols.sides import by_sites
 from .protocols.sites.by_sites import OfSites, SiteNumbers
 from .protocols.sites.numbers import read_answers, read_numbers, site_name, write_answers, write_numbers
 from .protocols.sites.unit import PERSON
+from .protocols.two_servers.rounds import NO_ANSWER
 from .randomness import Randomness, SystemRandomness
 from .report import check_first
 from .study import Study
@@ -257,7 +258,10 @@ class SiteTally:
         protocol = self._protocol
         chosen = choice("estimator", estimator or protocol.estimators[0], protocol.estimators)
         answers = self.answers
-        answer, sizes = protocol.answer(answers)
+        given = protocol.answer(answers)
+        if given is None:
+            raise BadParameter(NO_ANSWER)
+        answer, sizes = given
         made = answer.estimate(self._study, sizes, chosen)
         return replace(made, attack=_Attack(protocol, answers, made.raw, made.bounds))
 

@@ -15,6 +15,7 @@ from ..formats import files
 from ..mechanisms import OPTIMIZED
 from ..mechanisms.optimize import STEPS
 from ..protocols.base import REPORTS
+from ..protocols.sides import of_symbols
 from ..statistics import STATISTICS
 from ..study import Study
 from .cache import remembered
@@ -286,7 +287,7 @@ def describe(study: Study) -> dict[str, Any]:
         "protocol": protocol.name,
         "round": protocol.round,
         "rounds": protocol.rounds,
-        "symbols": protocol.symbols if protocol.sends == REPORTS else None,
+        "symbols": of_symbols(study).symbols if protocol.sends == REPORTS else None,
         "bits": protocol.report_bits,
         "privacy": study.privacy.to_json(),
     }

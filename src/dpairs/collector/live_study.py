@@ -19,7 +19,7 @@ from ..errors import DpairsError, NotEnoughData, NotFound, Unavailable
 from ..estimate import Estimate
 from ..protocols.base import PAIRS, SITES
 from ..protocols.pairwise.matching import Pairs
-from ..protocols.sides import in_pairs
+from ..protocols.sides import in_pairs, of_symbols
 from ..sites import SiteTally
 from ..study import Study
 from ..tally import Tally
@@ -90,7 +90,7 @@ class Round:
             if parts:
                 indices = np.concatenate([each[1] for each in parts])
                 symbols = np.concatenate([each[2] for each in parts])
-                if self.study.protocol.symbols > WRAP // 2:
+                if of_symbols(self.study).symbols > WRAP // 2:
                     symbols = symbols.view(np.uint64)
                 self._tally.add_reports(name, indices, symbols)
         self._waiting, self._gathered = [], 0

@@ -18,14 +18,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..data.domains import Domain, Integers, Interval
-from ..errors import BadParameter
 from ..estimate import Estimate, Explanation, Laws, Manipulation, Quantization
 from ..garbled.function import PairFunction
 from ..privacy import PrivacyClaim
 from ..randomness import Randomness
 from ..randomness.coins import Coins
 from ..statistics import Statistic
-from .counts import Cells, Counts
+from .counts import Cells, Counts, Sums
 
 if TYPE_CHECKING:
     from ..study import Study
@@ -135,19 +134,13 @@ class Protocol(ABC):
 
     @property
     @abstractmethod
-    def symbols(self) -> int:
-        """How many symbols a report can hold."""
-
-    @property
     def report_bits(self) -> int:
         """What a person sends in this round."""
-        return max(1, (self.symbols - 1).bit_length())
 
     @property
+    @abstractmethod
     def sent(self) -> tuple[str, str]:
         """Who sends what in this round, in words."""
-        bits = self.report_bits
-        return "a person sends", f"one of {self.symbols} symbols ({bits} bit{'s' if bits > 1 else ''})"
 
     @property
     @abstractmethod
@@ -177,9 +170,9 @@ class Protocol(ABC):
         """What only the analyst of this round needs, from earlier rounds; None where that is nothing."""
         return None
 
-    def with_analysis(self, spec: Any) -> Protocol:
-        """The same round with what its analyst needs, read back."""
-        raise BadParameter(f"this round of a {self.name} study needs no analysis of an earlier one")
+    def with_analysis(self, spec: Any) -> Protocol | None:
+        """The same round with what its analyst needs, read back; None where that is nothing."""
+        return None
 
     def asked(self, coins: Coins, stratum: int, first: int, count: int) -> NDArray[np.bool_] | None:
         """Which of ``count`` consecutive indices are asked in this round; None means everybody."""
@@ -189,9 +182,11 @@ class Protocol(ABC):
         """The place of each of these ascending indices among those who are asked in this round."""
         return indices
 
-    def next_round(self, study_id: str, coins: Coins, counts: Mapping[str, Any], epsilon: float) -> Protocol:
-        """The protocol of the round that follows this one's counts."""
-        raise BadParameter(f"a {self.name} study ends with this round: there is no next one")
+    def next_round(
+        self, study_id: str, coins: Coins, counts: Mapping[str, Any], epsilon: float
+    ) -> Protocol | None:
+        """The protocol of the round that follows this one's counts; None after the last."""
+        return None
 
     def crowd(self, people: int) -> int:
         """Among how many reports one of a stratum of so many people surely hides, if all are shuffled.
@@ -201,6 +196,57 @@ class Protocol(ABC):
         """
         return 1 if self.uses_coins else people
 
+    def predict_manipulation(self, shape: Shape, sizes: Mapping[str, int], liars: int) -> float:
+        """About what `manipulation` will say of so many liars; infinite, unless a protocol knows."""
+        return math.inf
+
+    @property
+    def cell_codes(self) -> Cells | None:
+        """The codes of what a report counts in, where that is one cell; None where it is not."""
+        return None
+
+    @abstractmethod
+    def privacy(self, epsilon_asked: float) -> PrivacyClaim:
+        """What is promised to each person."""
+
+
+class Tallied(Protocol):
+    """A round whose answers add up: tallies of parts make the tally of all."""
+
+    @abstractmethod
+    def empty_counts(self, coins: Coins, stratum: int) -> Sums:
+        """Counts of one stratum with no report in them."""
+
+
+class OfSymbols(Tallied):
+    """A round whose reports are symbols, and whose answer needs only how often each came."""
+
+    @property
+    @abstractmethod
+    def symbols(self) -> int:
+        """How many symbols a report can hold."""
+
+    @property
+    def report_bits(self) -> int:
+        return max(1, (self.symbols - 1).bit_length())
+
+    @property
+    def sent(self) -> tuple[str, str]:
+        bits = self.report_bits
+        return "a person sends", f"one of {self.symbols} symbols ({bits} bit{'s' if bits > 1 else ''})"
+
+    @property
+    def cell_codes(self) -> Cells | None:
+        """Without coins, and with one round, the cell is the symbol."""
+        return None if self.uses_coins or self.rounds > 1 else Cells(0, self.symbols - 1)
+
+    @abstractmethod
+    def empty_counts(self, coins: Coins, stratum: int) -> Counts: ...
+
+    @abstractmethod
+    def estimate(self, counts: Mapping[str, Any], estimator: str) -> Answer:
+        """The answer from the counts of each stratum."""
+
     def participants(self, reports: int) -> int:
         """How many people made so many reports."""
         return reports
@@ -209,32 +255,8 @@ class Protocol(ABC):
         """How far so many liars can move the answer of ``estimate``; infinite, unless a protocol knows."""
         return Manipulation(people, people, math.inf, math.inf, False, math.nan)
 
-    def predict_manipulation(self, shape: Shape, sizes: Mapping[str, int], liars: int) -> float:
-        """About what `manipulation` will say of so many liars; infinite, unless a protocol knows."""
-        return math.inf
 
-    @property
-    def cell_codes(self) -> Cells | None:
-        """The codes of what a report counts in, where that is one cell; None where it is not.
-
-        Without coins, and with one round, the cell is the symbol.
-        """
-        return None if self.uses_coins or self.rounds > 1 else Cells(0, self.symbols - 1)
-
-    @abstractmethod
-    def empty_counts(self, coins: Coins, stratum: int) -> Counts:
-        """Counts of one stratum with no report in them."""
-
-    @abstractmethod
-    def estimate(self, counts: Mapping[str, Any], estimator: str) -> Answer:
-        """The answer from the counts of each stratum."""
-
-    @abstractmethod
-    def privacy(self, epsilon_asked: float) -> PrivacyClaim:
-        """What is promised to each person."""
-
-
-class Alone(Protocol):
+class Alone(OfSymbols):
     """A round that each person answers alone."""
 
     @abstractmethod
@@ -263,7 +285,7 @@ class Alone(Protocol):
         return self.randomize(coins, stratum, first_index, columns, bits).astype(np.int64)
 
 
-class InPairs(Protocol):
+class InPairs(OfSymbols):
     """A round in which two people compute one report together; what is counted is pairs."""
 
     pairs: int

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..errors import BadParameter, NotAsked
-from .base import PAIRS, PEOPLE, SITES, Alone, InPairs
+from .base import PAIRS, PEOPLE, SITES, Alone, InPairs, OfSymbols, Tallied
 from .sites.by_sites import BySites
 from .two_servers.shared import Shared
 
@@ -26,6 +26,23 @@ def alone(study: Study) -> Alone:
     """The side of a person who answers alone."""
     if not isinstance(study.protocol, Alone):
         raise NotAsked(_NOT_ALONE[study.protocol.answered_by])
+    return study.protocol
+
+
+def of_symbols(study: Study) -> OfSymbols:
+    """The side of a collector that counts symbols."""
+    if not isinstance(study.protocol, OfSymbols):
+        tallied(study)
+        raise BadParameter(
+            "reports of this study are shares and no symbols: each server adds up its own, see dpairs server"
+        )
+    return study.protocol
+
+
+def tallied(study: Study) -> Tallied:
+    """The side of whoever adds answers up."""
+    if not isinstance(study.protocol, Tallied):
+        raise BadParameter("answers of sites are kept by site: see dpairs.SiteTally")
     return study.protocol
 
 

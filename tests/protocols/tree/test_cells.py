@@ -7,7 +7,7 @@ import pytest
 
 import dpairs
 from dpairs.errors import BadParameter, BadValue
-from dpairs.protocols.sides import alone
+from dpairs.protocols.sides import alone, of_symbols
 from dpairs.protocols.tree import cells as tree_cells
 from dpairs.protocols.tree.coins import even_levels
 from dpairs.randomness import SeededRandomness
@@ -99,7 +99,7 @@ def test_cells_of_a_histogram_are_its_symbols():
     by_cell.add_cells("positive", np.array([3, 0]), np.array([2, 1]))
     assert by_cell == tally
     with pytest.raises(BadValue, match="codes from 0 to"):
-        by_cell.add_cells("positive", np.array([study.protocol.symbols]), np.array([1]))
+        by_cell.add_cells("positive", np.array([of_symbols(study).symbols]), np.array([1]))
 
 
 @pytest.mark.parametrize(

@@ -11,12 +11,10 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import BadParameter, BadValue
+from ...errors import BadValue
 from ...estimate import Manipulation
 from ...randomness import Randomness
-from ...randomness.coins import Coins
 from ..base import NUMBERS, SITES, Answer
-from ..counts import Counts
 from ..two_servers.budget import LAPLACE, Query
 from ..two_servers.rounds import Noisy
 from .unit import Unit
@@ -72,9 +70,12 @@ class BySites(Noisy):
     def ends(self, stratum: str) -> tuple[int, int]:
         """The least and the most that one record adds to a number."""
 
-    @abstractmethod
-    def answer(self, answers: Mapping[str, SiteNumbers]) -> tuple[Answer, dict[str, int]]:
-        """The answer from all sites' numbers, by site, and the records that it is of, by class."""
+    def answer(self, answers: Mapping[str, SiteNumbers]) -> tuple[Answer, dict[str, int]] | None:
+        """The answer from all sites' numbers, by site, and the records that it is of, by class.
+
+        None for a pilot, which is none.
+        """
+        return None
 
     @property
     def first_numbers(self) -> Mapping[str, SiteNumbers] | None:
@@ -167,13 +168,3 @@ class BySites(Noisy):
     @property
     def sent(self) -> tuple[str, str]:
         return "a site sends", f"{self.entries:,} noisy numbers for each class"
-
-    @property
-    def symbols(self) -> int:
-        raise BadParameter("a site answers numbers for all its records, no symbol")
-
-    def empty_counts(self, coins: Coins, stratum: int) -> Counts:
-        raise BadParameter("answers of sites are kept by site: see dpairs.SiteTally")
-
-    def estimate(self, counts: Mapping[str, Any], estimator: str) -> Answer:
-        raise BadParameter("answers of sites are kept by site: see dpairs.SiteTally")

@@ -19,12 +19,12 @@ from ...privacy import PrivacyClaim
 from ...randomness.coins import Coins
 from ...statistics import Statistic
 from ...statistics.influence import STEPS
-from ..base import Answer, FirstRound, Setting, Trust
+from ..base import FirstRound, Setting, Trust
 from ..shape import Prediction, Shape
 from ..two_servers.bins import MOST_COUNTED
 from ..two_servers.budget import BUDGET_FIELDS, LAPLACE, NoiseBudget, Query
 from ..two_servers.one_hot import grid_of
-from ..two_servers.rounds import NO_ANSWER, TwoRounds
+from ..two_servers.rounds import TwoRounds
 from .by_sites import BySites, OfSites, SiteNumbers
 from .claim import sites_claim
 from .first_answers import FirstAnswers
@@ -120,10 +120,6 @@ class SitesPilot(Counting, TwoRounds, FirstRound):
     def sum_query(self) -> Query:
         """What the second round answers, at the worst centres."""
         return self.unit.sums([(0, STEPS)] * len(self.strata), 1 - Fraction(self.split))
-
-    def answer(self, answers: Mapping[str, SiteNumbers]) -> tuple[Answer, dict[str, int]]:
-        """A pilot is no answer."""
-        raise BadParameter(NO_ANSWER)
 
     def next_round(self, study_id: str, coins: Coins, counts: Mapping[str, Any], epsilon: float) -> SitesSum:
         """The round of sums that follows from all sites' counts."""

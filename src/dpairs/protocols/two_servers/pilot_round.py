@@ -26,7 +26,7 @@ from ...randomness.coins import Coins
 from ...statistics import Statistic
 from ...statistics.base import TWO_SIDED
 from ...statistics.linear import nominal
-from ..base import PEOPLE, SITES, Answer, FirstRound, Setting, Trust
+from ..base import PEOPLE, SITES, FirstRound, Setting, Trust
 from ..projection.pilot import REPLICATES, Pilot, PublicNoise, adding_up, on_simplex
 from ..projection.pilot_histogram import cut_cells
 from ..shape import Prediction, Shape
@@ -39,7 +39,7 @@ from .one_hot import OneHot, grid_of
 from .predict import candidates, predict_rounds
 from .protocol import PILOT_OPTIONS
 from .released import NoisyCounts, Numbers, SharedNumbers
-from .rounds import NO_ANSWER, TwoRounds
+from .rounds import TwoRounds
 from .shared import ANSWERED_BY, FEWEST, Shared, read_answered_by, write_answered_by
 from .sum_round import SumRound
 
@@ -159,10 +159,6 @@ class PilotRound(OneHot, TwoRounds, FirstRound):
 
     def shape(self, sizes: Mapping[str, int]) -> tuple[int, dict[str, int]]:
         return 0, dict.fromkeys(self.strata, self.grid.cells)
-
-    def answer(self, sizes: Mapping[str, int], numbers: Numbers) -> Answer:
-        """A pilot is no answer."""
-        raise BadParameter(NO_ANSWER)
 
     def next_round(self, study_id: str, coins: Coins, counts: Mapping[str, Any], epsilon: float) -> SumRound:
         """The round of sums that follows from the released counts."""
