@@ -95,7 +95,7 @@ def site(
         raise BadParameter("this is a second round: give the first, as agreed to, with --first FILE")
     if study.protocol.answered_by != SITES:
         raise BadParameter(f"this {study.protocol.name} study asks people, not sites")
-    names = column_names(study, column or [], site_columns(study)[1:])
+    names = column_names(study, column, site_columns(study)[1:])
     table = whole(batches(study, data, names), tuple(names))
     me = Site(
         name,

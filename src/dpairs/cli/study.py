@@ -18,6 +18,7 @@ from ..protocols.base import REPORTS
 from ..protocols.sides import of_symbols
 from ..statistics import STATISTICS
 from ..study import Study
+from .assignments import assignments
 from .cache import remembered
 from .estimate import analysis_beside, counted
 from .show import output, print_json, print_table, progress
@@ -84,14 +85,9 @@ def parse_options(texts: list[str] | None) -> dict[str, Any]:
     >>> parse_options(["closer=3", "side=left"])
     {'closer': 3, 'side': 'left'}
     """
-    options: dict[str, Any] = {}
-    for text in texts or []:
-        name, equals, value = text.partition("=")
-        if not equals or not name.isidentifier() or name in options:
-            raise BadParameter(f"--option is NAME=VALUE, and each name is given once, not {text!r}")
-        number = as_number(value)
-        options[name] = value if number is None else number
-    return options
+    given = assignments("--option", "VALUE", texts)
+    numbers = {name: as_number(value) for name, value in given.items()}
+    return {name: given[name] if number is None else number for name, number in numbers.items()}
 
 
 @app.command()

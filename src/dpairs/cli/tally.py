@@ -15,7 +15,8 @@ from ..protocols.base import NUMBERS
 from ..report import Report
 from ..study import Study
 from ..tally import Tally
-from .columnar import Engine, TableForm, is_columnar, pairs, tally_columns
+from .assignments import assignments
+from .columnar import Engine, TableForm, is_columnar, tally_columns
 from .show import errors, output, print_json, print_table
 from .site import collect
 
@@ -45,7 +46,7 @@ def tally(
     ] = None,
     column: Annotated[
         list[str] | None,
-        typer.Option("--column", "-c", help="--study: ROLE=COLUMN, for stratum, index, symbol or study."),
+        typer.Option("--column", "-c", help="--study: NAME=COLUMN, for stratum, index, symbol or study."),
     ] = None,
     cells: Annotated[bool, typer.Option("--cells", help="--study: the tables hold cells.")] = False,
     merge: Annotated[
@@ -97,7 +98,7 @@ def tally(
     if columnar and (merge or len(columnar) < len(files)):
         raise BadParameter("count Parquet files and other report files in separate runs")
     if columnar:
-        form = TableForm(pairs(column or []), cells) if tables else None
+        form = TableForm(assignments("--column", "COLUMN", column), cells) if tables else None
         found = tally_columns(study, files, form, Engine(engine, master, keep_going, recompute))
         total, reasons, refused = found.tally, found.reasons, found.refused
         for sentence in refused:
