@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from ...mechanisms import OPTIMIZED, ScalarResponse, spaced_response
 from ...mechanisms.base import Mechanism
 from ...randomness import WORDS
+from ...statistics.influence import variance_shares
 from ..base import Setting
 from ..fitted import CLASSES, CLASSES_POWER
 from ..rounds import BLOCK
@@ -43,8 +44,8 @@ def predict(protocol: Projection, shape: Shape, sizes: Mapping[str, int]) -> Pre
     part = protocol.share / BLOCK
     pilots = {name: people * part for name, people in sizes.items()}
     later = {name: people * (1 - part) for name, people in sizes.items()}
-    response, cells, weights = expected_response(protocol.epsilon, shape, later)
-    privacy = float(weights @ response.variances(cells))
+    response, cells, weights, total = expected_response(protocol.epsilon, shape, later)
+    privacy = total * float(weights @ response.variances(cells))
     extents = {name: float(np.ptp(values)) for name, values in shape.linear.functions.items()}
     sampling = sum(shape.influence_variances[name] / people for name, people in later.items())
     second = protocol.pilot.predict_remainder(shape, pilots, max(extents.values()))
@@ -58,16 +59,15 @@ def predict(protocol: Projection, shape: Shape, sizes: Mapping[str, int]) -> Pre
 
 def expected_response(
     epsilon: float, shape: Shape, later: Mapping[str, float]
-) -> tuple[ScalarResponse, Vector, Vector]:
-    """The second round's mechanism for people of this shape, their numbers in [0, 1], and what each adds."""
-    cells, weights = [], []
+) -> tuple[ScalarResponse, Vector, Vector, float]:
+    """The second round's mechanism for this shape, people's numbers in [0, 1], and `variance_shares`."""
+    cells, extents = [], {}
     for name, values in shape.linear.functions.items():
         low, high = float(values.min()), float(values.max())
         cells.append(np.clip((shape.functions[name] - low) / max(high - low, 1e-300), 0.0, 1.0))
-        weights.append(shape.masses[name] * (high - low) ** 2 / later[name])
-    numbers, added = np.concatenate(cells), np.concatenate(weights)
-    shares = added / (float(added.sum()) or 1.0)
-    return spaced_response(epsilon, numbers, shares, WINDOWS, 0), numbers, added
+        extents[name] = high - low
+    numbers, (shares, total) = np.concatenate(cells), variance_shares(shape.masses, extents, later)
+    return spaced_response(epsilon, numbers, shares, WINDOWS, 0), numbers, shares, total
 
 
 def tree_remainder(tree: PilotTree, shape: Shape, pilots: Mapping[str, float], extent: float) -> float:
