@@ -35,9 +35,9 @@ from .budget import BUDGET_FIELDS, LAPLACE, SERVERS, NoiseBudget, Query
 from .claim import two_servers_claim
 from .corrected import LARGEST
 from .goldilocks import MODULUS
-from .one_hot import OneHot, grid_of
+from .one_hot import OneHot, as_table
 from .predict import candidates, predict_rounds
-from .protocol import PILOT_OPTIONS
+from .protocol import PILOT_OPTIONS, VALUE
 from .released import NoisyCounts, Numbers, SharedNumbers
 from .rounds import TwoRounds
 from .shared import ANSWERED_BY, FEWEST, Shared, read_answered_by, write_answered_by
@@ -70,18 +70,12 @@ class PilotRound(OneHot, TwoRounds, FirstRound):
     estimators: ClassVar[tuple[str, ...]] = ("pilot",)
 
     @classmethod
-    def create(cls, *given: Any, **options: Any) -> PilotRound:
-        statistic, domains, epsilon = given
-        if options.pop("release", "value") != "value":
-            raise BadParameter("two rounds release a pilot and a sum: release='counts' is for one round")
-        return cls._create(statistic, domains, epsilon, **options)
-
-    @classmethod
-    def _create(
+    def create(
         cls,
         statistic: Statistic,
         domains: tuple[Domain, ...],
         epsilon: float,
+        release: str = VALUE,
         bins: int | Sequence[int] | None = None,
         split: float = SPLIT,
         noise: str = LAPLACE,
@@ -91,12 +85,13 @@ class PilotRound(OneHot, TwoRounds, FirstRound):
     ) -> PilotRound:
         statistic.check_domains(domains)
         choice(ANSWERED_BY, answered_by, (PEOPLE, SITES))
+        if release != VALUE:
+            raise BadParameter("two rounds release a pilot and a sum: release='counts' is for one round")
         share = real("split", split)
         hidden = len(statistic.cell_domains(domains)) > len(domains)
         least = RARE if hidden else math.sqrt(LOW) if statistic.form_count > 1 else 1.0
         chosen = chosen_bins(statistic, domains, bins, n, epsilon * share * least, pilot=True)
-        if statistic.from_table:
-            statistic = statistic.tabulate(grid_of(statistic, domains, chosen), "average")
+        statistic = as_table(statistic, domains, chosen)
         return cls(statistic, domains, chosen, share, NoiseBudget(noise, epsilon, delta), answered_by)
 
     def __post_init__(self) -> None:

@@ -34,7 +34,7 @@ from .claim import two_servers_claim
 from .coarse import MOST_LINE, coarse_cells, coarse_grid
 from .forms import IntegerForm, integer_forms, multiplicands, order_form, pairs, total_shares, within_form
 from .goldilocks import MODULUS
-from .one_hot import OneHot, grid_of
+from .one_hot import OneHot, as_table, grid_of
 from .predict import candidates, gradient, predict_counts, predict_value
 from .released import Numbers, SharedNumbers
 from .sampling import Rough
@@ -105,8 +105,7 @@ class TwoServers(OneHot, FirstRound):
         budget = NoiseBudget(noise, epsilon, delta)
         counted = release == COUNTS
         chosen = chosen_bins(statistic, domains, bins, n, epsilon if counted else None)
-        if statistic.from_table:
-            statistic = statistic.tabulate(grid_of(statistic, domains, chosen), "average")
+        statistic = as_table(statistic, domains, chosen)
         share = 0.0 if counted else _share(split)
         weights: tuple[int, ...] = (WHOLE,)
         near = True
