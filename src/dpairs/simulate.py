@@ -172,8 +172,8 @@ def sorted_by_site(table: Table) -> list[tuple[str, Table]]:
     names = [str(each) for each in table.pop(SITE_COLUMN).tolist()]
     sites = sorted(set(names))
     places = {site: place for place, site in enumerate(sites)}
-    found = np.array([places[name] for name in names], dtype=np.int64)
-    rows = np.split(np.argsort(found, kind="stable"), np.cumsum(np.bincount(found))[:-1])
+    place_of = np.array([places[name] for name in names], dtype=np.int64)
+    rows = np.split(np.argsort(place_of, kind="stable"), np.cumsum(np.bincount(place_of))[:-1])
     return [
         (site, {name: values[those] for name, values in table.items()})
         for site, those in zip(sites, rows, strict=False)

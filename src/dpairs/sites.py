@@ -156,9 +156,9 @@ class _Attack:
         return len(self.answers)
 
     def __call__(self, people: int) -> Manipulation:
-        found = self.protocol.moved_by(self.answers, people)
-        value, low, high = (self._inside(self.raw + move) for move in (0.0, -found.down, found.up))
-        return replace(found, down=value - low, up=high - value)
+        attack = self.protocol.moved_by(self.answers, people)
+        value, low, high = (self._inside(self.raw + move) for move in (0.0, -attack.down, attack.up))
+        return replace(attack, down=value - low, up=high - value)
 
     def _inside(self, value: float) -> float:
         return min(max(value, self.bounds[0]), self.bounds[1])

@@ -195,8 +195,8 @@ def list_pairs(
 ) -> None:
     """List who computes with whom, from public coins."""
     study = Study.load(study_file)
-    found = in_pairs(study).match(study.coins, _sizes(study, people))
-    columns = (found.numbers, found.pairings, found.garblers, found.evaluators)
+    matching = in_pairs(study).match(study.coins, _sizes(study, people))
+    columns = (matching.numbers, matching.pairings, matching.garblers, matching.evaluators)
     rows = sorted(zip(*(each.tolist() for each in columns), strict=True))
     names = ("pair", "round", "garbler", "evaluator")
     if as_json:

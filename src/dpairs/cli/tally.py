@@ -99,8 +99,8 @@ def tally(
         raise BadParameter("count Parquet files and other report files in separate runs")
     if columnar:
         form = TableForm(assignments("--column", "COLUMN", column), cells) if tables else None
-        found = tally_columns(study, files, form, Engine(engine, master, keep_going, recompute))
-        total, reasons, refused = found.tally, found.reasons, found.refused
+        counted = tally_columns(study, files, form, Engine(engine, master, keep_going, recompute))
+        total, reasons, refused = counted.tally, counted.reasons, counted.refused
         for sentence in refused:
             errors.print(f"left out: {sentence}", highlight=False, markup=False, soft_wrap=True)
     elif merge:

@@ -148,10 +148,10 @@ class Site:
             return
         me.data["site"] = self.name
         key = signatures.public_key(me.key("ed25519")).hex()
-        wish = {"request": me.request, "name": self.name, "key": key}
+        request = {"request": me.request, "name": self.name, "key": key}
         if (given := code or offered.where.code) is not None:
-            wish["code"] = given
-        enrolled = offered.line.json("POST", f"{API}/{offered.where.study}/sites", wish)
+            request["code"] = given
+        enrolled = offered.line.json("POST", f"{API}/{offered.where.study}/sites", request)
         me.data |= {"secret": read_secret(enrolled), "collector": offered.where.base}
         me.save()
 

@@ -67,21 +67,21 @@ def one_part(database: Database, asked: Round, cells: bool, after: Place) -> tup
 
     The end is that of the very rows in the file: others may arrive meanwhile.
     """
-    found = part(database, asked, after, PART)
-    body = b"".join(_written(asked, cells, [] if found is None else [found]))
-    end = None if found is None else _end(found)
+    rows = part(database, asked, after, PART)
+    body = b"".join(_written(asked, cells, [] if rows is None else [rows]))
+    end = None if rows is None else _end(rows)
     return body, end if end is not None and part(database, asked, end, 1) is not None else None
 
 
-def _end(found: Part) -> Place:
-    return found[0], int(found[1][-1])
+def _end(rows: Part) -> Place:
+    return rows[0], int(rows[1][-1])
 
 
 def _parts(database: Database, asked: Round) -> Iterator[Part]:
     after = BEGINNING
-    while (found := part(database, asked, after, PART)) is not None:
-        yield found
-        after = _end(found)
+    while (rows := part(database, asked, after, PART)) is not None:
+        yield rows
+        after = _end(rows)
 
 
 def _written(asked: Round, cells: bool, parts: Iterable[Part]) -> Iterator[bytes]:

@@ -204,8 +204,8 @@ class Express:
     def _leave(self, work: list[Work]) -> None:
         """Leave these and all others to the thread, while it cannot end."""
         work, self._next = work + self._next, []
-        for each in work:
-            self._thread.put(each)
+        for item in work:
+            self._thread.put(item)
 
     def _listen(self, flight: Flight) -> None:
         """Send what is left, and hear what is said; not for ever."""

@@ -155,9 +155,9 @@ def take_new(reports: Sequence[Sent]) -> tuple[list[str], Reading]:
 
 def _asked(reports: Sequence[Sent]) -> dict[Where, int]:
     asked: dict[Where, int] = {}
-    for each in reports:
-        if is_open(each.live, each.round):
-            asked.setdefault(each.where, stored(each.symbol))
+    for report in reports:
+        if is_open(report.live, report.round):
+            asked.setdefault(report.where, stored(report.symbol))
     return asked
 
 

@@ -123,9 +123,9 @@ def _sites(live: LiveStudy) -> list[models.SiteProgress]:
     rows = []
     for site in sorted(live.sites.values(), key=lambda each: each.name):
         states: list[Any] = []
-        for each in rounds:
-            over = each is not live.now or live.state != OPEN
-            if site.name in each.kept:
+        for asked in rounds:
+            over = asked is not live.now or live.state != OPEN
+            if site.name in asked.kept:
                 states.append("answered")
             elif states and states[-1] != "answered":
                 states.append("not asked")

@@ -42,17 +42,17 @@ def spaced_window(
     """The window with knots of least average variance, of the shapes of ``windows``."""
     crowd = _Crowd(values, weights)
     starts = crowd.densities()
-    found: list[tuple[float, int, WindowResponse, Knots]] = []
+    tried: list[tuple[float, int, WindowResponse, Knots]] = []
     for window in windows:
         if window.last > 1:
             knots = _starts(starts, window.last)
             variances = crowd.variances(window, knots)
             best = int(np.argmin(_agreed(variances)))
-            found.append((float(_agreed(variances[best])), len(found), window, knots[best]))
-    if not found:
+            tried.append((float(_agreed(variances[best])), len(tried), window, knots[best]))
+    if not tried:
         return None
-    found.sort(key=lambda each: each[:2])
-    best_shapes = [(least, window, knots) for least, _, window, knots in found[: max(polished, 1)]]
+    tried.sort(key=lambda each: each[:2])
+    best_shapes = [(least, window, knots) for least, _, window, knots in tried[: max(polished, 1)]]
     if polished:
         best_shapes = [_moved(crowd, *each) for each in best_shapes]
     _, window, knots = min(best_shapes, key=lambda each: each[0])

@@ -101,16 +101,16 @@ def histogram_alone(pilot: Histogram, shape: Shape, pilots: Mapping[str, float])
 def _cells_remainder(shape: Shape, covariances: Mapping[str, Matrix]) -> float:
     """The mean square of e'Ae (or e'Be of two strata) for cell estimates made a distribution."""
     kernel = shape.kernel
-    (missed, spread), *others = [
+    (missed, own), *others = [
         on_simplex(shape.masses[name], covariance) for name, covariance in covariances.items()
     ]
     if others:
         other, its = others[0]
         there, back = kernel @ other, missed @ kernel
-        crossed = float(np.sum((kernel @ its) * (spread @ kernel)))
-        return crossed + float(back @ its @ back) + float(there @ spread @ there)
-    along, towards = kernel @ spread, kernel @ missed
-    return 2 * float(np.sum(along * along.T)) + 4 * float(towards @ spread @ towards)
+        crossed = float(np.sum((kernel @ its) * (own @ kernel)))
+        return crossed + float(back @ its @ back) + float(there @ own @ there)
+    along, towards = kernel @ own, kernel @ missed
+    return 2 * float(np.sum(along * along.T)) + 4 * float(towards @ own @ towards)
 
 
 def on_simplex(masses: Vector, covariance: Matrix) -> tuple[Vector, Matrix]:
@@ -125,10 +125,10 @@ def on_simplex(masses: Vector, covariance: Matrix) -> tuple[Vector, Matrix]:
         level = (low + high) / 2
         low, high = (level, high) if mean_above_zero(masses - level, deviation).sum() > 1 else (low, level)
     mean, variance = above_zero(masses - level, deviation)
-    spread = np.diag(variance) - np.outer(variance, variance) / max(float(variance.sum()), 1e-300)
+    reduced = np.diag(variance) - np.outer(variance, variance) / max(float(variance.sum()), 1e-300)
     # Where nothing is cut off, the covariance is as it was.
     kept = np.sqrt(variance) / deviation
-    return mean - masses, np.where(kept.min() > 0.99, covariance, spread)
+    return mean - masses, np.where(kept.min() > 0.99, covariance, reduced)
 
 
 def _cells(mechanism: Mechanism, masses: Vector) -> Matrix:

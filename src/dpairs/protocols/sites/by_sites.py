@@ -154,16 +154,16 @@ class BySites(Noisy):
     def noisy_sites(self, answers: Iterable[SiteNumbers]) -> dict[str, int]:
         """How many sites added noise to each class's numbers."""
         noisy = dict.fromkeys(self.strata, 0)
-        for each in answers:
+        for answer in answers:
             for name in self.strata:
-                noisy[name] += each.sizes is None or each.sizes[name] > 0
+                noisy[name] += answer.sizes is None or answer.sizes[name] > 0
         return noisy
 
     @property
     def report_bits(self) -> int:
         """What a site sends, about: a number takes as many bits as its noise."""
-        each = max(8, 2 + self.reach.bit_length())
-        return each * self.entries * len(self.strata)
+        bits = max(8, 2 + self.reach.bit_length())
+        return bits * self.entries * len(self.strata)
 
     @property
     def sent(self) -> tuple[str, str]:

@@ -115,8 +115,8 @@ class Counting(BySites):
         by_class = {}
         for name in self.strata:
             counts = np.zeros(self.entries)
-            for each in answers.values():
-                counts += each.numbers[name]
+            for answer in answers.values():
+                counts += answer.numbers[name]
             size = None
             if not self.unit.hide_sizes:
                 size = sum(each.sizes[name] for each in answers.values() if each.sizes is not None)

@@ -41,12 +41,12 @@ def surely(cells: int) -> float:
 def narrow(grid: Grid, masses: Vector, deviation: float) -> dict[int, Vector]:
     """The share of every cell that is narrow along each axis whose bins hold several values."""
     shape = [axis.bins for axis in grid.axes]
-    doubt, found = surely(masses.size) * deviation, {}
+    doubt, narrowed = surely(masses.size) * deviation, {}
     for place in hiding_places(grid):
         table = np.moveaxis(masses.reshape(shape), place, 0)
         width = widths(grid.axes[place]).reshape(-1, *[1] * (table.ndim - 1))
         if len(table) == 1:
-            found[place] = np.ones(shape)
+            narrowed[place] = np.ones(shape)
             continue
         dense, scale = table / width, np.ones_like(table) / width
         beside, other = np.full_like(dense, -math.inf), np.ones_like(dense)
@@ -57,8 +57,8 @@ def narrow(grid: Grid, masses: Vector, deviation: float) -> dict[int, Vector]:
         beyond = table - width * beside
         clear = beyond > doubt * np.sqrt(1 + (width * other) ** 2)
         share = np.divide(beyond, table, out=np.zeros_like(table), where=clear & (table > 0))
-        found[place] = np.moveaxis(np.clip(share, 0.0, 1.0), 0, place)
-    return found
+        narrowed[place] = np.moveaxis(np.clip(share, 0.0, 1.0), 0, place)
+    return narrowed
 
 
 def hides_curves(grid: Grid, deviation: float) -> bool:
