@@ -17,11 +17,18 @@ from numpy.typing import NDArray
 
 from ...data.grids import Grid
 from ...statistics.base import TWO_SIDED
-from ..fitted import OUTSIDE
 from .standing_out import Vector, hiding_places, widths
 
 FALSELY = 0.01
 """The chance at most that noise makes any cell of a grid look narrow."""
+OUTSIDE = 1 - math.erf(math.sqrt(math.pi / 2)) ** 2
+"""The share outside of two by two coarse cells from which on people are not narrow, 0.147.
+
+Two normal people are near each other at a rate of 1 / (2 sqrt(pi) s), for a deviation s, and two who lie
+evenly in two cells of width w at 1 / (2 w): the same for s = w / sqrt(pi), when erf(sqrt(pi / 2)) of them are
+in the two cells around their mean, and the square of that in two by two. With more outside, bins hide no more
+of them than of even people. Of one axis alone fewer are outside: there this limit is the more cautious.
+"""
 TAUS = 512
 """That are compared with what cells show."""
 
