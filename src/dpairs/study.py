@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from .data.domains import Domain, DomainLike, domain_from_json
 from .data.positions import placed
-from .errors import BadFile, BadParameter, InvalidInput, WrongStudy
+from .errors import BadFile, InvalidInput, WrongStudy
 from .formats import files
 from .formats.canonical import canonical, digest, parse
 from .formats.checks import choice, fields, head, integer, positive, required, unaltered
@@ -31,7 +31,7 @@ from .protocols.options import (
     TreeOptions,
     TwoServersOptions,
 )
-from .protocols.sides import tallied
+from .protocols.sides import analysed, next_round, tallied
 from .randomness import public_seed
 from .randomness.coins import Coins, windows
 from .statistics import Statistic, domains_of, option_names, statistic_from_json
@@ -254,9 +254,7 @@ class Study(Shown):
         if tally.study != self:
             raise WrongStudy(f"this tally belongs to study {tally.study.id[:16]}..., not {self.id[:16]}...")
         counts = {stratum: tally.counts(stratum) for stratum in self.strata}
-        way = self.protocol.next_round(self.id, self.coins, counts, self.epsilon)
-        if way is None:
-            raise BadParameter(f"a {self.protocol.name} study ends with this round: there is no next one")
+        way = next_round(self, counts)
         return Study(way.statistic, self.domains, way, self.epsilon, way.delta, self.seed, first=self)
 
     def following(self, first: Study) -> Study:
@@ -287,12 +285,7 @@ class Study(Shown):
         names = ("format", "version", "study", "analysis")
         try:
             head("analysis", spec, (ANALYSIS, VERSION), names, self.id)
-            protocol = self.protocol.with_analysis(spec["analysis"])
-            if protocol is None:
-                raise BadParameter(
-                    f"this round of a {self.protocol.name} study needs no analysis of an earlier one"
-                )
-            study = replace(self, protocol=protocol)
+            study = replace(self, protocol=analysed(self, spec["analysis"]))
         except (BadFile, WrongStudy):
             raise
         except InvalidInput as error:

@@ -14,6 +14,7 @@ from ..errors import BadParameter
 from ..formats import files
 from ..mechanisms import OPTIMIZED
 from ..mechanisms.optimize import STEPS
+from ..protocols import PROTOCOLS
 from ..protocols.base import REPORTS
 from ..protocols.sides import of_symbols
 from ..statistics import STATISTICS
@@ -212,7 +213,8 @@ def create(
         "hide_sizes": hide_sizes or None,
         **parse_options(option),
     }
-    searched = mechanism == OPTIMIZED and protocol in (None, "histogram", "projection")
+    searches = protocol is None or (protocol in PROTOCOLS and "search" in PROTOCOLS[protocol].options)
+    searched = mechanism == OPTIMIZED and searches
     with progress("searching a mechanism", STEPS) if searched else nullcontext() as advance:
         study = Study.create(
             statistic,

@@ -5,10 +5,11 @@ Each function gives a study's protocol as the one that has that side, and refuse
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from ..errors import BadParameter, NotAsked
-from .base import PAIRS, PEOPLE, SITES, Alone, InPairs, OfSymbols, Tallied
+from .base import PAIRS, PEOPLE, SITES, Alone, InPairs, OfSymbols, Protocol, Tallied
 from .sites.by_sites import BySites
 from .two_servers.shared import Shared
 
@@ -68,3 +69,19 @@ def by_sites(study: Study) -> BySites:
         asked = "sites for shares" if study.protocol.answered_by == SITES else "people, not sites"
         raise BadParameter(f"a {study.protocol.name} study asks {asked}")
     return study.protocol
+
+
+def next_round(study: Study, counts: Mapping[str, Any]) -> Protocol:
+    """The side of an analyst who goes on: the protocol of the round that follows these counts."""
+    following = study.protocol.next_round(study.id, study.coins, counts, study.epsilon)
+    if following is None:
+        raise BadParameter(f"a {study.protocol.name} study ends with this round: there is no next one")
+    return following
+
+
+def analysed(study: Study, spec: Any) -> Protocol:
+    """The side of the analyst of a later round: its protocol with what the first showed."""
+    protocol = study.protocol.with_analysis(spec)
+    if protocol is None:
+        raise BadParameter(f"this round of a {study.protocol.name} study needs no analysis of an earlier one")
+    return protocol
