@@ -18,6 +18,7 @@ import numpy as np
 from measure import Row, seconds
 
 import dpairs
+from dpairs.protocols.sides import alone
 from dpairs.randomness import SeededRandomness
 
 EPSILON = 1.0
@@ -34,7 +35,7 @@ def study(bits: int) -> dpairs.Study:
 
 def reports(asked: dpairs.Study, bits: int, people: int, one_leaf: bool = False) -> dict[str, np.ndarray]:
     """Everybody's bit: of each class as many people, spread evenly, or positives at one end of the domain."""
-    rng, protocol, sent = np.random.default_rng(1), asked.protocol.alone, {}
+    rng, protocol, sent = np.random.default_rng(1), alone(asked), {}
     for place, stratum in enumerate(asked.strata):
         scores = rng.integers(0, 2**bits - 1, size=people, dtype=np.uint64, endpoint=True)
         if one_leaf:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import dpairs
+from dpairs.protocols.sides import of_symbols
 from dpairs.simulate import simulate_tally
 from tests.strategies import dense
 
@@ -91,7 +92,7 @@ def test_wrong_noise_is_noticed():
     for run in range(100):
         drawn = simulate_tally(used, population.draw(rng, 10_000), seed=run)
         tally = dpairs.Tally(claimed)
-        symbols = np.repeat(np.arange(claimed.protocol.symbols), dense(drawn, "everybody"))
+        symbols = np.repeat(np.arange(of_symbols(claimed).symbols), dense(drawn, "everybody"))
         tally.add_symbols("everybody", symbols)
         low, high = tally.estimate().confidence_interval()
         hits += low <= population.truth <= high

@@ -21,9 +21,9 @@ from dpairs import (
     WrongStudy,
 )
 from dpairs.formats.canonical import canonical
+from dpairs.protocols.sides import by_sites
 from dpairs.protocols.sites.by_sites import SiteNumbers
 from dpairs.randomness import SeededRandomness
-from dpairs.sites import by_sites
 
 UNIT = Interval(0, 1)
 

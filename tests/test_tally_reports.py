@@ -7,6 +7,7 @@ import pytest
 
 import dpairs
 from dpairs.protocols.rounds import asked_first, place_in_first, places_in_first
+from dpairs.protocols.sides import of_symbols
 from dpairs.randomness.coins import GAP, SPAN, windows
 
 UNIT = dpairs.Interval(0, 1)
@@ -55,7 +56,7 @@ def test_the_second_round_counts_alike_and_refuses_the_first_rounds_people():
     stratum = study.strata[0]
     first = np.array([each for each in range(2000) if study.asks(stratum, each)])
     tally = dpairs.Tally(study)
-    symbols = np.random.default_rng(1).integers(0, study.protocol.symbols, first.size)
+    symbols = np.random.default_rng(1).integers(0, of_symbols(study).symbols, first.size)
     tally.add_reports(stratum, first, symbols)
     second = dpairs.Tally(study.next(tally))
     others = np.setdiff1d(np.arange(2000), first)

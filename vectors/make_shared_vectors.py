@@ -25,8 +25,8 @@ from pathlib import Path
 from typing import Any
 
 from dpairs import DpairsError, Interval, Levels, Participant, Study
+from dpairs.protocols.sides import shared
 from dpairs.randomness import TapeRandomness
-from dpairs.release import shared
 from dpairs.servers.steps import Multiplication, Server, open_parts, part
 from dpairs.shares import Share, SharedReport
 

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import dpairs
+from dpairs.protocols.sides import of_symbols
 
 from ..exhibits import picture, results, table
 from ..experiment import Experiment, Setting, Table
@@ -83,7 +84,7 @@ def measure(setting: Setting, seed: int, data: Path) -> list[Row]:
         for name in BINNED_STATISTICS:
             truth = dpairs.exact(name, values)
             for method, (rounding, *_) in METHODS.items():
-                protocol = studies[name, method].protocol
+                protocol = of_symbols(studies[name, method])
                 answer = protocol.estimate({"everybody": counts[rounding]}, "paper")
                 errors[name, method][run] = answer.value - truth
     size = np.abs if setting["epsilon"] == LOSSES[0] else np.square

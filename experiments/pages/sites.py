@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtr
 
 import dpairs
-from dpairs.sites import by_sites
+from dpairs.protocols.sides import by_sites
 
 from ..exhibits import picture, results, table
 from ..experiment import Experiment, Setting, Table

@@ -13,6 +13,7 @@ from scipy.special import ndtr
 
 import dpairs
 from dpairs.protocols import theory
+from dpairs.protocols.sides import of_symbols
 
 from ..exhibits import picture, results, table
 from ..experiment import Experiment, Setting, Table
@@ -64,7 +65,7 @@ def measure(setting: Setting, seed: int, data: Path) -> list[Row]:
         found = dpairs.simulate_tally(study, people, seed=seed).estimate(estimator)
         said = {"reported": found.standard_error, "sample_reported": found.sample_standard_error}
         rows.append(
-            {"way": words, "value": found.value, "truth": truth, "symbols": study.protocol.symbols, **said}
+            {"way": words, "value": found.value, "truth": truth, "symbols": of_symbols(study).symbols, **said}
         )
     return rows
 

@@ -18,7 +18,7 @@ const MAX_DEPTH = 200;
 /** Python reads no longer whole numbers. */
 const MAX_DIGITS = 4300;
 /** Longest text that is parsed (16 Mi characters): checked before parsing. */
-export const MAX_TEXT = 16 * 2 ** 20;
+const MAX_TEXT = 16 * 2 ** 20;
 
 class Reader {
   /** @param {string} text */

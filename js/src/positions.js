@@ -7,7 +7,7 @@ import { Interval } from "./domains.js";
  *
  * Comparisons, differences and a quotient, which every processor rounds alike.
  */
-export class Positions extends Interval {
+class Positions extends Interval {
   /** @param {Interval} interval */
   constructor(interval) {
     super(0, interval.edges.length + 1);

@@ -8,10 +8,11 @@ from typing import Any, Never
 import numpy as np
 from numpy.typing import NDArray
 
-from .errors import AlreadyAnswered, BadParameter, BadValue, LimitExceeded, NotAsked
+from .errors import AlreadyAnswered, BadParameter, BadValue, LimitExceeded
 from .formats.checks import below_one, choice, integer, positive
+from .protocols.base import PEOPLE, SHARES
+from .protocols.sides import alone, shared
 from .randomness import Randomness, SystemRandomness
-from .release import shared
 from .report import MAX_INDEX, Report, check_asked, check_first, check_study
 from .shares import SharedReport, share_report
 from .statistics.labels import positives
@@ -79,13 +80,10 @@ class Participant:
                 "so send the first report again instead"
             )
         columns = private_columns(self._study, values)
-        protocol = self._study.protocol.shared
-        if protocol is not None:
-            if protocol.of_sites:
-                raise NotAsked("this study asks sites, each for all its records: see dpairs.client.Site")
+        if self._study.protocol.sends == SHARES and self._study.protocol.answered_by == PEOPLE:
             return self._split(columns)
         study, stratum = self._study, self._study.strata.index(self._stratum)
-        symbol = study.protocol.alone.randomize(study.coins, stratum, self._index, columns, self._bits)[0]
+        symbol = alone(study).randomize(study.coins, stratum, self._index, columns, self._bits)[0]
         self._answered = True
         return Report(self._study, self._stratum, self._index, int(symbol))
 

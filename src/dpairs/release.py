@@ -12,21 +12,15 @@ from .formats import files
 from .formats.canonical import canonical, parse
 from .formats.checks import choice, head, integer
 from .protocols.counts import MAX_COUNT
+from .protocols.sides import shared
 from .protocols.two_servers.released import NoisyCounts, Numbers, read_numbers
+from .protocols.two_servers.rounds import NO_ANSWER
 from .protocols.two_servers.shared import Shared
 from .study import Study
 
 FORMAT = "dpairs-release"
 VERSION = 1
 _FIELDS = ("format", "version", "study", "people", "numbers")
-
-
-def shared(study: Study) -> Shared:
-    """The study's protocol, if answers are split between servers."""
-    protocol = study.protocol.shared
-    if protocol is None:
-        raise BadParameter(f"a {study.protocol.name} study has no servers that release anything")
-    return protocol
 
 
 @dataclass(frozen=True)
@@ -81,8 +75,10 @@ class Release:
         protocol = shared(self.study)
         chosen = choice("estimator", estimator or protocol.estimators[0], protocol.estimators)
         most = self.study.statistic.most(self.study.domains)
-        answer = protocol.answer(self.sizes, self.numbers).at_most(most)
-        made = answer.estimate(self.study, self.sizes, chosen)
+        answer = protocol.answer(self.sizes, self.numbers)
+        if answer is None:
+            raise BadParameter(NO_ANSWER)
+        made = answer.at_most(most).estimate(self.study, self.sizes, chosen)
         return replace(made, attack=_Attack(protocol, self.sizes, self.numbers))
 
     def to_json(self) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 
 from .errors import BadParameter, BadValue, NotAsked, WrongStudy
 from .formats.checks import choice, fields, integer, required
+from .protocols.sides import of_symbols
 from .study import Study
 
 WIRE_VERSION = 1
@@ -31,7 +32,7 @@ class Report:
         """Refuse what the study cannot have produced."""
         choice("stratum", self.stratum, self.study.strata)
         object.__setattr__(self, "index", integer("index", self.index, 0, MAX_INDEX))
-        symbol = integer("symbol", self.symbol, 0, self.study.protocol.symbols - 1)
+        symbol = integer("symbol", self.symbol, 0, of_symbols(self.study).symbols - 1)
         object.__setattr__(self, "symbol", symbol)
         check_asked(self.study, self.stratum, self.index)
 
@@ -103,4 +104,4 @@ def check_asked(study: Study, stratum: str, index: int) -> None:
 
 
 def _symbol_size(study: Study) -> int:
-    return max(1, ((study.protocol.symbols - 1).bit_length() + 7) // 8)
+    return max(1, ((of_symbols(study).symbols - 1).bit_length() + 7) // 8)

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 from .errors import BadFile, BadParameter, BadValue, WrongStudy
 from .formats.canonical import canonical, parse
 from .formats.checks import choice, fields, integer, required
+from .protocols.sides import shared
 from .protocols.sites.by_sites import MOST_RECORDS
 from .protocols.sites.numbers import site_name
 from .randomness import Randomness, SystemRandomness
-from .release import shared
 from .report import MAX_INDEX, Report, check_first
 from .sites import by_class
 from .study import Study
@@ -161,13 +161,6 @@ class SharedReport(Report):
 
     def __hash__(self) -> int:
         return hash(self.shares)
-
-    @property
-    def symbol(self) -> int:
-        """There is none: a server adds its share up once both servers have verified it."""
-        raise BadParameter(
-            "a report in shares has no symbol: each server adds up its own share, see dpairs server"
-        )
 
     def __bytes__(self) -> bytes:
         """Both shares, one after the other: a form that nobody but the person may hold."""

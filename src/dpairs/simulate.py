@@ -19,12 +19,14 @@ from .estimate import Estimate
 from .formats.checks import choice
 from .garbled.function import PairFunction
 from .protocols import InPairs
+from .protocols.base import NUMBERS, PAIRS, SHARES
+from .protocols.sides import alone, by_sites, in_pairs, shared
 from .protocols.sites.unit import PERSON
 from .protocols.two_servers.released import Numbers
 from .randomness import Randomness, SystemRandomness, source
-from .release import Release, shared
+from .release import Release
 from .report import check_study
-from .sites import PERSON_COLUMN, SITE_COLUMN, SiteAnswer, SiteTally, by_sites
+from .sites import PERSON_COLUMN, SITE_COLUMN, SiteAnswer, SiteTally
 from .study import Study
 from .tally import Tally
 
@@ -68,12 +70,12 @@ def simulate(
     """
     check_study(study)
     people = with_columns(data, study.statistic.columns, columns, positive)
-    if study.protocol.by_sites is not None:
+    if study.protocol.sends == NUMBERS:
         if crypto is not None:
             raise BadParameter("crypto is for studies of pairs and of two servers; a sites study has none")
         estimate = simulate_sites(study, people, seed, progress=progress).estimate(estimator)
     else:
-        run = simulate_tally if study.protocol.shared is None else simulate_release
+        run = simulate_release if study.protocol.sends == SHARES else simulate_tally
         estimate = run(study, people, seed, crypto=crypto, progress=progress).estimate(estimator)
     return replace(estimate, study=study)
 
@@ -170,8 +172,8 @@ def sorted_by_site(table: Table) -> list[tuple[str, Table]]:
     names = [str(each) for each in table.pop(SITE_COLUMN).tolist()]
     sites = sorted(set(names))
     places = {site: place for place, site in enumerate(sites)}
-    found = np.array([places[name] for name in names], dtype=np.int64)
-    rows = np.split(np.argsort(found, kind="stable"), np.cumsum(np.bincount(found))[:-1])
+    place_of = np.array([places[name] for name in names], dtype=np.int64)
+    rows = np.split(np.argsort(place_of, kind="stable"), np.cumsum(np.bincount(place_of))[:-1])
     return [
         (site, {name: values[those] for name, values in table.items()})
         for site, those in zip(sites, rows, strict=False)
@@ -188,10 +190,9 @@ def simulate_tally(
 ) -> Tally:
     """The tally of the last round, from which `simulate` computes its estimate."""
     bits = source(seed)
-    protocol = study.protocol.in_pairs
-    if protocol is not None:
+    if study.protocol.answered_by == PAIRS:
         way = "ideal" if crypto is None else choice("crypto", crypto, CRYPTO)
-        return _pairs(study, protocol, data, bits, way, progress)
+        return _pairs(study, in_pairs(study), data, bits, way, progress)
     if crypto is not None:
         raise BadParameter(f"crypto is for studies of pairs; a {study.protocol.name} study has none")
     indices = {stratum: _first_index(study, bits) for stratum in study.strata}
@@ -328,8 +329,8 @@ def randomize_asked(
             return asked, np.empty(0, dtype=np.int64)
         first += int(np.argmax(asked))
         columns = tuple(column[asked] for column in columns)
-    alone = study.protocol.alone
-    randomize = alone.randomize_cells if by_cell else alone.randomize
+    side = alone(study)
+    randomize = side.randomize_cells if by_cell else side.randomize
     return asked, randomize(study.coins, stratum, first, columns, bits)
 
 

@@ -20,9 +20,11 @@ from .formats import files
 from .formats.canonical import canonical, parse
 from .formats.checks import choice, head, unaltered
 from .protocols import BySites
+from .protocols.sides import by_sites
 from .protocols.sites.by_sites import OfSites, SiteNumbers
 from .protocols.sites.numbers import read_answers, read_numbers, site_name, write_answers, write_numbers
 from .protocols.sites.unit import PERSON
+from .protocols.two_servers.rounds import NO_ANSWER
 from .randomness import Randomness, SystemRandomness
 from .report import check_first
 from .study import Study
@@ -31,14 +33,6 @@ FORMAT, TALLY = "dpairs-site-answer", "dpairs-site-tally"
 VERSION = 1
 SITE_COLUMN, PERSON_COLUMN = "site", "person"
 _FIELDS = ("format", "version", "study", "site", "sizes", "numbers")
-
-
-def by_sites(study: Study) -> BySites:
-    """The study's protocol, if sites answer it."""
-    protocol = study.protocol.by_sites
-    if protocol is None:
-        raise BadParameter(f"a {study.protocol.name} study asks people, not sites")
-    return protocol
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,9 +156,9 @@ class _Attack:
         return len(self.answers)
 
     def __call__(self, people: int) -> Manipulation:
-        found = self.protocol.moved_by(self.answers, people)
-        value, low, high = (self._inside(self.raw + move) for move in (0.0, -found.down, found.up))
-        return replace(found, down=value - low, up=high - value)
+        attack = self.protocol.moved_by(self.answers, people)
+        value, low, high = (self._inside(self.raw + move) for move in (0.0, -attack.down, attack.up))
+        return replace(attack, down=value - low, up=high - value)
 
     def _inside(self, value: float) -> float:
         return min(max(value, self.bounds[0]), self.bounds[1])
@@ -264,7 +258,10 @@ class SiteTally:
         protocol = self._protocol
         chosen = choice("estimator", estimator or protocol.estimators[0], protocol.estimators)
         answers = self.answers
-        answer, sizes = protocol.answer(answers)
+        given = protocol.answer(answers)
+        if given is None:
+            raise BadParameter(NO_ANSWER)
+        answer, sizes = given
         made = answer.estimate(self._study, sizes, chosen)
         return replace(made, attack=_Attack(protocol, answers, made.raw, made.bounds))
 

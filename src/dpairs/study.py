@@ -22,7 +22,7 @@ from .formats.display import Shown, number
 from .privacy import PrivacyClaim
 from .protocols import PROTOCOLS, FirstRound, Protocol
 from .protocols.continuation import changed_term
-from .protocols.counts import Counts
+from .protocols.counts import Sums
 from .protocols.options import (
     HistogramOptions,
     PairwiseOptions,
@@ -31,6 +31,7 @@ from .protocols.options import (
     TreeOptions,
     TwoServersOptions,
 )
+from .protocols.sides import analysed, next_round, tallied
 from .randomness import public_seed
 from .randomness.coins import Coins, windows
 from .statistics import Statistic, domains_of, option_names, statistic_from_json
@@ -225,9 +226,9 @@ class Study(Shown):
         """The public coins of this study's participants."""
         return Coins.of(self.id)
 
-    def empty_counts(self, stratum: str) -> Counts:
+    def empty_counts(self, stratum: str) -> Sums:
         """Counts of one stratum with no report in them."""
-        return self.protocol.empty_counts(self.coins, self.strata.index(stratum))
+        return tallied(self).empty_counts(self.coins, self.strata.index(stratum))
 
     def asks(self, stratum: str, index: int) -> bool:
         """Whether the participant of that stratum and index is asked in this round."""
@@ -253,7 +254,7 @@ class Study(Shown):
         if tally.study != self:
             raise WrongStudy(f"this tally belongs to study {tally.study.id[:16]}..., not {self.id[:16]}...")
         counts = {stratum: tally.counts(stratum) for stratum in self.strata}
-        way = self.protocol.next_round(self.id, self.coins, counts, self.epsilon)
+        way = next_round(self, counts)
         return Study(way.statistic, self.domains, way, self.epsilon, way.delta, self.seed, first=self)
 
     def following(self, first: Study) -> Study:
@@ -284,7 +285,7 @@ class Study(Shown):
         names = ("format", "version", "study", "analysis")
         try:
             head("analysis", spec, (ANALYSIS, VERSION), names, self.id)
-            study = replace(self, protocol=self.protocol.with_analysis(spec["analysis"]))
+            study = replace(self, protocol=analysed(self, spec["analysis"]))
         except (BadFile, WrongStudy):
             raise
         except InvalidInput as error:

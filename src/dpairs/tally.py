@@ -12,15 +12,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .data.tables import whole_numbers
-from .errors import BadFile, BadParameter, BadValue, WrongStudy
+from .errors import BadFile, BadParameter, BadValue, NotEstimable, WrongStudy
 from .estimate import Estimate, Manipulation
 from .formats import files
 from .formats.canonical import canonical, parse
 from .formats.checks import choice, head, unaltered
 from .formats.compact import compress, expand
 from .formats.display import Shown
-from .protocols.base import Protocol
+from .protocols.base import SHARES, OfSymbols
 from .protocols.counts import Counts
+from .protocols.sides import of_symbols
 from .report import MAX_INDEX, Report, check_asked, check_study
 from .study import Study
 
@@ -38,7 +39,7 @@ COMPACT = ".tally"
 class _Attack:
     """What liars can do to the estimate of a tally, computed when it is asked for."""
 
-    protocol: Protocol
+    protocol: OfSymbols
     counts: Mapping[str, Counts]
     estimator: str
     reports: int
@@ -78,7 +79,7 @@ class Tally(Shown):
         """An empty tally of ``study``."""
         check_study(study)
         self._study = study
-        self._counts = {stratum: study.empty_counts(stratum) for stratum in study.strata}
+        self._counts: dict[str, Any] = {stratum: study.empty_counts(stratum) for stratum in study.strata}
 
     @property
     def study(self) -> Study:
@@ -96,7 +97,8 @@ class Tally(Shown):
         return {stratum: counts.people for stratum, counts in self._counts.items()}
 
     def counts(self, stratum: str) -> Counts:
-        return self._counts[choice("stratum", stratum, self._study.strata)]
+        counts: Counts = self._counts[choice("stratum", stratum, self._study.strata)]
+        return counts
 
     @property
     def title(self) -> str:
@@ -131,10 +133,12 @@ class Tally(Shown):
             raise WrongStudy(
                 f"this report belongs to study {report.study.id[:16]}..., not to {self._study.id[:16]}..."
             )
+        of_symbols(self._study)
         self._counts[report.stratum].add(report.index, np.array([report.symbol]))
 
     def add_symbols(self, stratum: str, symbols: ArrayLike, first_index: int = 0) -> None:
         """Count the symbols of consecutive participants of one stratum at once."""
+        of_symbols(self._study)
         self.counts(stratum).add(first_index, whole_numbers(symbols, "symbols"))
 
     def add_reports(self, stratum: str, indices: ArrayLike, symbols: ArrayLike) -> None:
@@ -143,6 +147,7 @@ class Tally(Shown):
         Both are arrays, or columns of a data frame or of an Arrow table, without missing values.
         People who act in another round are refused; check for repeated indices yourself.
         """
+        of_symbols(self._study)
         counts = self.counts(stratum)
         indices, symbols = whole_numbers(indices, "indices"), whole_numbers(symbols, "symbols")
         if indices.size != symbols.size:
@@ -190,7 +195,12 @@ class Tally(Shown):
 
     def estimate(self, estimator: str | None = None) -> Estimate:
         """The statistic with its standard error, from the counts alone."""
-        protocol = self._study.protocol
+        if self._study.protocol.sends == SHARES:
+            raise NotEstimable(
+                "one server's tally says nothing by itself: "
+                "an estimate is made from what both servers release"
+            )
+        protocol = of_symbols(self._study)
         chosen = (
             protocol.estimators[0]
             if estimator is None

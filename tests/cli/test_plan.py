@@ -7,6 +7,7 @@ import pytest
 
 import dpairs
 from dpairs.cli.app import run
+from dpairs.protocols.sides import of_symbols
 
 from .typed import refused
 
@@ -89,9 +90,8 @@ def test_searching_is_silent_where_nobody_looks(folder, capsys, monkeypatch):
     assert run([*asked, "-o", "study.json"]) == 0
     assert capsys.readouterr().err == ""
     assert run([*asked, "--protocol", "projection", "-o", "first.json"]) == 0
-    assert (
-        dpairs.Study.load("first.json").protocol.symbols == dpairs.Study.load("study.json").protocol.symbols
-    )
+    first, study = (of_symbols(dpairs.Study.load(name)) for name in ("first.json", "study.json"))
+    assert first.symbols == study.symbols
 
 
 def test_a_plan_with_data_is_simulated_once_for_all_kinds_of_trust(folder, capsys, monkeypatch):

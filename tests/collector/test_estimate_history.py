@@ -7,6 +7,7 @@ import numpy as np
 import dpairs
 from dpairs.collector import estimate_history
 from dpairs.collector.live_study import Round
+from dpairs.protocols.sides import alone
 from dpairs.randomness.private import source
 
 
@@ -18,7 +19,7 @@ def few_people() -> Round:
     asked = Round(1, study)
     bits = source(7)
     for stratum, score in enumerate((0.9, 0.1)):
-        symbols = study.protocol.alone.randomize(study.coins, stratum, 0, [np.full(30, score)], bits)
+        symbols = alone(study).randomize(study.coins, stratum, 0, [np.full(30, score)], bits)
         asked.count(stratum, np.arange(30), symbols.astype(np.int64))
     return asked
 

@@ -16,10 +16,12 @@ from typing import Any
 import pytest
 import urllib3
 from sqlalchemy import create_engine, text
+from structlog.testing import capture_logs
 
 from dpairs.client import Transport
 from dpairs.collector import estimate_history
 from dpairs.collector.rates import Rates, network
+from dpairs.collector.watchdog import Watchdog
 from dpairs.errors import TooMany, Unavailable
 
 from ..processes import Child
@@ -62,6 +64,16 @@ def test_a_mistake_of_ours_is_a_problem_too(here, monkeypatch):
     answer = Caller(here.base)("GET", f"{STUDIES}/{study.id}")
     assert answer.error == (500, "ServiceError")
     assert b"secret words" not in answer.body
+
+
+def test_a_connection_that_cannot_be_watched_is_logged_without_its_address():
+    dog = Watchdog()
+    with capture_logs() as logs, dog.watch(object(), 1.0):
+        pass
+    dog.close()
+    assert [(entry["event"], entry["reason"]) for entry in logs] == [
+        ("a connection is not watched", "AttributeError")
+    ]
 
 
 def test_logs_name_causes(serve, cluster):

@@ -21,6 +21,7 @@ from dpairs.data.scales import PIECES
 from dpairs.errors import BadFile, BadParameter, BadValue
 from dpairs.formats.canonical import canonical, digest
 from dpairs.planning.shapes import draw
+from dpairs.protocols.sides import alone
 from dpairs.randomness import SeededRandomness
 from tests.strategies import QUICK
 
@@ -90,7 +91,7 @@ def test_an_answer_is_that_of_the_position():
         scaled = Study.create("auc", domain=LOG, **common)
         plain = Study.create("auc", domain=Interval(0, PIECES), **common)
         one, two = (
-            study.protocol.alone.randomize(plain.coins, 0, 0, [given_values], SeededRandomness(3)).tolist()
+            alone(study).randomize(plain.coins, 0, 0, [given_values], SeededRandomness(3)).tolist()
             for study, given_values in ((scaled, values), (plain, places))
         )
         assert one == two

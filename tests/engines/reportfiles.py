@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 
 import dpairs
 from dpairs.engines.files import CELLS, FORMAT, ROW_GROUP, STUDY, SYMBOLS
+from dpairs.protocols.sides import alone, of_symbols
 
 WHOLE = bool(os.environ.get("DPAIRS_VALIDATE"))
 PEOPLE = 10**7 if WHOLE else 3 * 10**4
@@ -34,10 +35,10 @@ def cells_of(study: dpairs.Study, place, index, symbol) -> np.ndarray:
     """The cell of each row; a symbol that is none has a code that is none."""
     place, index, symbol = (np.asarray(each) for each in (place, index, symbol))
     cells = np.where(symbol > 0, 2**62, -1 - symbol.astype(np.int64))
-    good = (index >= 0) & (index < 2**53) & (symbol >= 0) & (symbol < study.protocol.symbols)
+    good = (index >= 0) & (index < 2**53) & (symbol >= 0) & (symbol < of_symbols(study).symbols)
     for number in range(len(study.strata)):
         mine = good & (place == number)
-        cells[mine] = study.protocol.alone.cells_of(study.coins, number, index[mine], symbol[mine])
+        cells[mine] = alone(study).cells_of(study.coins, number, index[mine], symbol[mine])
     return cells
 
 
@@ -153,12 +154,14 @@ def random_files(rng: np.random.Generator, study: dpairs.Study, bad: bool) -> li
         first += int(rng.integers(-3, 12)) if bad else 0
         for place in rng.permutation(len(study.strata)).tolist():
             stretch = range(max(0, first), first + int(rng.integers(1, 12)))
-            rows += [(names[place], index, int(rng.integers(0, study.protocol.symbols))) for index in stretch]
+            rows += [
+                (names[place], index, int(rng.integers(0, of_symbols(study).symbols))) for index in stretch
+            ]
         first += 12
         if bad:
             for _ in range(rng.integers(0, 4)):
                 index = rng.choice(np.array([None, -1, 2**53, 3, 4], dtype=object))
-                symbol = rng.choice(np.array([None, -1, study.protocol.symbols, 0, 1], dtype=object))
+                symbol = rng.choice(np.array([None, -1, of_symbols(study).symbols, 0, 1], dtype=object))
                 name = rng.choice(np.array(names, dtype=object))
                 rows.append(
                     (name, None if index is None else int(index), None if symbol is None else int(symbol))
@@ -179,7 +182,7 @@ def in_plain_python(study: dpairs.Study, rows: list[Row]) -> tuple[dpairs.Tally,
             reasons["of an unknown stratum"] += 1
         elif index is None or not 0 <= index < 2**53:
             reasons["index out of range"] += 1
-        elif symbol is None or not 0 <= symbol < study.protocol.symbols:
+        elif symbol is None or not 0 <= symbol < of_symbols(study).symbols:
             reasons["symbol out of range"] += 1
         else:
             said.setdefault((stratum, index), []).append(symbol)
@@ -204,13 +207,11 @@ def write_rows(
         assert codes is not None
         none = [-1, 0, 3, codes.last + 1, 2**62, None, *codes.holes]
         for number, (stratum, index, symbol) in enumerate(rows):
-            counts = symbol is not None and 0 <= symbol < study.protocol.symbols
+            counts = symbol is not None and 0 <= symbol < of_symbols(study).symbols
             if not counts:
                 symbols[number] = none[rng.integers(0, len(none))]
             elif stratum in study.strata and index is not None and 0 <= index < 2**53:
                 place = study.strata.index(stratum)
-                cell = study.protocol.alone.cells_of(
-                    study.coins, place, np.array([index]), np.array([symbol])
-                )
+                cell = alone(study).cells_of(study.coins, place, np.array([index]), np.array([symbol]))
                 symbols[number] = int(cell[0])
     write(path, study, [row[0] for row in rows], [row[1] for row in rows], symbols, cells)

@@ -15,6 +15,7 @@ from dpairs.engines.deduplication import Deduplication, deduplication, wanted
 from dpairs.engines.inspecting import SAMPLE, Inspected, Wanted, inspect
 from dpairs.engines.meter import Meter, watched
 from dpairs.errors import BadFile, BadParameter
+from dpairs.protocols.sides import alone
 
 from .reportfiles import (
     FEW,
@@ -256,7 +257,7 @@ def test_simulated_cells_are_those_of_the_simulated_reports(tmp_path, study):
     }
     for number, (reports, coded) in enumerate(zip(tables[False], tables[True], strict=True)):
         assert reports["index"] == coded["index"]
-        said = study.protocol.alone.cells_of(
+        said = alone(study).cells_of(
             study.coins, number, reports["index"].to_numpy(), reports["symbol"].to_numpy()
         )
         assert coded["symbol"].to_numpy().tolist() == said.tolist()

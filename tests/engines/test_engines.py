@@ -14,6 +14,7 @@ from dpairs.cli.app import run
 from dpairs.engines import ReportWriter, open_files, packing, simulate_reports, simulated, tally_with_duckdb
 from dpairs.engines.files import find
 from dpairs.errors import BadFile, BadParameter
+from dpairs.protocols.sides import of_symbols
 
 from .reportfiles import KINDS, OTHER, PEOPLE, TREE, cells_of, messy, spoil, write
 
@@ -34,7 +35,7 @@ def in_memory(study: dpairs.Study, folder: Path) -> dpairs.Tally:
         table = pq.read_table(path)
         (stratum,) = table["stratum"].unique().to_pylist()
         symbols = table["symbol"].to_numpy()
-        if study.protocol.symbols == 2**64:
+        if of_symbols(study).symbols == 2**64:
             symbols = symbols.view(np.uint64)
         tally.add_reports(stratum, table["index"].to_numpy(), symbols)
     return tally

@@ -10,6 +10,7 @@ import pytest
 
 import dpairs
 from dpairs.protocols import theory
+from dpairs.protocols.sides import of_symbols
 from experiments import sources
 from experiments.paper import (
     bounds,
@@ -151,7 +152,7 @@ def test_the_order_of_the_corollary_is_refused_if_errors_do_not_fall_with_people
 
 def test_a_report_of_a_tree_is_one_bit_because_its_row_is_not_sent():
     study = dpairs.Study.create("auc", protocol="tree", epsilon=1.0, domain=dpairs.Integers(0, 63), seed=0)
-    assert study.protocol.symbols == 2
+    assert of_symbols(study).symbols == 2
 
 
 def test_all_eleven_errata_are_there():

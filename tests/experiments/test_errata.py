@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 import dpairs
+from dpairs.protocols.sides import of_symbols
 from experiments import sources
 from experiments.paper import errata
 
@@ -28,7 +29,7 @@ def test_erratum_8_row_and_answer_are_more_than_one_bit():
     assert found.printed == 1
     domain = dpairs.Integers(0, 63)
     study = dpairs.Study.create("auc", protocol="tree", epsilon=1.0, domain=domain, rows="all")
-    assert study.protocol.symbols == 2
+    assert of_symbols(study).symbols == 2
 
 
 def test_erratum_11_the_root_has_no_error():

@@ -9,6 +9,7 @@ import pytest
 
 from dpairs import Categories, DpairsError, Integers, Interval, Kernel, Levels, Report, Study, Tally
 from dpairs.formats.canonical import canonical, digest
+from dpairs.protocols.sides import of_symbols
 from dpairs.protocols.tree.counts import TreeCounts
 from tests.strategies import dense
 
@@ -35,7 +36,7 @@ def two_rounds(statistic: str, domain: Any, **options: Any) -> list[Study]:
         asked = first.protocol.asked(first.coins, place, 0, 4 * people)
         assert asked is not None
         for index in np.flatnonzero(asked)[:people].tolist():
-            tally.add(Report(first, stratum, index, index % first.protocol.symbols))
+            tally.add(Report(first, stratum, index, index % of_symbols(first).symbols))
     return [first, first.next(tally)]
 
 

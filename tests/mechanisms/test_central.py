@@ -15,12 +15,28 @@ from dpairs.mechanisms.central import (
     laplace_pmf,
     laplace_variance,
 )
-from dpairs.privacy.concentrated import delta_of, gaussian_delta, rho_for
+from dpairs.privacy.concentrated import TERMS, delta_of, rho_for
 from dpairs.randomness import SeededRandomness
 
 FAILURE = 1e-9
 """Probability that correct noise fails a seeded test below, for a fresh seed."""
 DRAWS = 20_000
+
+
+def gaussian_delta(variance: float, sensitivity: int, epsilon: float) -> float:
+    """The exact delta of one number with discrete Gaussian noise (Canonne et al. 2020, theorem 7).
+
+    P(Y > e v / D - D / 2) - e^e P(Y > e v / D + D / 2) for Y of parameter v, sensitivity D and epsilon e.
+    """
+    reach = math.ceil(TERMS * math.sqrt(variance)) + sensitivity
+    weights = {place: math.exp(-place * place / (2 * variance)) for place in range(-reach, reach + 1)}
+    norm = math.fsum(weights.values())
+
+    def above(level: float) -> float:
+        return math.fsum(weight for place, weight in weights.items() if place > level) / norm
+
+    middle = epsilon * variance / sensitivity
+    return max(above(middle - sensitivity / 2) - math.exp(epsilon) * above(middle + sensitivity / 2), 0.0)
 
 
 def gaussian_pmf(variance: float, reach: int) -> np.ndarray:

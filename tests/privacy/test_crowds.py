@@ -10,6 +10,7 @@ from scipy.stats import binom
 import dpairs
 from dpairs.privacy.shuffling import shuffled_epsilon
 from dpairs.protocols.rounds import asked_first
+from dpairs.protocols.sides import of_symbols
 from dpairs.protocols.tree.coins import every_row
 
 DELTA = 1e-6
@@ -126,7 +127,7 @@ def test_the_second_round_alone_hides_its_people_in_their_stratum():
     for place, stratum in enumerate(study.strata):
         protocol: Any = study.protocol
         asked = np.flatnonzero(protocol.asked(study.coins, place, 0, 640))
-        symbols = rng.integers(0, study.protocol.symbols, asked.size)
+        symbols = rng.integers(0, of_symbols(study).symbols, asked.size)
         tally.add_reports(stratum, asked, symbols)
     second = study.next(tally).protocol
     assert second.crowd(640) == 480

@@ -6,9 +6,22 @@ import pytest
 from scipy.stats import binom
 
 from dpairs.errors import BadParameter
-from dpairs.privacy.shuffling import clones_bound, shuffled_delta, shuffled_epsilon
+from dpairs.privacy.shuffling import shuffled_delta, shuffled_epsilon
 
 from ..every import every
+
+
+def clones_bound(epsilon_0: float, n: int, delta: float) -> float:
+    """The closed form of Feldman, McMillan and Talwar (Theorem 3.1), looser than the sum.
+
+    ln(1 + (e^e0 - 1)/(e^e0 + 1) (8 sqrt(e^e0 L / n) + 8 e^e0 / n)) with L = ln(4/delta); it holds for
+    epsilon_0 <= ln(n / (16 ln(2/delta))), and is infinite beyond.
+    """
+    grow = math.exp(epsilon_0)
+    if grow > n / (16 * math.log(2 / delta)):
+        return math.inf
+    root = 8 * math.sqrt(grow * math.log(4 / delta) / n) + 8 * grow / n
+    return math.log1p((grow - 1) / (grow + 1) * root)
 
 
 def by_definition(local: float, n: int, epsilon: float) -> float:

@@ -18,6 +18,7 @@ from dpairs.estimate import Manipulation
 from dpairs.protocols.counts import DenseCounts
 from dpairs.protocols.manipulation import linear, taken
 from dpairs.protocols.pairwise.counts import PairCounts
+from dpairs.protocols.sides import of_symbols
 from dpairs.randomness import SeededRandomness
 from dpairs.statistics import AUC, statistic
 
@@ -48,7 +49,7 @@ def replaced(counts: np.ndarray, groups: list[range], most: int) -> set[tuple[in
 
 def answers(study: dpairs.Study, tally: dpairs.Tally, estimator: str, most: int) -> list[float]:
     """The answers after any ``most`` replacements, by brute force; infinite where there is none."""
-    protocol, strata = study.protocol, study.strata
+    _protocol, strata = study.protocol, study.strata
     counts: dict[str, Any] = {stratum: tally.counts(stratum) for stratum in strata}
     joint = np.concatenate([counts[stratum].array for stratum in strata])
     groups, start, ends = [], 0, [0]
@@ -65,7 +66,7 @@ def answers(study: dpairs.Study, tally: dpairs.Tally, estimator: str, most: int)
             made[stratum] = study.empty_counts(stratum)
             made[stratum].array[:] = state[ends[place] : ends[place + 1]]
         try:
-            found.append(protocol.estimate(made, estimator).value)
+            found.append(of_symbols(study).estimate(made, estimator).value)
         except NotEstimable:
             found += [math.inf, -math.inf]
     return found
@@ -75,7 +76,7 @@ def unmoved(
     study: dpairs.Study, tally: dpairs.Tally, estimator: str, people: int
 ) -> tuple[float, Manipulation]:
     """The answer before it is moved into the statistic's range, and what liars can do to that."""
-    protocol, counts = study.protocol, {stratum: tally.counts(stratum) for stratum in study.strata}
+    protocol, counts = of_symbols(study), {stratum: tally.counts(stratum) for stratum in study.strata}
     return protocol.estimate(counts, estimator).value, protocol.manipulation(counts, estimator, people)
 
 
@@ -144,7 +145,7 @@ EXACT = {
 def test_a_second_round_alone_is_exact(kind, most):
     statistic, domain, options = EXACT[kind]
     study = second_round(statistic, domain, 3, **options)
-    assert study.protocol.symbols == {"tau": 24, "tau of eight symbols": 8}.get(kind, 2)
+    assert of_symbols(study).symbols == {"tau": 24, "tau of eight symbols": 8}.get(kind, 2)
     tally = filled(study, 7, seed=most)
     value, found = unmoved(study, tally, "second-round", most)
     all_answers = answers(study, tally, "second-round", most)
@@ -177,7 +178,7 @@ def test_pairs_are_exact(statistic, most):
     study = dpairs.Study.create(statistic, protocol="pairwise", epsilon=2.0, domain=given, noise="response")
     tally = dpairs.Tally(study)
     rng = np.random.default_rng(0)
-    tally.add_symbols("pairs", rng.permutation(np.arange(12) % study.protocol.symbols))
+    tally.add_symbols("pairs", rng.permutation(np.arange(12) % of_symbols(study).symbols))
     value, found = unmoved(study, tally, "mean", most)
     all_answers = answers(study, tally, "mean", most)
     assert (found.exact, found.reports) == (True, most)
@@ -189,7 +190,7 @@ def test_a_liar_in_several_pairs_spoils_all_of_them():
     domain = dpairs.Interval(0, 1)
     study = dpairs.Study.create("auc", protocol="pairwise", epsilon=2.0, domain=domain, pairs=4)
     tally = dpairs.Tally(study)
-    tally.add_symbols("pairs", np.arange(400) % study.protocol.symbols)
+    tally.add_symbols("pairs", np.arange(400) % of_symbols(study).symbols)
     estimate = tally.estimate()
     assert estimate.manipulation(people=3).reports == 12
     assert estimate.manipulation(share=0.5).reports == 400, "half of 200 people are in all of 400 pairs"

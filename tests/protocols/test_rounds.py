@@ -25,6 +25,7 @@ from dpairs import (
 from dpairs.protocols.projection.first_round import Projection
 from dpairs.protocols.projection.second_round import SecondRound
 from dpairs.protocols.rounds import BLOCK, asked_first, place_in_first
+from dpairs.protocols.sides import of_symbols
 from dpairs.randomness import SeededRandomness
 from dpairs.randomness.coins import Coins, Purpose
 from dpairs.report import MAX_INDEX
@@ -241,7 +242,7 @@ def test_bulk_counting_is_that_of_single_reports(kind):
     asked = first.protocol.asked(first.coins, place, start, count)
     assert asked is not None
     indices = (start + np.flatnonzero(asked)).tolist()
-    symbols = np.arange(len(indices)) % first.protocol.symbols
+    symbols = np.arange(len(indices)) % of_symbols(first).symbols
     bulk, single = Tally(first), Tally(first)
     bulk.add_symbols(stratum, symbols, indices[0])
     for index, symbol in zip(indices, symbols.tolist(), strict=True):

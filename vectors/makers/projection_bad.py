@@ -17,6 +17,7 @@ from dpairs import (
     WrongStudy,
 )
 from dpairs.formats.canonical import canonical
+from dpairs.protocols.sides import of_symbols
 
 from .projection import asked, projection, second_round
 from .reports import Reports
@@ -150,7 +151,7 @@ def bad_window() -> Reports:
     index = asked(study, 0)
     wire = vector.report(index, person, tape_of([0, 0]))
     vector.refuse_person(TapeExhausted, "one word where two are needed", index, person, bytes(8))
-    vector.refuse_report(BadParameter, "symbol out of range", wire[:18] + bytes([study.protocol.symbols]))
+    vector.refuse_report(BadParameter, "symbol out of range", wire[:18] + bytes([of_symbols(study).symbols]))
     return vector
 
 

@@ -8,7 +8,7 @@ import { SEED_SIZE, concat } from "./xof.js";
 
 /** @typedef {import("./circuits.js").Circuit} Circuit */
 
-export const NONCE_SIZE = 16;
+const NONCE_SIZE = 16;
 /** Elements of a report at most: its measurement and all its proofs. */
 const LARGEST = 2 ** 24;
 

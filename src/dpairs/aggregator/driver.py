@@ -52,8 +52,8 @@ class Driver:
             while True:
                 await self._step()
         finally:
-            for each in self._running.values():
-                each.cancel()
+            for job in self._running.values():
+                job.cancel()
             await asyncio.gather(*self._running.values(), return_exceptions=True)
 
     async def _step(self) -> None:
@@ -112,8 +112,8 @@ class Driver:
         try:
             job = await to_thread.run_sync(self._leader.job, name)
             call = partial(self._workers.call, leader_job, self._recipe, job.contents, PATIENCE)
-            found = await to_thread.run_sync(call, abandon_on_cancel=True)
-            await to_thread.run_sync(self._leader.commit, name, found)
+            verified = await to_thread.run_sync(call, abandon_on_cancel=True)
+            await to_thread.run_sync(self._leader.commit, name, verified)
         except DpairsError as error:
             log.warning("a job is put off", reason=str(error))
             await asyncio.sleep(RETRY)

@@ -89,8 +89,8 @@ class Helper:
             if store.row().state != OPEN:
                 errors = dict.fromkeys(ids, ReportError.BATCH_COLLECTED)
             fresh = [each for each in inits if each.metadata.report_id not in errors]
-            found, outbound = verify(fresh) if fresh else (Verified({}, [], {}), {})
-            answer = self._commit(name, ids, errors, found, outbound)
+            verified, outbound = verify(fresh) if fresh else (Verified({}, [], {}), {})
+            answer = self._commit(name, ids, errors, verified, outbound)
             if answer is not None:
                 return answer
 

@@ -53,8 +53,8 @@ class ServerKeys:
             raise BadFile(f"{path} does not hold a server's keys of version {VERSION}")
         secrets = dict[int, bytes]()
         try:
-            for each in listed:
-                secrets[integer("a key's id", each["id"], 0, 255)] = bytes.fromhex(each["secret"])
+            for key in listed:
+                secrets[integer("a key's id", key["id"], 0, 255)] = bytes.fromhex(key["secret"])
         except (TypeError, KeyError, ValueError):
             raise BadFile(f"each key of {path} has an 'id' and a 'secret' in hexadecimal") from None
         if len(secrets) != len(listed) or not secrets or any(len(each) != KEY for each in secrets.values()):

@@ -117,6 +117,6 @@ def _create(connection: Connection) -> None:
             )
         metadata.create_all(connection)
         connection.execute(insert(version), {"version": VERSION})
-    found = connection.execute(select(version.c.version)).scalar_one()
-    if found != VERSION:
-        raise Unavailable(f"the database has version {found}; this program knows version {VERSION}")
+    stored = connection.execute(select(version.c.version)).scalar_one()
+    if stored != VERSION:
+        raise Unavailable(f"the database has version {stored}; this program knows version {VERSION}")

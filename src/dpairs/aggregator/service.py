@@ -108,8 +108,8 @@ class Aggregator:
 
     @property
     def stores(self) -> dict[str, Store]:
-        found = {name: each.store for name, each in self.leaders.items()}
-        return found | {name: each.store for name, each in self.helpers.items()}
+        leading = {name: each.store for name, each in self.leaders.items()}
+        return leading | {name: each.store for name, each in self.helpers.items()}
 
     def leader(self, name: str) -> Leader:
         if name not in self.leaders:
@@ -137,8 +137,8 @@ class Aggregator:
         log.info("started", role=ROLES[self.server], tasks=len(self.recipes))
 
     async def stop(self) -> None:
-        for each in self._running:
-            each.cancel()
+        for task in self._running:
+            task.cancel()
         await asyncio.gather(*self._running, return_exceptions=True)
         await self.intake.stop()
         await to_thread.run_sync(self.close)

@@ -91,9 +91,9 @@ def with_flags(words: str) -> str:
     return re.sub(r"(?<![\w{'-])([a-z][a-z_]*)=(\.\.\.|'[^']*'|[\w.]+)", _flag, words)
 
 
-def _flag(found: re.Match[str]) -> str:
-    name, value = found[1].replace("_", "-"), found[2].strip("'")
-    return f"--{FLAGS[name]} {value}" if name in FLAGS else found[0]
+def _flag(match: re.Match[str]) -> str:
+    name, value = match[1].replace("_", "-"), match[2].strip("'")
+    return f"--{FLAGS[name]} {value}" if name in FLAGS else match[0]
 
 
 FLAGS = {

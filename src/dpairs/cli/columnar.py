@@ -52,17 +52,6 @@ def is_columnar(name: str) -> bool:
     return not local or path.lower().endswith(SUFFIXES) or os.path.isdir(path)
 
 
-def pairs(texts: list[str]) -> dict[str, str]:
-    """What was given as ROLE=COLUMN."""
-    columns = {}
-    for text in texts:
-        role, sign, name = text.partition("=")
-        if not sign or not role or not name:
-            raise BadParameter(f"a column is named as ROLE=COLUMN, not {text!r}")
-        columns[role] = name
-    return columns
-
-
 def tally_columns(study: Study, names: list[str], form: TableForm | None, engine: Engine) -> FileTally:
     """What an engine finds; ``form`` is for tables that do not say what they hold."""
     database = any(map(DATABASE.match, names))

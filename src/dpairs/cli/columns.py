@@ -21,6 +21,7 @@ from ..data.tables import LABEL, is_positive
 from ..errors import BadFile, BadParameter, BadValue
 from ..formats.checks import did_you_mean
 from ..statistics import Statistic
+from .assignments import assignments
 
 BATCH_BYTES = 2**24
 SUFFIXES = (".csv", ".csv.gz", ".parquet", ".pq")
@@ -38,18 +39,14 @@ class Asks(Protocol):
     def domains(self) -> tuple[Domain, ...]: ...
 
 
-def column_names(study: Asks, renames: Sequence[str], more: Sequence[str] = ()) -> dict[str, str]:
+def column_names(study: Asks, renames: Sequence[str] | None, more: Sequence[str] = ()) -> dict[str, str]:
     """Which column of the file holds which column of the statistic, from ``name=column`` options."""
     wanted = (*study.statistic.columns, *more)
-    names = {name: name for name in wanted}
-    for rename in renames:
-        name, equals, column = rename.partition("=")
-        if not equals or name not in wanted or not column:
-            raise BadParameter(
-                f"--column must be NAME=COLUMN with NAME one of {', '.join(wanted)}, not {rename!r}"
-            )
-        names[name] = column
-    return names
+    given = assignments("--column", "COLUMN", renames)
+    for name in given:
+        if name not in wanted:
+            raise BadParameter(f"--column is NAME=COLUMN with NAME one of {', '.join(wanted)}, not {name!r}")
+    return {name: given.get(name, name) for name in wanted}
 
 
 def batches(

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from ..formats import files
+from ..protocols.base import NUMBERS, REPORTS, SHARES
 from ..release import Release
 from ..sites import SiteTally
 from ..study import Study
@@ -20,11 +21,16 @@ def analysis_beside(study_file: Path) -> Path:
     return study_file.with_suffix(".analysis.json")
 
 
+_COUNTED_IN: dict[str, type[Tally | Release | SiteTally]] = {
+    REPORTS: Tally,
+    SHARES: Release,
+    NUMBERS: SiteTally,
+}
+
+
 def counted(path: Path, study: Study) -> Tally | Release | SiteTally:
     """What an estimate is made from: a tally, sites' answers, or what two servers released."""
-    if study.protocol.by_sites is not None:
-        return SiteTally.load(path, study)
-    return Tally.load(path, study) if study.protocol.shared is None else Release.load(path, study)
+    return _COUNTED_IN[study.protocol.sends].load(path, study)
 
 
 def estimate(

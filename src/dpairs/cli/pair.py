@@ -19,6 +19,7 @@ from ..formats.checks import integer
 from ..garbled.wire import Pair
 from ..protocols import InPairs
 from ..protocols.pairwise.protocol import PAIRS
+from ..protocols.sides import in_pairs
 from ..randomness import SystemRandomness
 from ..report import MAX_INDEX, Report
 from ..study import Study
@@ -68,7 +69,7 @@ def pair(
     if not 0 < timeout <= MAX_TIMEOUT:
         raise BadParameter(f"--timeout must be above 0 and at most {MAX_TIMEOUT:g} seconds, not {timeout:g}")
     study = Study.load(study_file)
-    protocol, both = _pairwise(study), _pair(study, number, people)
+    protocol, both = in_pairs(study), _pair(study, number, people)
     need("a pair", "pairs", "dpairs.garbled.session")
     if (listen is None) == (connect is None):
         raise BadParameter("say either --listen HOST:PORT or --connect HOST:PORT")
@@ -151,7 +152,7 @@ def decode(
     from ..garbled.session import PairDecoder
 
     study = Study.load(study_file)
-    protocol = _pairwise(study)
+    protocol = in_pairs(study)
     matching = protocol.match(study.coins, _sizes(study, people))
     messages: dict[int, dict[str, bytes]] = {}
     for path in files:
@@ -194,8 +195,8 @@ def list_pairs(
 ) -> None:
     """List who computes with whom, from public coins."""
     study = Study.load(study_file)
-    found = _pairwise(study).match(study.coins, _sizes(study, people))
-    columns = (found.numbers, found.pairings, found.garblers, found.evaluators)
+    matching = in_pairs(study).match(study.coins, _sizes(study, people))
+    columns = (matching.numbers, matching.pairings, matching.garblers, matching.evaluators)
     rows = sorted(zip(*(each.tolist() for each in columns), strict=True))
     names = ("pair", "round", "garbler", "evaluator")
     if as_json:
@@ -204,15 +205,6 @@ def list_pairs(
     print_table(names, rows[:40])
     if len(rows) > 40:
         output.print(f"and {len(rows) - 40:,} more: --json lists all", highlight=False)
-
-
-def _pairwise(study: Study) -> InPairs:
-    protocol = study.protocol.in_pairs
-    if protocol is None:
-        raise BadParameter(
-            f"this is a study of the {study.protocol.name} protocol, in which nobody has a partner"
-        )
-    return protocol
 
 
 def _sizes(study: Study, people: list[int]) -> dict[str, int]:
@@ -225,7 +217,7 @@ def _sizes(study: Study, people: list[int]) -> dict[str, int]:
 
 
 def _pair(study: Study, number: int, people: list[int]) -> Pair:
-    matching = _pairwise(study).match(study.coins, _sizes(study, people))
+    matching = in_pairs(study).match(study.coins, _sizes(study, people))
     return matching.pair(study.id, integer("--number", number, 0, MAX_INDEX), len(study.statistic.strata))
 
 

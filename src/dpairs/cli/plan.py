@@ -103,7 +103,7 @@ def plan(
     if like is not None:
         asks = _Asks(made, domains)
         with counted_in_lines(like):
-            names = column_names(asks, column or [])
+            names = column_names(asks, column)
             shape = whole(batches(asks, like, names, positive), made.columns)
     asked: dict[str, Any] = {
         "rounds": rounds,

@@ -10,8 +10,8 @@ import typer
 from ..errors import BadParameter
 from ..formats import files
 from ..formats.display import printable
+from ..protocols.sides import shared
 from ..randomness import SystemRandomness
-from ..release import shared
 from ..study import Study
 from ..tally import Tally
 from .show import errors, output
@@ -160,8 +160,8 @@ def release(
     batch, count = batch_of(mine), Multiplication(mine, SystemRandomness()).count
     if products is None and count:
         raise BadParameter("this study releases a value: give this server's shares of products by --products")
-    found = [] if products is None else read_products(products, study, number, batch, count)
-    made = part(mine, found, shared(study).noise(mine.sizes, SystemRandomness()))
+    product_shares = [] if products is None else read_products(products, study, number, batch, count)
+    made = part(mine, product_shares, shared(study).noise(mine.sizes, SystemRandomness()))
     # Before anything leaves: noise that is drawn twice is half gone.
     releases.record(book, study, number, batch)
     write_part(out, made)
@@ -179,9 +179,9 @@ def open_release(
     from ..servers.steps import open_parts
 
     study = Study.load(study_file)
-    found = open_parts([read_part(each, study) for each in parts])
-    found.save(out)
-    output.print(f"release of {found.n} people written to {out}", highlight=False)
+    opened = open_parts([read_part(each, study) for each in parts])
+    opened.save(out)
+    output.print(f"release of {opened.n} people written to {out}", highlight=False)
 
 
 def _given(path: Path | None, option: str) -> Path:

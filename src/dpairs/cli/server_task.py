@@ -61,8 +61,8 @@ def task(
 def _operator(given: str) -> Operator:
     from ..dap.task import Operator
 
-    name, found, url = given.partition("=")
-    if not found:
+    name, equals, url = given.partition("=")
+    if not equals:
         raise BadParameter(f"a server is given as NAME=https://HOST, not {given!r}")
     return Operator(name.strip(), url.strip().rstrip("/"))
 

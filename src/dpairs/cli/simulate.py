@@ -70,7 +70,7 @@ def simulate(
     """
     integer("runs", runs, 1, 1_000_000)
     study = Study.load(study_file)
-    names = column_names(study, column or [], site_columns(study))
+    names = column_names(study, column, site_columns(study))
     if reports is not None:
         if runs > 1 or plot is not None or estimator is not None or crypto is not None:
             raise BadParameter(

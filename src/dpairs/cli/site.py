@@ -12,9 +12,11 @@ import typer
 from ..data.tables import whole
 from ..errors import BadFile, BadParameter
 from ..formats import files
+from ..protocols.base import NUMBERS, SHARES, SITES
+from ..protocols.sides import by_sites
 from ..protocols.sites.unit import PERSON
 from ..shares import SERVERS
-from ..sites import PERSON_COLUMN, SITE_COLUMN, SiteAnswer, SiteTally, by_sites
+from ..sites import PERSON_COLUMN, SITE_COLUMN, SiteAnswer, SiteTally
 from ..study import Study
 from .columns import batches, column_names
 from .estimate import analysis_beside
@@ -91,10 +93,9 @@ def site(
         study = offer.study
     if study.protocol.round > 1 and study.first is None:
         raise BadParameter("this is a second round: give the first, as agreed to, with --first FILE")
-    asked = study.protocol.shared
-    if study.protocol.by_sites is None and not (asked is not None and asked.of_sites):
+    if study.protocol.answered_by != SITES:
         raise BadParameter(f"this {study.protocol.name} study asks people, not sites")
-    names = column_names(study, column or [], site_columns(study)[1:])
+    names = column_names(study, column, site_columns(study)[1:])
     table = whole(batches(study, data, names), tuple(names))
     me = Site(
         name,
@@ -107,9 +108,9 @@ def site(
     leaving = me.preview(study, table, keep=keep)
     if not as_json:
         _show(study, leaving)
-    if study.protocol.shared is not None and (out is not None or send):
+    if study.protocol.sends == SHARES and (out is not None or send):
         raise BadParameter("this study's answers go to two servers: give --shares, not --out or --send")
-    if study.protocol.shared is None and shares is not None:
+    if study.protocol.sends != SHARES and shares is not None:
         raise BadParameter("--shares is for studies of two servers: give --out")
     if shares is not None and Path(name).name != name:
         raise BadParameter(f"files are named after the site, so its name is no path, unlike {name!r}")
@@ -151,10 +152,9 @@ def site(
 
 def site_columns(study: Study) -> tuple[str, ...]:
     """Columns that a sites study asks for beside the statistic's: the site, perhaps the person."""
-    protocol, shared = study.protocol.by_sites, study.protocol.shared
-    if protocol is None:
-        return (SITE_COLUMN,) if shared is not None and shared.of_sites else ()
-    return (SITE_COLUMN, PERSON_COLUMN) if protocol.unit.kind == PERSON else (SITE_COLUMN,)
+    if study.protocol.sends == NUMBERS and by_sites(study).unit.kind == PERSON:
+        return SITE_COLUMN, PERSON_COLUMN
+    return (SITE_COLUMN,) if study.protocol.answered_by == SITES else ()
 
 
 def _show(study: Study, leaving: Any) -> None:

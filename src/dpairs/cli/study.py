@@ -14,8 +14,12 @@ from ..errors import BadParameter
 from ..formats import files
 from ..mechanisms import OPTIMIZED
 from ..mechanisms.optimize import STEPS
+from ..protocols import PROTOCOLS
+from ..protocols.base import REPORTS
+from ..protocols.sides import of_symbols
 from ..statistics import STATISTICS
 from ..study import Study
+from .assignments import assignments
 from .cache import remembered
 from .estimate import analysis_beside, counted
 from .show import output, print_json, print_table, progress
@@ -82,14 +86,9 @@ def parse_options(texts: list[str] | None) -> dict[str, Any]:
     >>> parse_options(["closer=3", "side=left"])
     {'closer': 3, 'side': 'left'}
     """
-    options: dict[str, Any] = {}
-    for text in texts or []:
-        name, equals, value = text.partition("=")
-        if not equals or not name.isidentifier() or name in options:
-            raise BadParameter(f"--option is NAME=VALUE, and each name is given once, not {text!r}")
-        number = as_number(value)
-        options[name] = value if number is None else number
-    return options
+    given = assignments("--option", "VALUE", texts)
+    numbers = {name: as_number(value) for name, value in given.items()}
+    return {name: given[name] if number is None else number for name, number in numbers.items()}
 
 
 @app.command()
@@ -214,7 +213,8 @@ def create(
         "hide_sizes": hide_sizes or None,
         **parse_options(option),
     }
-    searched = mechanism == OPTIMIZED and protocol in (None, "histogram", "projection")
+    searches = protocol is None or (protocol in PROTOCOLS and "search" in PROTOCOLS[protocol].options)
+    searched = mechanism == OPTIMIZED and searches
     with progress("searching a mechanism", STEPS) if searched else nullcontext() as advance:
         study = Study.create(
             statistic,
@@ -285,7 +285,7 @@ def describe(study: Study) -> dict[str, Any]:
         "protocol": protocol.name,
         "round": protocol.round,
         "rounds": protocol.rounds,
-        "symbols": protocol.symbols if protocol.shared is None and protocol.by_sites is None else None,
+        "symbols": of_symbols(study).symbols if protocol.sends == REPORTS else None,
         "bits": protocol.report_bits,
         "privacy": study.privacy.to_json(),
     }

@@ -11,10 +11,12 @@ from typing import Annotated
 import typer
 
 from ..errors import BadFile, BadParameter, InvalidInput, NotAsked, WrongStudy
+from ..protocols.base import NUMBERS
 from ..report import Report
 from ..study import Study
 from ..tally import Tally
-from .columnar import Engine, TableForm, is_columnar, pairs, tally_columns
+from .assignments import assignments
+from .columnar import Engine, TableForm, is_columnar, tally_columns
 from .show import errors, output, print_json, print_table
 from .site import collect
 
@@ -44,7 +46,7 @@ def tally(
     ] = None,
     column: Annotated[
         list[str] | None,
-        typer.Option("--column", "-c", help="--study: ROLE=COLUMN, for stratum, index, symbol or study."),
+        typer.Option("--column", "-c", help="--study: NAME=COLUMN, for stratum, index, symbol or study."),
     ] = None,
     cells: Annotated[bool, typer.Option("--cells", help="--study: the tables hold cells.")] = False,
     merge: Annotated[
@@ -80,7 +82,7 @@ def tally(
         raise BadParameter("reports are missing: name a study and then files, or --study and then tables")
     if (column or cells) and not tables:
         raise BadParameter("--column and --cells are for tables, whose study is given with --study")
-    if study.protocol.by_sites is not None:
+    if study.protocol.sends == NUMBERS:
         if merge or engine is not None or master is not None or keep_going or recompute or tables:
             raise BadParameter(
                 "a tally of sites is made of their answers' files: it takes --out and --json only"
@@ -96,9 +98,9 @@ def tally(
     if columnar and (merge or len(columnar) < len(files)):
         raise BadParameter("count Parquet files and other report files in separate runs")
     if columnar:
-        form = TableForm(pairs(column or []), cells) if tables else None
-        found = tally_columns(study, files, form, Engine(engine, master, keep_going, recompute))
-        total, reasons, refused = found.tally, found.reasons, found.refused
+        form = TableForm(assignments("--column", "COLUMN", column), cells) if tables else None
+        counted = tally_columns(study, files, form, Engine(engine, master, keep_going, recompute))
+        total, reasons, refused = counted.tally, counted.reasons, counted.refused
         for sentence in refused:
             errors.print(f"left out: {sentence}", highlight=False, markup=False, soft_wrap=True)
     elif merge:

@@ -10,6 +10,7 @@ from typing import Any
 
 from ..errors import BadFile, BadParameter
 from ..estimate import Estimate
+from ..protocols.base import NUMBERS
 from ..randomness import secret_bytes
 from ..sites import SiteTally
 from ..study import Study
@@ -47,7 +48,7 @@ class Analyst:
 
         ``words`` is what its participants read: organisation, purpose, contact, groups and questions.
         """
-        wish = {
+        request = {
             "title": title,
             "question": question,
             "enrolment": enrolment,
@@ -55,17 +56,17 @@ class Analyst:
             "words": dict(words or {}),
             "study": json.loads(study.to_json()),
         }
-        link = str(self._ask("POST", "/studies", wish)["link"])
+        link = str(self._ask("POST", "/studies", request)["link"])
         # A collector that does not know where people reach it gives a path only.
         return link if link.startswith(("http://", "https://")) else f"{self._line.base}{link}"
 
     def studies(self) -> list[dict[str, Any]]:
-        found: list[dict[str, Any]] = self._ask("GET", "/studies")
-        return found
+        listed: list[dict[str, Any]] = self._ask("GET", "/studies")
+        return listed
 
     def progress(self, study: str) -> dict[str, Any]:
-        found: dict[str, Any] = self._ask("GET", f"/studies/{study}/progress")
-        return found
+        answer: dict[str, Any] = self._ask("GET", f"/studies/{study}/progress")
+        return answer
 
     def estimate(self, study: str) -> Estimate:
         """The estimate, computed here from the tally."""
@@ -73,8 +74,8 @@ class Analyst:
 
     def estimate_json(self, study: str) -> dict[str, Any]:
         """The collector's estimate, as `Estimate.to_json` gives it."""
-        found: dict[str, Any] = self._ask("GET", f"/studies/{study}/estimate")
-        return found
+        answer: dict[str, Any] = self._ask("GET", f"/studies/{study}/estimate")
+        return answer
 
     def tally(self, study: str, number: int | None = None) -> Tally:
         """The tally of a round, by default the current one."""
@@ -100,7 +101,7 @@ class Analyst:
             before = self._counted(study, asked.protocol.round - 1)
             made = before.study.next(before)
             asked = made if made == asked else asked
-        kind = Tally if asked.protocol.by_sites is None else SiteTally
+        kind = SiteTally if asked.protocol.sends == NUMBERS else Tally
         return kind.from_json(body, asked)
 
     def reports(self, study: str, number: int | None = None, *, cells: bool = False) -> bytes:
@@ -160,17 +161,18 @@ class Analyst:
         self._ask("DELETE", f"/studies/{study}")
 
     def invite(self, study: str, count: int, stratum: str | None = None) -> list[str]:
-        wish: dict[str, Any] = {"count": count}
+        request: dict[str, Any] = {"count": count}
         if stratum is not None:
-            wish["stratum"] = stratum
-        found: list[str] = self._ask("POST", f"/studies/{study}/invitations", wish)["codes"]
-        return found
+            request["stratum"] = stratum
+        codes: list[str] = self._ask("POST", f"/studies/{study}/invitations", request)["codes"]
+        return codes
 
     def gateway(self, study: str, people: Mapping[str, int]) -> dict[str, dict[str, Any]]:
         """Indices and secrets for a gateway."""
-        wish = {"request": secret_bytes(16).hex(), "people": dict(people)}
-        found: dict[str, dict[str, Any]] = self._ask("POST", f"/studies/{study}/gateways", wish)["people"]
-        return found
+        request = {"request": secret_bytes(16).hex(), "people": dict(people)}
+        answer = self._ask("POST", f"/studies/{study}/gateways", request)
+        indices: dict[str, dict[str, Any]] = answer["people"]
+        return indices
 
 
 def _after(place: tuple[int, int], following: str) -> tuple[int, int] | None:

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from ..data.tables import Table, tables
 from ..engines.files import STUDY, ReportWriter, has_cells
 from ..errors import BadValue
+from ..protocols.sides import of_symbols
 from ..study import Study
 from .device import Device
 from .link import Link
@@ -131,7 +132,7 @@ class Gateway:
                     for stratum, columns in study.statistic.split(table)
                 ]
             # Only now, when nobody of any stratum was refused, may the first report leave.
-            kind = np.int64 if study.protocol.symbols <= 2**63 else np.uint64
+            kind = np.int64 if of_symbols(study).symbols <= 2**63 else np.uint64
             for stratum, symbols in answered:
                 order = sorted(symbols)
                 made = np.array([symbols[number] for number in order], dtype=kind)

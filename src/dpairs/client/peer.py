@@ -27,6 +27,7 @@ from ..garbled.session import Evaluator, Garbler
 from ..garbled.wire import Pair
 from ..protocols import InPairs
 from ..protocols.pairwise.matching import Pairs
+from ..protocols.sides import in_pairs
 from ..randomness import SecretStream
 from ..study import Study
 from .device import Membership
@@ -157,7 +158,7 @@ def _own_pairs(me: Membership, study: Study, given: Sequence[Mapping[str, Any]])
         if set(sizes) != set(strata):
             raise WrongPartner
         people = {name: integer("people", sizes[name], 0, MOST) for name in strata}
-        pairs = _match(_in_pairs(study), study, people)
+        pairs = _match(in_pairs(study), study, people)
     except (DpairsError, TypeError):
         raise WrongPartner("the collector's numbers of people give no pairs") from None
     if len({each["number"] for each in given}) != len(given):
@@ -196,7 +197,7 @@ def _begin(
     if "coded" not in me.data:
         columns = [[values[name]] for name in study.statistic.private_columns]
         bits = SecretStream(me.key(ROUNDING))
-        me.data["coded"] = _in_pairs(study).encode(columns, bits)[0].tolist()
+        me.data["coded"] = in_pairs(study).encode(columns, bits)[0].tolist()
         me.data["people"] = dict(people)
         me.data["pairs"] = {str(number): {} for number in own}
         me.save()
@@ -208,12 +209,6 @@ def _erase_if_over(me: Membership) -> None:
         me.data.pop("coded", None)
         me.erase(ROUNDING, IDENTITY)
         me.save()
-
-
-def _in_pairs(study: Study) -> InPairs:
-    if study.protocol.in_pairs is None:
-        raise WrongPartner("nobody has a partner in this study")
-    return study.protocol.in_pairs
 
 
 _matched: dict[tuple[str, tuple[int, ...]], Pairs] = {}
@@ -266,7 +261,7 @@ class _Turn:
             return str(self._book["state"])
         if self._book.get("confirmed") is False:
             return UNCONFIRMED
-        function = _in_pairs(self._study).function
+        function = in_pairs(self._study).function
         bits = SecretStream(self._me.key(f"session {self.number}"))
         coded = self._me.data["coded"]
         if self._own.role == "garbler":

@@ -9,6 +9,7 @@ from typing import Any
 from ..errors import BadFile, BadParameter, Unavailable
 from ..formats.checks import integer
 from ..participant import Participant, check_limits
+from ..protocols.base import PAIRS
 from ..report import MAX_INDEX, Report
 from ..study import Study
 from .device import Device, Membership
@@ -90,7 +91,7 @@ def go_on(
     """Take all steps that can be taken now."""
     _check(offered.study, values)
     _enrol(offered, me, stratum, code or offered.where.code)
-    if offered.study.protocol.in_pairs is not None:
+    if offered.study.protocol.answered_by == PAIRS:
         from .peer import take_part
 
         return take_part(offered, me, values, book, wait, confirm)
@@ -115,16 +116,16 @@ def _enrol(offered: Offer, me: Membership, stratum: str | None, code: str | None
         if stratum is not None and stratum != me.data["stratum"]:
             raise BadParameter(f"this device is enrolled as {me.data['stratum']!r}, not as {stratum!r}")
         return
-    wish: dict[str, Any] = {"request": me.request}
+    request: dict[str, Any] = {"request": me.request}
     if stratum is not None:
-        wish["stratum"] = stratum
+        request["stratum"] = stratum
     if code is not None:
-        wish["code"] = code
-    if study.protocol.in_pairs is not None:
+        request["code"] = code
+    if study.protocol.answered_by == PAIRS:
         from .sealing import public_key
 
-        wish["key"] = public_key(me.key("x25519")).hex()
-    given = offered.line.json("POST", f"{API}/{offered.where.study}/people", wish)
+        request["key"] = public_key(me.key("x25519")).hex()
+    given = offered.line.json("POST", f"{API}/{offered.where.study}/people", request)
     secret = read_secret(given)
     index = integer("a collector's index", part(given, "index", int), 0, MAX_INDEX)
     enrolled = {"index": index, "stratum": part(given, "stratum", str), "secret": secret}

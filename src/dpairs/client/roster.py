@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import BadFile, BadParameter, Conflict
+from ..protocols.sides import alone
 from ..randomness import SecretStream
 from ..study import Study
 
@@ -164,7 +165,7 @@ class Roster:
             elif index in asked:
                 noise = SecretStream(self._mac("noise", bytes.fromhex(study.id), person, made_from))
                 one = [_column(value) for value in values]
-                symbol = int(study.protocol.alone.randomize(study.coins, number, index, one, noise)[0])
+                symbol = int(alone(study).randomize(study.coins, number, index, one, noise)[0])
                 symbols[index] = symbol
                 fresh.append((person, study.id, made_from, str(symbol)))
         if changed:

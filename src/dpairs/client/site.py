@@ -13,11 +13,13 @@ from typing import Any, TypeVar
 from ..errors import AlreadyAnswered, BadFile, BadParameter, BadValue, Closed, NotAllowed, NotAsked
 from ..formats import signatures
 from ..participant import check_limits
+from ..protocols.base import SHARES
+from ..protocols.sides import by_sites, shared
 from ..protocols.sites.numbers import site_name
 from ..randomness import Randomness
 from ..report import check_first
 from ..shares import SiteShares
-from ..sites import SiteAnswer, by_class, by_sites, exact_numbers
+from ..sites import SiteAnswer, by_class, exact_numbers
 from ..study import Study
 from .device import Device, Membership
 from .link import Link
@@ -82,9 +84,9 @@ class Site:
         """What would leave; nothing is made, and nothing is spent."""
         with self._device.study(study.first_id) as me:
             made = study.id in self._answers(me)
-        if study.protocol.shared is not None:
+        if study.protocol.sends == SHARES:
             sizes = {name: len(columns[0]) for name, columns in by_class(study, data).items()}
-            numbers = sum(study.protocol.shared.vdaf[name].circuit.sums for name in sizes)
+            numbers = sum(shared(study).vdaf[name].circuit.sums for name in sizes)
             return Leaving(sizes, numbers, 0.0, made)
         protocol, exact = by_sites(study), exact_numbers(study, data, keep)
         numbers = protocol.entries * len(protocol.strata)
@@ -146,10 +148,10 @@ class Site:
             return
         me.data["site"] = self.name
         key = signatures.public_key(me.key("ed25519")).hex()
-        wish = {"request": me.request, "name": self.name, "key": key}
+        request = {"request": me.request, "name": self.name, "key": key}
         if (given := code or offered.where.code) is not None:
-            wish["code"] = given
-        enrolled = offered.line.json("POST", f"{API}/{offered.where.study}/sites", wish)
+            request["code"] = given
+        enrolled = offered.line.json("POST", f"{API}/{offered.where.study}/sites", request)
         me.data |= {"secret": read_secret(enrolled), "collector": offered.where.base}
         me.save()
 

@@ -66,10 +66,10 @@ def _lines(body: bytes, stratum: str) -> tuple[str, Column, Column]:
         symbols.append(np.array([row["symbol"] for row in rows], dtype=np.uint64))
     if not indices:
         return "", np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
-    found: Column = np.concatenate(symbols)
-    if not found.size or found.max() < 2**63:
-        found = found.astype(np.int64)
-    return study or "", np.concatenate(indices), found
+    whole: Column = np.concatenate(symbols)
+    if not whole.size or whole.max() < 2**63:
+        whole = whole.astype(np.int64)
+    return study or "", np.concatenate(indices), whole
 
 
 def _check_row(row: dict[str, Any], place: int, stratum: str) -> None:

@@ -367,10 +367,10 @@ def _private(file: str) -> None:
 def _identity(file: str) -> tuple[int, int]:
     """Which file a name stands for: what is written to one that has lost its name is lost with it."""
     try:
-        found = os.stat(file)
+        status = os.stat(file)
     except OSError:
         return 0, 0
-    return found.st_dev, found.st_ino
+    return status.st_dev, status.st_ino
 
 
 def _durable(connection: Any, _: Any) -> None:

@@ -13,6 +13,8 @@ import pyarrow.parquet as pq
 
 from ..engines.files import CELLS, FORMAT, SCHEMA, STUDY, SYMBOLS, VERSION, encodings
 from ..errors import BadParameter
+from ..protocols.base import NUMBERS
+from ..protocols.sides import alone
 from ..tally import NO_CELLS
 from .database import Database
 from .live_study import Column, Round, following
@@ -65,21 +67,21 @@ def one_part(database: Database, asked: Round, cells: bool, after: Place) -> tup
 
     The end is that of the very rows in the file: others may arrive meanwhile.
     """
-    found = part(database, asked, after, PART)
-    body = b"".join(_written(asked, cells, [] if found is None else [found]))
-    end = None if found is None else _end(found)
+    rows = part(database, asked, after, PART)
+    body = b"".join(_written(asked, cells, [] if rows is None else [rows]))
+    end = None if rows is None else _end(rows)
     return body, end if end is not None and part(database, asked, end, 1) is not None else None
 
 
-def _end(found: Part) -> Place:
-    return found[0], int(found[1][-1])
+def _end(rows: Part) -> Place:
+    return rows[0], int(rows[1][-1])
 
 
 def _parts(database: Database, asked: Round) -> Iterator[Part]:
     after = BEGINNING
-    while (found := part(database, asked, after, PART)) is not None:
-        yield found
-        after = _end(found)
+    while (rows := part(database, asked, after, PART)) is not None:
+        yield rows
+        after = _end(rows)
 
 
 def _written(asked: Round, cells: bool, parts: Iterable[Part]) -> Iterator[bytes]:
@@ -93,7 +95,7 @@ def _written(asked: Round, cells: bool, parts: Iterable[Part]) -> Iterator[bytes
     with contextlib.closing(pq.ParquetWriter(sink, SCHEMA.with_metadata(metadata), **options)) as writer:
         for stratum, indices, symbols in parts:
             if by_cell:
-                symbols = study.protocol.alone.cells_of(study.coins, stratum, indices, symbols)
+                symbols = alone(study).cells_of(study.coins, stratum, indices, symbols)
             columns = [
                 pa.DictionaryArray.from_arrays(pa.array(np.full(len(indices), stratum, np.int8)), names),
                 pa.array(indices),
@@ -106,7 +108,7 @@ def _written(asked: Round, cells: bool, parts: Iterable[Part]) -> Iterator[bytes
 
 def check(asked: Round, cells: bool) -> None:
     """Refuse cells where a study has none, and reports where sites answer."""
-    if asked.study.protocol.by_sites is not None:
+    if asked.study.protocol.sends == NUMBERS:
         raise BadParameter("sites send no reports: their answers are the tally")
     if cells and asked.study.protocol.cell_codes is None:
         raise BadParameter(NO_CELLS)

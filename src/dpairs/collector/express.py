@@ -20,9 +20,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+import structlog
+
 from .changes import Handler, OnCommit, Reading, Row, Statement, Work, settle
 from .database import Database
 from .lease import TAKEN, Lease, LeaseLost
+
+log = structlog.get_logger()
 
 NAME = "dpairs_at_once"
 NAME_BYTES = NAME.encode()
@@ -177,6 +181,7 @@ class Express:
                 if isinstance(outcome, OnCommit):
                     outcome.then()
         except Exception:
+            log.exception("what was committed could not be counted: it is read again")
             self._over(flight, LeaseLost("what was committed could not be counted: it is read again"))
             return
         settle(
@@ -199,8 +204,8 @@ class Express:
     def _leave(self, work: list[Work]) -> None:
         """Leave these and all others to the thread, while it cannot end."""
         work, self._next = work + self._next, []
-        for each in work:
-            self._thread.put(each)
+        for item in work:
+            self._thread.put(item)
 
     def _listen(self, flight: Flight) -> None:
         """Send what is left, and hear what is said; not for ever."""

@@ -21,6 +21,7 @@ from sqlalchemy import (
 )
 
 from ..errors import BadValue, Closed, Conflict
+from ..protocols.sides import of_symbols
 from . import schema
 from .changes import OnCommit, Reading, Row, Statement
 from .database import direct, driven
@@ -154,9 +155,9 @@ def take_new(reports: Sequence[Sent]) -> tuple[list[str], Reading]:
 
 def _asked(reports: Sequence[Sent]) -> dict[Where, int]:
     asked: dict[Where, int] = {}
-    for each in reports:
-        if is_open(each.live, each.round):
-            asked.setdefault(each.where, stored(each.symbol))
+    for report in reports:
+        if is_open(report.live, report.round):
+            asked.setdefault(report.where, stored(report.symbol))
     return asked
 
 
@@ -303,7 +304,7 @@ def checked_batch(live: LiveStudy, asked: Round, stratum: int, indices: Column, 
     study, name = asked.study, live.strata[stratum]
     order = np.argsort(indices, kind="stable")
     indices, symbols = indices[order], symbols[order]
-    last = study.protocol.symbols - 1
+    last = of_symbols(study).symbols - 1
     bad = np.flatnonzero((symbols < 0) | (symbols > last))
     if bad.size:
         row = int(order[bad[0]])

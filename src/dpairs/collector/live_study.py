@@ -17,7 +17,9 @@ from sqlalchemy import Connection, Select, select
 
 from ..errors import DpairsError, NotEnoughData, NotFound, Unavailable
 from ..estimate import Estimate
+from ..protocols.base import PAIRS, SITES
 from ..protocols.pairwise.matching import Pairs
+from ..protocols.sides import in_pairs, of_symbols
 from ..sites import SiteTally
 from ..study import Study
 from ..tally import Tally
@@ -88,7 +90,7 @@ class Round:
             if parts:
                 indices = np.concatenate([each[1] for each in parts])
                 symbols = np.concatenate([each[2] for each in parts])
-                if self.study.protocol.symbols > WRAP // 2:
+                if of_symbols(self.study).symbols > WRAP // 2:
                     symbols = symbols.view(np.uint64)
                 self._tally.add_reports(name, indices, symbols)
         self._waiting, self._gathered = [], 0
@@ -174,12 +176,12 @@ class LiveStudy:
     @property
     def of_pairs(self) -> bool:
         """Whether people compute in pairs."""
-        return self.study.protocol.in_pairs is not None
+        return self.study.protocol.answered_by == PAIRS
 
     @property
     def of_sites(self) -> bool:
         """Whether sites answer, each for all its records."""
-        return self.study.protocol.by_sites is not None
+        return self.study.protocol.answered_by == SITES
 
     @property
     def enrolled(self) -> dict[str, int]:
@@ -199,12 +201,9 @@ class LiveStudy:
     @cached_property
     def pairs(self) -> Matched:
         """Who computes with whom: fixed once nobody enrols any more."""
-        protocol = self.study.protocol.in_pairs
-        if protocol is None:
-            raise NotFound("nobody has a partner in this study")
         sizes = dict(zip(self.strata, self.next_index, strict=True))
         try:
-            return Matched(protocol.match(self.study.coins, sizes))
+            return Matched(in_pairs(self.study).match(self.study.coins, sizes))
         except NotEnoughData:
             raise NotFound("nobody found a partner in this study before it was closed") from None
 

@@ -83,11 +83,11 @@ def _study(connection: Connection, row: Mapping[Any, Any]) -> LiveStudy:
             raise BadFile(f"people of stratum {stratum} are enrolled; the study has {strata}")
         live.next_index[stratum] = end
     load_sites(connection, live)
-    for number, each in enumerate(rounds):
+    for number, asked in enumerate(rounds):
         if number:
             # What only the analyst needs of an earlier round follows from its reports.
-            each.recall(rounds[number - 1])
-        _recount(connection, each)
+            asked.recall(rounds[number - 1])
+        _recount(connection, asked)
     return live
 
 

@@ -21,6 +21,7 @@ from sqlalchemy import Connection, delete, insert, select
 from ..errors import Closed, Conflict, DpairsError, NotFound, NotYours, TooLarge
 from ..garbled.session import PairDecoder, message_sizes
 from ..garbled.wire import Kind
+from ..protocols.sides import in_pairs
 from . import schema
 from .changes import OnCommit
 from .live_study import CLOSED, PAIRING, AboutStudy, LiveStudy
@@ -74,10 +75,7 @@ def addressed(live: LiveStudy, holder: Holder, number: int, kind: Kind, sends: b
 
 def size_limit(live: LiveStudy, kind: Kind) -> int:
     """The most bytes that a message of this kind can have."""
-    protocol = live.study.protocol.in_pairs
-    if protocol is None:
-        raise NotFound("nobody has a partner in this study")
-    return message_sizes(protocol.function)[kind] + (SEALED if kind in TO_PARTNER else 0)
+    return message_sizes(in_pairs(live.study).function)[kind] + (SEALED if kind in TO_PARTNER else 0)
 
 
 def deliver(connection: Connection, messages: Sequence[Message]) -> list[Any]:
@@ -130,11 +128,8 @@ def _deliver(connection: Connection, message: Message) -> Any:
 
 
 def _decode(live: LiveStudy, number: int, table: bytes, labels: bytes) -> int:
-    protocol = live.study.protocol.in_pairs
-    if protocol is None:
-        raise NotFound("nobody has a partner in this study")
     pair = live.pairs.pairs.pair(live.study.id, number, len(live.strata))
-    return PairDecoder(protocol.function, pair).decode(table, labels)
+    return PairDecoder(in_pairs(live.study).function, pair).decode(table, labels)
 
 
 def state_of(connection: Connection, live: LiveStudy, number: int) -> str:

@@ -112,10 +112,10 @@ class Service:
             self.lease.set_back = False
         self.secrets = Secrets(key, epoch)
         with self.database.reading(long=True) as connection:
-            found, self._deleted = load(connection), half_deleted(connection)
+            loaded, self._deleted = load(connection), half_deleted(connection)
         self.studies.clear()
-        self.studies.update(found.studies)
-        self.unreadable = found.unreadable
+        self.studies.update(loaded.studies)
+        self.unreadable = loaded.unreadable
 
     def _drop(self) -> None:
         """Forget what is in memory: another collector changes what it stands for."""

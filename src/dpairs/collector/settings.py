@@ -88,10 +88,10 @@ class Settings:
 def configured(given: Mapping[str, Any], environment: Mapping[str, str], file: str | None = None) -> Settings:
     """Settings as they are given; else from the environment; else from a file in TOML; else the defaults."""
     known: dict[str, Any] = _file(file) if file else {}
-    for each in fields(Settings):
-        text = environment.get(PREFIX + each.name.upper())
+    for setting in fields(Settings):
+        text = environment.get(PREFIX + setting.name.upper())
         if text is not None:
-            known[each.name] = _parsed(each.name, text)
+            known[setting.name] = _parsed(setting.name, text)
     known |= {name: value for name, value in given.items() if value is not None}
     return Settings(**known)
 

@@ -14,6 +14,7 @@ from sqlalchemy import Connection, func, insert, select, update
 from ..errors import AlreadyAnswered, BadValue, Closed, Conflict, NotYours
 from ..formats.canonical import parse
 from ..formats.signatures import is_signed
+from ..protocols.base import NUMBERS
 from ..protocols.sites.by_sites import SiteNumbers
 from ..sites import SiteAnswer, SiteTally
 from ..study import Study
@@ -75,7 +76,7 @@ class SiteRound(Round):
 
 
 def new_round(serial: int, study: Study) -> Round:
-    return Round(serial, study) if study.protocol.by_sites is None else SiteRound(serial, study)
+    return SiteRound(serial, study) if study.protocol.sends == NUMBERS else Round(serial, study)
 
 
 def site_round(asked: Round) -> SiteRound:
@@ -100,26 +101,26 @@ def enrol_sites(connection: Connection, requests: Sequence[SiteRequest]) -> list
     return one_by_one(connection, requests, _enrol)
 
 
-def _enrol(connection: Connection, wish: SiteRequest) -> Any:
-    live, table = wish.live, schema.sites.c
+def _enrol(connection: Connection, asked: SiteRequest) -> Any:
+    live, table = asked.live, schema.sites.c
     mine = select(table.index, table.name, table.key).where(table.study == live.id)
-    known = connection.execute(mine.where(table.request == wish.request)).one_or_none()
+    known = connection.execute(mine.where(table.request == asked.request)).one_or_none()
     if known is not None:
         site = EnrolledSite(*known)
-        if (site.name, site.key) != (wish.name, wish.key):
+        if (site.name, site.key) != (asked.name, asked.key):
             raise Conflict("this request was made before, with another name or key")
         return Holder(SITE, 0, site.index)
-    if connection.execute(mine.where(table.name == wish.name)).first() is not None:
-        raise Conflict(f"a site with the name {wish.name!r} is enrolled already, from another folder")
+    if connection.execute(mine.where(table.name == asked.name)).first() is not None:
+        raise Conflict(f"a site with the name {asked.name!r} is enrolled already, from another folder")
     if live.study.protocol.round > 1:
         raise Closed("the second round asks only the sites that answered the first")
-    code = invitation(connection, EnrolRequest(live, wish.request, code=wish.code), [])
+    code = invitation(connection, EnrolRequest(live, asked.request, code=asked.code), [])
     last = connection.scalar(select(func.max(table.index)).where(table.study == live.id))
-    site = EnrolledSite(0 if last is None else last + 1, wish.name, wish.key)
+    site = EnrolledSite(0 if last is None else last + 1, asked.name, asked.key)
     row = {"study": live.id, "index": site.index, "name": site.name}
-    connection.execute(insert(schema.sites), {**row, "request": wish.request, "key": site.key})
+    connection.execute(insert(schema.sites), {**row, "request": asked.request, "key": site.key})
     if code is not None:
-        use(connection, [{"this_study": live.id, "this_code": code.code, "request": wish.request}])
+        use(connection, [{"this_study": live.id, "this_code": code.code, "request": asked.request}])
     return OnCommit(Holder(SITE, 0, site.index), lambda: live.sites.__setitem__(site.index, site))
 
 

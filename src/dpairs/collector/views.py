@@ -11,6 +11,7 @@ import numpy as np
 from ..errors import DpairsError
 from ..formats.signatures import fingerprint
 from ..privacy import PrivacyClaim
+from ..protocols.sides import by_sites
 from ..study import Study
 from . import models
 from .estimate_history import Point
@@ -122,9 +123,9 @@ def _sites(live: LiveStudy) -> list[models.SiteProgress]:
     rows = []
     for site in sorted(live.sites.values(), key=lambda each: each.name):
         states: list[Any] = []
-        for each in rounds:
-            over = each is not live.now or live.state != OPEN
-            if site.name in each.kept:
+        for asked in rounds:
+            over = asked is not live.now or live.state != OPEN
+            if site.name in asked.kept:
                 states.append("answered")
             elif states and states[-1] != "answered":
                 states.append("not asked")
@@ -169,8 +170,7 @@ def learns(live: LiveStudy) -> list[tuple[str, str]]:
             ("the analyst", "how often each symbol came up"),
         ]
     if live.of_sites:
-        protocol = live.study.protocol.by_sites
-        hidden = protocol is not None and protocol.unit.hide_sizes
+        hidden = by_sites(live.study).unit.hide_sizes
         sizes = "numbers with noise from each site" + ("" if hidden else ", and how many records it has")
         pilot = "the rough picture of the first round" if live.study.protocol.rounds > 1 else "nothing"
         return [

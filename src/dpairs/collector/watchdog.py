@@ -14,7 +14,10 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
+import structlog
+
 LOOK = 0.5
+log = structlog.get_logger()
 
 
 class Watchdog:
@@ -34,7 +37,9 @@ class Watchdog:
             # A handle of our own: the number of a closed one may belong to somebody else.
             try:
                 handle = os.dup(driver.pgconn.socket)
-            except Exception:
+            except Exception as error:
+                # Broken already: whoever uses it is told so. The driver's words may hold an address.
+                log.warning("a connection is not watched", reason=type(error).__name__)
                 yield
                 return
             stack.callback(os.close, handle)

@@ -221,8 +221,8 @@ class Writer:
         retired = [transact is None and item.retired for item in items]
         if any(retired):
             current = [item for item, gone in zip(items, retired, strict=True) if not gone]
-            found = iter(self._commit(handler, current) if current else [])
-            return [item.refusal if gone else next(found) for item, gone in zip(items, retired, strict=True)]
+            told = iter(self._commit(handler, current) if current else [])
+            return [item.refusal if gone else next(told) for item, gone in zip(items, retired, strict=True)]
         began = time.monotonic()
         try:
             outcomes = self._transact(handler, items) if transact is None else transact()

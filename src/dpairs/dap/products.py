@@ -38,8 +38,8 @@ class CloseReq:
 
     @classmethod
     def of(cls, buckets: Mapping[str, Bucket]) -> CloseReq:
-        found = buckets.values()
-        return cls(tuple(each.people for each in found), tuple(each.checksum for each in found))
+        sums = buckets.values()
+        return cls(tuple(each.people for each in sums), tuple(each.checksum for each in sums))
 
 
 def read_close(wire: bytes, task: Task) -> CloseReq:

@@ -19,8 +19,8 @@ from ..errors import BadFile, BadParameter, InvalidInput
 from ..formats import files
 from ..formats.canonical import canonical, digest, parse
 from ..formats.checks import fields, integer, required, text
+from ..protocols.sides import shared
 from ..protocols.two_servers.shared import FEWEST, Shared
-from ..release import shared
 from ..study import Study
 from ..vdaf.hpke import KEY, derive_key, public_key
 from ..vdaf.measurements import Histogram, Sum

@@ -194,8 +194,8 @@ class _Listed:
         numbers = floats(values, column)
         table = np.array(self.values, dtype=np.float64)
         order = np.argsort(table)
-        found = np.minimum(np.searchsorted(table, numbers, sorter=order), self.size - 1)
-        codes = order[found]
+        places = np.minimum(np.searchsorted(table, numbers, sorter=order), self.size - 1)
+        codes = order[places]
         known = table[codes] == numbers
         if not known.all():
             refuse(numbers, known, column, f"one of {self._listed()}")
@@ -279,9 +279,9 @@ def as_domains(domain: Any) -> tuple[Domain, ...]:
     """
     given = domain.tolist() if isinstance(domain, np.ndarray) else domain
     several = isinstance(given, (tuple, list)) and not (_are_ends(given) or _are_words(given))
-    found = tuple(map(_domain, given if several else (given,)))
-    known = tuple(each for each in found if each is not None)
-    if len(known) < len(found):
+    domains = tuple(map(_domain, given if several else (given,)))
+    known = tuple(each for each in domains if each is not None)
+    if len(known) < len(domains):
         raise BadParameter(
             "domain must be two numbers (low, high), or an Interval, Integers, Levels or Categories, or a "
             f"tuple of two of these for two columns, not {' '.join(repr(domain).split())}"

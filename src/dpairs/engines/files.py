@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from ..errors import BadFile, BadParameter
+from ..protocols.sides import alone
 from ..study import Study
 from ..tally import NO_CELLS
 from . import places
@@ -86,7 +87,7 @@ class ReportWriter:
         """Add reports of one stratum: one row group for each 2^20, and one for the rest."""
         if self._cells:
             place = self._study.strata.index(stratum)
-            symbols = self._study.protocol.alone.cells_of(self._study.coins, place, indices, symbols)
+            symbols = alone(self._study).cells_of(self._study.coins, place, indices, symbols)
         self.write_column(stratum, indices, symbols)
 
     def write_column(self, stratum: str, indices: NDArray[np.int64], symbols: NDArray[Any]) -> None:

@@ -16,6 +16,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from ..errors import BadFile
+from ..protocols.sides import alone
 from ..randomness import SystemRandomness
 from ..report import MAX_INDEX
 from ..study import Study
@@ -197,7 +198,7 @@ def compare(
     wrong = 0
     for place in range(len(study.strata)):
         mine = np.flatnonzero(good & (places == place))
-        said = study.protocol.alone.symbols_of(cells[mine])
-        right = study.protocol.alone.cells_of(study.coins, place, indices[mine], said)
+        said = alone(study).symbols_of(cells[mine])
+        right = alone(study).cells_of(study.coins, place, indices[mine], said)
         wrong += int(np.count_nonzero(right != cells[mine]))
     return int(np.count_nonzero(good)), wrong

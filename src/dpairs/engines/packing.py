@@ -22,6 +22,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from ..errors import BadParameter, BadValue
+from ..protocols.sides import of_symbols
 from ..study import Study
 from ..tally import Tally
 from .file_tally import CONTRADICTORY, COUNTED, REPEATED, ROUND, FileTally
@@ -37,12 +38,12 @@ Words = NDArray[np.uint64]
 
 def bits(study: Study) -> int:
     """How many bits a symbol of the study has."""
-    return max(1, (study.protocol.symbols - 1).bit_length())
+    return max(1, (of_symbols(study).symbols - 1).bit_length())
 
 
 def sql(study: Study, source: Source, dialect: Dialect) -> str:
     """The text: for each stratum and block of 64 people, the words of zeros and ones, and the rows."""
-    symbols = study.protocol.symbols
+    symbols = of_symbols(study).symbols
     if 2**63 < symbols != 2**64:
         raise BadParameter("report files hold symbols below 2^63, or of exactly 64 bits")
     allowed = f"symbol BETWEEN 0 AND {symbols - 1}" if symbols <= 2**63 else "symbol IS NOT NULL"

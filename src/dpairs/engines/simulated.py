@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from ..data.tables import tables
 from ..errors import BadFile, BadParameter
+from ..protocols.sides import alone
 from ..randomness import Randomness, SeededRandomness, SystemRandomness
 from ..simulate import SLICE, randomize_asked
 from ..study import Study
@@ -45,8 +46,7 @@ def simulate_reports(
     the same files, for any number of ``workers`` (threads) and any chunks of data. With ``cells`` the file
     holds the reports' cells; that is the default if the study has cells that depend on coins.
     """
-    if study.protocol.in_pairs is not None:
-        raise BadParameter("people of this study compute in pairs: no single person has a report")
+    alone(study)
     if cells is None:
         cells = has_cells(study)
     if cells and study.protocol.cell_codes is None:

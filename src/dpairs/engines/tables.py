@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence, Sized
 from typing import NamedTuple
 
 from ..errors import BadParameter, BadValue
+from ..protocols.sides import of_symbols
 from ..study import Study
 from .file_tally import ELSEWHERE, INDEX, SYMBOL, UNKNOWN, FileTally
 from .row_sql import Dialect, Source
@@ -123,7 +124,7 @@ def _whole(name: str, field: Field) -> str:
 
 def _symbol(study: Study, name: str, field: Field) -> str:
     """A symbol in 64 bits with a sign; one of 64 bits without is stored as its value minus 2^64."""
-    if study.protocol.symbols <= 2**63 or field.kind == WHOLE:
+    if of_symbols(study).symbols <= 2**63 or field.kind == WHOLE:
         return _whole(name, field)
     return (
         f"CASE WHEN {name} < 0 OR {name} >= {2**64} THEN NULL "

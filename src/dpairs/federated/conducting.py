@@ -13,6 +13,7 @@ from typing import TypeAlias
 from ..errors import BadFile, BadParameter, DpairsError
 from ..estimate import Estimate
 from ..formats.display import printable
+from ..protocols.base import NUMBERS, PAIRS, SHARES
 from ..report import Report
 from ..sites import SiteAnswer, SiteTally
 from ..study import Study
@@ -43,9 +44,9 @@ def site_of(client: Client) -> str:
 
 def conduct(study: Study, clients: Iterable[Client], ask: Ask) -> Outcome:
     """Ask all rounds of ``study``; a client that drops out of a round is not asked again."""
-    if study.protocol.round != 1 or study.protocol.shared is not None or study.protocol.in_pairs is not None:
+    if study.protocol.round != 1 or study.protocol.sends == SHARES or study.protocol.answered_by == PAIRS:
         raise BadParameter("a federated tool conducts a first round that sites or people answer alone")
-    sites = study.protocol.by_sites is not None
+    sites = study.protocol.sends == NUMBERS
     asked = sorted(set(clients), key=str)
     numbers = {client: place for place, client in enumerate(asked)}
     refused: dict[Client, str] = {}

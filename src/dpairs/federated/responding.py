@@ -23,6 +23,8 @@ from ..data.tables import Table, is_table, whole
 from ..errors import AlreadyAnswered, BadFile, BadParameter, BadValue, NotAsked
 from ..participant import Participant, check_limits
 from ..privacy.ledger import LIMIT, Ledger
+from ..protocols.base import NUMBERS
+from ..protocols.sides import by_sites
 from ..protocols.sites.unit import PERSON
 from ..sites import PERSON_COLUMN, SiteAnswer, exact_numbers
 from ..study import Study
@@ -65,7 +67,7 @@ def respond(
         raise BadParameter("this client's records did not fit a study before: it answers no more")
     allowed = (limit, max_delta)
     try:
-        if study.protocol.by_sites is not None and site is not None:
+        if study.protocol.sends == NUMBERS and site is not None:
             return _reply(study, bytes(site.answer(study, _fitted(study, data), keep=keep)).decode())
         kept = state.get(ANSWER + study.id)
         if kept is None:
@@ -83,12 +85,15 @@ def respond(
 
 def _fitted(study: Study, data: Any) -> Table:
     """The study's columns, with numbers moved into their domains."""
-    statistic, protocol = study.statistic, study.protocol.by_sites
+    statistic = study.statistic
     names = statistic.columns
-    if protocol is not None and protocol.unit.kind == PERSON:
-        names = (*names, PERSON_COLUMN)
-    elif protocol is not None and is_table(data) and _has(data, PERSON_COLUMN):
-        raise BadParameter("this client's records belong to persons, and the study protects single records")
+    if study.protocol.sends == NUMBERS:
+        if by_sites(study).unit.kind == PERSON:
+            names = (*names, PERSON_COLUMN)
+        elif is_table(data) and _has(data, PERSON_COLUMN):
+            raise BadParameter(
+                "this client's records belong to persons, and the study protects single records"
+            )
     if is_table(data) and not all(_has(data, name) for name in names):
         raise BadParameter(f"this client does not have all of {', '.join(names)}, which the study asks for")
     table = whole(data, names)
@@ -145,7 +150,7 @@ def _made(
             raise AlreadyAnswered(
                 "another second round of this study was answered: a further answer would reveal more"
             )
-    if study.protocol.by_sites is not None:
+    if study.protocol.sends == NUMBERS:
         made = _of_site(study, begun, data, state, name, keep)
     else:
         made = _of_person(study, data, request)

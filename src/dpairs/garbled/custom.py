@@ -66,8 +66,8 @@ class Table(PairKernel):
 
     def plain(self, x: Words, y: Words, random_bits: Bits) -> Words:
         levels = np.array(self.table, dtype=np.uint64)
-        found: Words = levels[x[:, 0].astype(np.intp), y[:, 0].astype(np.intp)]
-        return found
+        chosen: Words = levels[x[:, 0].astype(np.intp), y[:, 0].astype(np.intp)]
+        return chosen
 
 
 @dataclass(frozen=True)
@@ -94,8 +94,8 @@ class Expression(PairKernel):
         return space, self._result(x, y)
 
     def _result(self, x: Sequence[Number], y: Sequence[Number]) -> Number:
-        found = self.formula(*((x[0], y[0]) if self.columns == 1 else (tuple(x), tuple(y))))
-        return found.number() if isinstance(found, Bit) else found
+        result = self.formula(*((x[0], y[0]) if self.columns == 1 else (tuple(x), tuple(y))))
+        return result.number() if isinstance(result, Bit) else result
 
     @cached_property
     def _circuit(self) -> tuple[Circuit, int, int]:
@@ -115,8 +115,8 @@ class Expression(PairKernel):
         return self._circuit[2]
 
     def build(self, x: Sequence[Number], y: Sequence[Number], random_bits: Sequence[Bit]) -> Number:
-        found = self._result(x, y)
-        return found - found.low
+        result = self._result(x, y)
+        return result - result.low
 
     def plain(self, x: Words, y: Words, random_bits: Bits) -> Words:
         """The formula's circuit, run in the clear."""

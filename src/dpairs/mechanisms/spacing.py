@@ -46,13 +46,13 @@ def spaced_window(
         return None
     starts = _starts(crowd.densities(), sorted({window.last for window in shapes}))
     shares = {last: crowd.shares(knots) for last, knots in starts.items()}
-    found: list[tuple[float, int, WindowResponse, Knots]] = []
+    tried: list[tuple[float, int, WindowResponse, Knots]] = []
     for window in shapes:
         variances = _agreed(crowd.judged(window, *shares[window.last]))
         best = int(variances.argmin())
-        found.append((float(variances[best]), len(found), window, starts[window.last][best]))
-    found.sort(key=lambda each: each[:2])
-    best_shapes = [(least, window, knots) for least, _, window, knots in found[: max(polished, 1)]]
+        tried.append((float(variances[best]), len(tried), window, starts[window.last][best]))
+    tried.sort(key=lambda each: each[:2])
+    best_shapes = [(least, window, knots) for least, _, window, knots in tried[: max(polished, 1)]]
     if polished:
         best_shapes = [_moved(crowd, *each) for each in best_shapes]
     _, window, knots = min(best_shapes, key=lambda each: each[0])
@@ -150,14 +150,14 @@ def _starts(densities: list[Vector], numbers: list[int]) -> dict[int, Knots]:
     places = [np.arange(gaps + 1) for gaps in numbers]
     even = np.concatenate([place / place[-1] for place in places])
     every = np.round([np.interp(even, below, ends) for below in densities]).astype(np.int64)
-    found, start = {}, 0
+    by_gaps, start = {}, 0
     for gaps, place in zip(numbers, places, strict=True):
         knots = every[:, start : start + gaps + 1]
         knots[:, 0], knots[:, -1] = 0, GRID
         knots = np.maximum.accumulate(knots - place, axis=1) + place
-        found[gaps] = np.minimum(knots, GRID - (gaps - place))
+        by_gaps[gaps] = np.minimum(knots, GRID - (gaps - place))
         start += gaps + 1
-    return found
+    return by_gaps
 
 
 def _moved(

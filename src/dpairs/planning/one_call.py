@@ -225,8 +225,8 @@ def _domains(
     statistic: Statistic, table: Mapping[str, NDArray[Any]]
 ) -> tuple[tuple[Domain, ...], tuple[str, ...]]:
     """[0, 1] where all values lie in it; else what the data spans, and a sentence that says so."""
-    found = [_span(table[name], name, statistic.needs) for name in statistic.domain_columns]
-    return tuple(found), () if all(domain == Interval(0, 1) for domain in found) else (FROM_DATA,)
+    spans = [_span(table[name], name, statistic.needs) for name in statistic.domain_columns]
+    return tuple(spans), () if all(domain == Interval(0, 1) for domain in spans) else (FROM_DATA,)
 
 
 def _values(values: NDArray[Any], column: str) -> NDArray[Any]:

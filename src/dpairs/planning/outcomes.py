@@ -94,10 +94,10 @@ def unseen(off: NDArray[np.float64], people: NDArray[np.float64], share: float) 
     that of a sample as large as the data, the study does not see (1 - b). The square of a slope's error is
     taken off.
     """
-    spread = float(np.mean((people - people.mean()) ** 2))
-    if spread == 0 or off.size < 3:
+    variance = float(np.mean((people - people.mean()) ** 2))
+    if variance == 0 or off.size < 3:
         return 0.0
-    slope = float(np.mean((people - people.mean()) * (off - off.mean()))) / spread
+    slope = float(np.mean((people - people.mean()) * (off - off.mean()))) / variance
     rest = off - off.mean() - slope * (people - people.mean())
-    doubt = float(rest @ rest) / (off.size - 2) / (off.size * spread)
-    return math.sqrt(max((slope - 1) ** 2 - doubt, 0.0) * spread * share)
+    doubt = float(rest @ rest) / (off.size - 2) / (off.size * variance)
+    return math.sqrt(max((slope - 1) ** 2 - doubt, 0.0) * variance * share)

@@ -273,8 +273,8 @@ def _offered(
     first = solved(only, goal)
     if ask.sample is None:
         return first, {}
-    found, left = rehearse.confirmed(ask.sample, first, goal, solved, advance)
-    return rehearse.in_order(found, cost), left
+    options, left = rehearse.confirmed(ask.sample, first, goal, solved, advance)
+    return rehearse.in_order(options, cost), left
 
 
 def _chosen(statistic: Statistic, domains: tuple[Domain, ...], epsilon: float, n: int | None) -> FirstRound:
@@ -311,8 +311,8 @@ def _check_fits(ask: Question, protocol: str | None) -> None:
     if protocol is None:
         return
     few = equal_parts(ask.statistic, 10_000)
-    found, left = ask.options(1.0, few, protocol)
-    if not found:
+    options, left = ask.options(1.0, few, protocol)
+    if not options:
         others = [each.protocol for each in replace(ask, rounds=2, optimized=False).options(1.0, few)[0]]
         why = left.get(protocol) or f"{protocol} does not compute {_described(ask.statistic)}"
         able = f"; {' and '.join(sorted(others))} can compute {_described(ask.statistic)}" if others else ""

@@ -17,10 +17,10 @@ from .shapes import extremes
 
 def predicted(first: FirstRound, shape: Shape, sizes: Mapping[str, int]) -> Prediction:
     """The error of so many people, in the statistic's own unit: no larger than the range of a population."""
-    found, statistic = first.predict(shape, sizes).times(shape.for_people(sizes)), shape.statistic
+    prediction, statistic = first.predict(shape, sizes).times(shape.for_people(sizes)), shape.statistic
     low, high = statistic.bounds(shape.domains, sizes)
     largest = min(high, statistic.most(shape.domains)) - low
-    return found.times(largest / found.total) if found.total > largest else found
+    return prediction.times(largest / prediction.total) if prediction.total > largest else prediction
 
 
 def possible(

@@ -97,10 +97,10 @@ def options(
     return in_order(best, lambda each: each.error), left
 
 
-def in_order(found: Iterable[Option], cost: Callable[[Option], float]) -> list[Option]:
+def in_order(options: Iterable[Option], cost: Callable[[Option], float]) -> list[Option]:
     """The cheapest first; studies that often give no answer come last."""
     return sorted(
-        found, key=lambda each: (each.rehearsal is not None and not each.rehearsal.reliable, cost(each))
+        options, key=lambda each: (each.rehearsal is not None and not each.rehearsal.reliable, cost(each))
     )
 
 
@@ -117,18 +117,18 @@ def confirmed(
     formula's, the formula is asked for 1/r of the error. A solution's simulated error exceeds the wanted
     one by no more than its own standard error; a protocol that does not get there is left out.
     """
-    found: list[Option] = []
+    kept: list[Option] = []
     left: dict[str, str] = {}
     for first in solved:
         tried = list(_turns(sample, first, error, again, advance))
         good = [each for each in tried if _excess(each, error) <= 1]
         if not tried:
-            found.append(first)  # too many people to simulate: the formula's word
+            kept.append(first)  # too many people to simulate: the formula's word
         elif good:
-            found.append(min(good, key=lambda each: (each.people, each.study.epsilon)))
+            kept.append(min(good, key=lambda each: (each.people, each.study.epsilon)))
         else:
             left[first.protocol] = _missed(tried[-1])
-    return found, left
+    return kept, left
 
 
 def _turns(

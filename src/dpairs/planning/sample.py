@@ -15,6 +15,7 @@ from ..data.domains import Domain
 from ..data.positions import placed
 from ..data.tables import whole
 from ..errors import NotEnoughData, NotEstimable
+from ..protocols.base import NUMBERS
 from ..protocols.shape import Shape
 from ..randomness import SeededRandomness
 from ..randomness.coins import below
@@ -99,7 +100,7 @@ class Sample:
     def outcome(self, study: Study, sizes: Mapping[str, int], run: int) -> SimulatedRun:
         """One run: fresh people, fresh coins, fresh noise."""
         people, seed = self.draw(sizes, run), seed_of(run, f"noise of {study.id}")
-        if study.protocol.by_sites is not None:
+        if study.protocol.sends == NUMBERS:
             sites = study.protocol.to_json()["sites"]
             people[SITE_COLUMN] = np.arange(sum(sizes.values())) % sites
         try:

@@ -45,19 +45,3 @@ def rho_for(epsilon: float, delta: float) -> Fraction:
         else:
             high = middle
     return Fraction(low, 2**40)
-
-
-def gaussian_delta(variance: float, sensitivity: int, epsilon: float) -> float:
-    """The exact delta of one number with discrete Gaussian noise (the same paper, theorem 7).
-
-    P(Y > e v / D - D / 2) - e^e P(Y > e v / D + D / 2) for Y of parameter v, sensitivity D and epsilon e.
-    """
-    reach = math.ceil(TERMS * math.sqrt(variance)) + sensitivity
-    weights = {place: math.exp(-place * place / (2 * variance)) for place in range(-reach, reach + 1)}
-    norm = math.fsum(weights.values())
-
-    def above(level: float) -> float:
-        return math.fsum(weight for place, weight in weights.items() if place > level) / norm
-
-    middle = epsilon * variance / sensitivity
-    return max(above(middle - sensitivity / 2) - math.exp(epsilon) * above(middle + sensitivity / 2), 0.0)

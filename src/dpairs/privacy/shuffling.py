@@ -30,12 +30,6 @@ SUMMANDS = 4000
 """Numbers of clones that are summed over one by one."""
 
 
-def shuffled_delta(epsilon_0: float, n: int, epsilon: float) -> float:
-    """An upper bound on delta for n shuffled reports."""
-    people = integer("n", n, 2, MAX_PEOPLE)
-    return _delta(positive("epsilon_0", epsilon_0), people, positive("epsilon", epsilon), 1e-16)
-
-
 @lru_cache(maxsize=1)
 def _clones(rare: float, n: int, tail: float) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Numbers of clones, and their probabilities: the same at every epsilon that a search tries."""
@@ -50,7 +44,8 @@ def _clones(rare: float, n: int, tail: float) -> tuple[NDArray[np.int64], NDArra
     return clones, binom.cdf(ends, n - 1, rare) - binom.cdf(clones - 1, n - 1, rare)
 
 
-def _delta(epsilon_0: float, n: int, epsilon: float, tail: float) -> float:
+def shuffled_delta(epsilon_0: float, n: int, epsilon: float, tail: float = 1e-16) -> float:
+    """An upper bound on delta for n shuffled reports."""
     from scipy.special import bdtrc
 
     rare, grow = math.exp(-epsilon_0), math.exp(epsilon)
@@ -81,19 +76,6 @@ def shuffled_epsilon(epsilon_0: float, n: int, delta: float) -> float:
     low, high = 0.0, loss
     for _ in range(40):
         middle = (low + high) / 2
-        enough = _delta(loss, people, middle, TAIL * allowed) <= allowed
+        enough = shuffled_delta(loss, people, middle, TAIL * allowed) <= allowed
         low, high = (low, middle) if enough else (middle, high)
     return high
-
-
-def clones_bound(epsilon_0: float, n: int, delta: float) -> float:
-    """The closed form of the same paper (Theorem 3.1), looser than the sum.
-
-    ln(1 + (e^e0 - 1)/(e^e0 + 1) (8 sqrt(e^e0 L / n) + 8 e^e0 / n)) with L = ln(4/delta); it holds for
-    epsilon_0 <= ln(n / (16 ln(2/delta))), and is infinite beyond.
-    """
-    grow = math.exp(positive("epsilon_0", epsilon_0))
-    if grow > n / (16 * math.log(2 / check_delta(delta))):
-        return math.inf
-    root = 8 * math.sqrt(grow * math.log(4 / delta) / n) + 8 * grow / n
-    return math.log1p((grow - 1) / (grow + 1) * root)

@@ -18,21 +18,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..data.domains import Domain, Integers, Interval
-from ..errors import BadParameter, NotAsked
 from ..estimate import Estimate, Explanation, Laws, Manipulation, Quantization
 from ..garbled.function import PairFunction
 from ..privacy import PrivacyClaim
 from ..randomness import Randomness
 from ..randomness.coins import Coins
 from ..statistics import Statistic
-from .counts import Cells, Counts
+from .counts import Cells, Counts, Sums
 
 if TYPE_CHECKING:
     from ..study import Study
     from .pairwise.matching import Pairs
     from .shape import Prediction, Shape
-    from .sites.by_sites import BySites
-    from .two_servers.shared import Shared
+
+
+PEOPLE, PAIRS, SITES = "people", "pairs", "sites"
+"""Who answers a round: people for themselves, two people together, sites for all records that they hold."""
+REPORTS, SHARES, NUMBERS = "reports", "shares", "numbers"
+"""What an answer is: a symbol, shares for two servers, or noisy numbers of a site."""
 
 
 class Trust(StrEnum):
@@ -122,6 +125,8 @@ class Protocol(ABC):
     domains: tuple[Domain, ...]
     delta: float = 0.0
     """The chance that epsilon is exceeded; 0 for pure privacy."""
+    answered_by: str = PEOPLE
+    sends: ClassVar[str] = REPORTS
 
     @abstractmethod
     def to_json(self) -> dict[str, Any]:
@@ -129,19 +134,13 @@ class Protocol(ABC):
 
     @property
     @abstractmethod
-    def symbols(self) -> int:
-        """How many symbols a report can hold."""
-
-    @property
     def report_bits(self) -> int:
         """What a person sends in this round."""
-        return max(1, (self.symbols - 1).bit_length())
 
     @property
+    @abstractmethod
     def sent(self) -> tuple[str, str]:
         """Who sends what in this round, in words."""
-        bits = self.report_bits
-        return "a person sends", f"one of {self.symbols} symbols ({bits} bit{'s' if bits > 1 else ''})"
 
     @property
     @abstractmethod
@@ -152,26 +151,6 @@ class Protocol(ABC):
     def strata(self) -> tuple[str, ...]:
         """What reports are counted by: the public classes people belong to."""
         return self.statistic.strata
-
-    @property
-    def alone(self) -> Alone:
-        """The side of a person who answers alone."""
-        raise NotAsked("nobody answers a study of pairs alone: two people compute one report together")
-
-    @property
-    def in_pairs(self) -> InPairs | None:
-        """The side of two people who compute together; None where everybody answers alone."""
-        return None
-
-    @property
-    def shared(self) -> Shared | None:
-        """The sides of people and servers where answers are split between two; None where they are not."""
-        return None
-
-    @property
-    def by_sites(self) -> BySites | None:
-        """The side of sites that answer once for all their records; None where people answer themselves."""
-        return None
 
     def continues(self, first: Protocol) -> bool:
         """Whether this later round, which asks everybody again, keeps what ``first`` said of its noise."""
@@ -191,9 +170,9 @@ class Protocol(ABC):
         """What only the analyst of this round needs, from earlier rounds; None where that is nothing."""
         return None
 
-    def with_analysis(self, spec: Any) -> Protocol:
-        """The same round with what its analyst needs, read back."""
-        raise BadParameter(f"this round of a {self.name} study needs no analysis of an earlier one")
+    def with_analysis(self, spec: Any) -> Protocol | None:
+        """The same round with what its analyst needs, read back; None where that is nothing."""
+        return None
 
     def asked(self, coins: Coins, stratum: int, first: int, count: int) -> NDArray[np.bool_] | None:
         """Which of ``count`` consecutive indices are asked in this round; None means everybody."""
@@ -203,9 +182,11 @@ class Protocol(ABC):
         """The place of each of these ascending indices among those who are asked in this round."""
         return indices
 
-    def next_round(self, study_id: str, coins: Coins, counts: Mapping[str, Any], epsilon: float) -> Protocol:
-        """The protocol of the round that follows this one's counts."""
-        raise BadParameter(f"a {self.name} study ends with this round: there is no next one")
+    def next_round(
+        self, study_id: str, coins: Coins, counts: Mapping[str, Any], epsilon: float
+    ) -> Protocol | None:
+        """The protocol of the round that follows this one's counts; None after the last."""
+        return None
 
     def crowd(self, people: int) -> int:
         """Among how many reports one of a stratum of so many people surely hides, if all are shuffled.
@@ -215,6 +196,57 @@ class Protocol(ABC):
         """
         return 1 if self.uses_coins else people
 
+    def predict_manipulation(self, shape: Shape, sizes: Mapping[str, int], liars: int) -> float:
+        """About what `manipulation` will say of so many liars; infinite, unless a protocol knows."""
+        return math.inf
+
+    @property
+    def cell_codes(self) -> Cells | None:
+        """The codes of what a report counts in, where that is one cell; None where it is not."""
+        return None
+
+    @abstractmethod
+    def privacy(self, epsilon_asked: float) -> PrivacyClaim:
+        """What is promised to each person."""
+
+
+class Tallied(Protocol):
+    """A round whose answers add up: tallies of parts make the tally of all."""
+
+    @abstractmethod
+    def empty_counts(self, coins: Coins, stratum: int) -> Sums:
+        """Counts of one stratum with no report in them."""
+
+
+class OfSymbols(Tallied):
+    """A round whose reports are symbols, and whose answer needs only how often each came."""
+
+    @property
+    @abstractmethod
+    def symbols(self) -> int:
+        """How many symbols a report can hold."""
+
+    @property
+    def report_bits(self) -> int:
+        return max(1, (self.symbols - 1).bit_length())
+
+    @property
+    def sent(self) -> tuple[str, str]:
+        bits = self.report_bits
+        return "a person sends", f"one of {self.symbols} symbols ({bits} bit{'s' if bits > 1 else ''})"
+
+    @property
+    def cell_codes(self) -> Cells | None:
+        """Without coins, and with one round, the cell is the symbol."""
+        return None if self.uses_coins or self.rounds > 1 else Cells(0, self.symbols - 1)
+
+    @abstractmethod
+    def empty_counts(self, coins: Coins, stratum: int) -> Counts: ...
+
+    @abstractmethod
+    def estimate(self, counts: Mapping[str, Any], estimator: str) -> Answer:
+        """The answer from the counts of each stratum."""
+
     def participants(self, reports: int) -> int:
         """How many people made so many reports."""
         return reports
@@ -223,37 +255,9 @@ class Protocol(ABC):
         """How far so many liars can move the answer of ``estimate``; infinite, unless a protocol knows."""
         return Manipulation(people, people, math.inf, math.inf, False, math.nan)
 
-    def predict_manipulation(self, shape: Shape, sizes: Mapping[str, int], liars: int) -> float:
-        """About what `manipulation` will say of so many liars; infinite, unless a protocol knows."""
-        return math.inf
 
-    @property
-    def cell_codes(self) -> Cells | None:
-        """The codes of what a report counts in, where that is one cell; None where it is not.
-
-        Without coins, and with one round, the cell is the symbol.
-        """
-        return None if self.uses_coins or self.rounds > 1 else Cells(0, self.symbols - 1)
-
-    @abstractmethod
-    def empty_counts(self, coins: Coins, stratum: int) -> Counts:
-        """Counts of one stratum with no report in them."""
-
-    @abstractmethod
-    def estimate(self, counts: Mapping[str, Any], estimator: str) -> Answer:
-        """The answer from the counts of each stratum."""
-
-    @abstractmethod
-    def privacy(self, epsilon_asked: float) -> PrivacyClaim:
-        """What is promised to each person."""
-
-
-class Alone(Protocol):
+class Alone(OfSymbols):
     """A round that each person answers alone."""
-
-    @property
-    def alone(self) -> Alone:
-        return self
 
     @abstractmethod
     def randomize(
@@ -281,15 +285,12 @@ class Alone(Protocol):
         return self.randomize(coins, stratum, first_index, columns, bits).astype(np.int64)
 
 
-class InPairs(Protocol):
+class InPairs(OfSymbols):
     """A round in which two people compute one report together; what is counted is pairs."""
 
     pairs: int
     """In how many pairs each person is."""
-
-    @property
-    def in_pairs(self) -> InPairs:
-        return self
+    answered_by = PAIRS
 
     @property
     @abstractmethod

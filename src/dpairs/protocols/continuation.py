@@ -2,39 +2,15 @@
 
 from __future__ import annotations
 
-import typing
+from typing import TYPE_CHECKING
 
-from ..data.domains import Domain
-from ..randomness.coins import Coins
-from ..statistics import Statistic
-from .base import Protocol
 from .rounds import BLOCK
 
-
-class Terms(typing.Protocol):
-    """A study, as far as its terms go."""
-
-    @property
-    def id(self) -> str: ...
-    @property
-    def statistic(self) -> Statistic: ...
-    @property
-    def domains(self) -> tuple[Domain, ...]: ...
-    @property
-    def protocol(self) -> Protocol: ...
-    @property
-    def epsilon(self) -> float: ...
-    @property
-    def delta(self) -> float: ...
-    @property
-    def seed(self) -> int: ...
-    @property
-    def strata(self) -> tuple[str, ...]: ...
-    @property
-    def coins(self) -> Coins: ...
+if TYPE_CHECKING:
+    from ..study import Study
 
 
-def changed_term(second: Terms, first: Terms) -> str | None:
+def changed_term(second: Study, first: Study) -> str | None:
     """The first term of the first round that the second does not keep; None where it keeps them all."""
     mine, before = second.protocol, first.protocol
     terms = (
@@ -55,7 +31,7 @@ def changed_term(second: Terms, first: Terms) -> str | None:
     return next((name for name, kept in terms if not kept), None)
 
 
-def _share_out(second: Terms, first: Terms, stratum: int) -> bool:
+def _share_out(second: Study, first: Study, stratum: int) -> bool:
     """Whether of the first block of a stratum each person is asked in one of the two rounds.
 
     Where everybody is asked in both, their losses must be as agreed.

@@ -47,13 +47,27 @@ class Cells:
             raise BadValue("counts of cells must be above 0, and below 2^53 together")
 
 
-class Counts(Protocol):
-    """How often each symbol was reported by the people of one stratum."""
+class Sums(Protocol):
+    """What the people of one stratum reported, added up."""
 
     @property
     def people(self) -> int:
         """How many reports were counted."""
         ...
+
+    def plus(self, other: Self) -> Self: ...
+
+    def to_json(self) -> dict[str, Any]:
+        """The counts as plain values."""
+        ...
+
+    def read(self, spec: Mapping[str, Any]) -> None:
+        """Fill empty counts from plain values; refuse what cannot be."""
+        ...
+
+
+class Counts(Sums, Protocol):
+    """How often each symbol was reported by the people of one stratum."""
 
     def add(self, first_index: int, symbols: NDArray[Any]) -> None:
         """Count the symbols of consecutive participants, the first being ``first_index``."""
@@ -65,16 +79,6 @@ class Counts(Protocol):
 
     def add_cells(self, cells: NDArray[np.int64], counts: NDArray[np.int64] | None = None) -> None:
         """Count as many reports as ``counts`` says in each of these cells, or one."""
-        ...
-
-    def plus(self, other: Self) -> Self: ...
-
-    def to_json(self) -> dict[str, Any]:
-        """The counts as plain values."""
-        ...
-
-    def read(self, spec: Mapping[str, Any]) -> None:
-        """Fill empty counts from plain values; refuse what cannot be."""
         ...
 
 

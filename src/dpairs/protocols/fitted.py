@@ -1,6 +1,6 @@
 """Every fitted constant of the project: what it stands for, and on which people it was fitted.
 
-`experiments/fit_constants.py` measures all but the last again, on the populations named here and on others
+`experiments/fit_constants.py` measures them again, on the populations named here and on others
 that were not looked at when they were chosen. On those of plans and of what a pilot costs depends only how
 well a study is planned, not what an interval covers. Nothing else in the package may hold a fitted number.
 A constant that a derivation replaces is deleted here.
@@ -28,11 +28,3 @@ CLASSES, CLASSES_POWER = 0.2, 0.7
 n people of the smallest class in the pilot. Fitted on three normal classes."""
 PRUNED = 1.05
 """How much pruning a tree adds to its least-squares error. Fitted on the shapes of `planning.shapes.hard`."""
-
-# Narrow columns of tau (`two_servers.narrow`).
-OUTSIDE = 0.125
-"""The share outside of two by two coarse cells from which on people are not narrow. Of bell-shaped people
-with so many outside, bins hide little more than of even ones. What noise leaves possible at 1.645 or 1.28
-deviations covered narrow samples a little better, and made intervals of 300 people who are not narrow 1.63
-and 1.61 times those without privacy, where 1.6 was wanted. So this is a compromise, chosen on Student's and
-normal columns of 200 to 1,000 people."""

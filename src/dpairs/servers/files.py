@@ -12,10 +12,10 @@ from ..formats import files
 from ..formats.canonical import big_integer, canonical, parse, read_integer
 from ..formats.checks import head, integer
 from ..protocols.counts import MAX_COUNT
+from ..protocols.sides import shared
 from ..protocols.two_servers.goldilocks import MODULUS
 from ..protocols.two_servers.released import read_shares
 from ..randomness import SecretStream
-from ..release import shared
 from ..shares import SERVERS, Share
 from ..study import Study
 from .steps import Messages, Part

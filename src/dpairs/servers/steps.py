@@ -20,12 +20,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import BadMessage, BadParameter, BadValue, WrongStudy
+from ..protocols.sides import shared
 from ..protocols.two_servers.goldilocks import MODULUS
 from ..protocols.two_servers.multiply import MultiplyReceiver, MultiplySender
 from ..protocols.two_servers.released import Numbers, SharedNumbers
 from ..protocols.two_servers.tally import CHECKSUM, ShareCounts
 from ..randomness import Randomness, SystemRandomness, secret_bytes
-from ..release import Release, shared
+from ..release import Release
 from ..shares import SERVERS, Share, SharedReport, context_of
 from ..study import Study
 from ..tally import Tally

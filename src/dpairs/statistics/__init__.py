@@ -161,6 +161,6 @@ def _prepared(chosen: Statistic, data: Any, domain: DomainLike | None) -> dict[s
         return {name: values if name == "label" else check(values, name) for name, values in table.items()}
     domains = as_domains(domain)
     chosen.check_domains(domains)
-    for name, each in zip(chosen.domain_columns, domains, strict=True):
-        table[name] = each.check(table[name], name)
+    for name, own in zip(chosen.domain_columns, domains, strict=True):
+        table[name] = own.check(table[name], name)
     return table

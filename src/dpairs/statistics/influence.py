@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
@@ -90,3 +90,15 @@ def _locate(axis: Axis, values: Any, column: str) -> tuple[NDArray[np.int64], ND
         return axis.locate(values, column)
     codes = axis.place(values, column, SystemRandomness())
     return codes, np.zeros(codes.size)
+
+
+def variance_shares(
+    masses: Mapping[str, NDArray[np.float64]], extents: Mapping[str, float], people: Mapping[str, float]
+) -> tuple[NDArray[np.float64], float]:
+    """How much each stratum's cells count in the variance of a sum over strata, and what all add up to.
+
+    A stratum adds the square of its function's range over its people.
+    """
+    scales = {name: extent**2 / people[name] for name, extent in extents.items()}
+    total = sum(scales.values()) or 1.0
+    return np.concatenate([masses[name] * (scales[name] / total) for name in extents]), total

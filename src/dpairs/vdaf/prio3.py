@@ -266,8 +266,8 @@ class Prio3:
         vector = field.decode(share[: field.size * elements], elements, "the input share of server 0")
         return vector[:length], vector[length:], share[field.size * elements :]
 
-    def _expand(self, usage: int, context: bytes, seed: bytes, binder: bytes, each: int) -> Vector:
-        return expand(self.circuit.field, seed, self.tag(usage, context), binder, each * self.proofs)
+    def _expand(self, usage: int, context: bytes, seed: bytes, binder: bytes, length: int) -> Vector:
+        return expand(self.circuit.field, seed, self.tag(usage, context), binder, length * self.proofs)
 
     def _measurement_share(self, context: bytes, server: int, seed: bytes) -> Vector:
         name = self.tag(MEAS_SHARE, context)

@@ -19,6 +19,7 @@ from dpairs.protocols.histogram import Histogram
 from dpairs.protocols.projection.first_round import Projection
 from dpairs.protocols.projection.pilot_tree import PilotTree
 from dpairs.protocols.projection.second_round import SecondRound
+from dpairs.protocols.sides import alone, of_symbols
 from dpairs.randomness import WORDS, SeededRandomness, TapeRandomness
 from tests.mechanisms.exponential import exp_lower_bound
 
@@ -68,7 +69,9 @@ def test_first_round_ratio_is_at_most_e_to_the_epsilon(which, domain, people, ep
         for index in asked_indices(study, name, 4):
             rows = [first_round_pmf(study, stratum, index, person) for person in people]
             # A level of fewer bits than others has fewer symbols, and nobody gives the rest.
-            given = [symbol for symbol in range(study.protocol.symbols) if any(row[symbol] for row in rows)]
+            given = [
+                symbol for symbol in range(of_symbols(study).symbols) if any(row[symbol] for row in rows)
+            ]
             worst = max(worst, largest_ratio([[row[symbol] for symbol in given] for row in rows]))
     assert exp_lower_bound(0.999 * epsilon) <= worst <= exp_lower_bound(epsilon)
     assert worst <= exp_lower_bound(study.protocol.epsilon) * (1 + Fraction(1, 10**40))
@@ -84,7 +87,7 @@ def test_first_round_ratio_of_a_histogram(epsilon):
     assert exp_lower_bound(0.999 * epsilon) <= ratio <= exp_lower_bound(epsilon)
     for cell in range(5):
         word = SeededRandomness(cell).words(1)
-        sent = study.protocol.alone.randomize(study.coins, 0, 3, [[cell]], tape(int(word[0])))
+        sent = alone(study).randomize(study.coins, 0, 3, [[cell]], tape(int(word[0])))
         assert sent.tolist() == pilot.mechanism.randomize(np.array([cell]), tape(int(word[0]))).tolist()
 
 

@@ -7,6 +7,7 @@ import pytest
 
 import dpairs
 from dpairs.errors import BadParameter, BadValue
+from dpairs.protocols.sides import alone, of_symbols
 from dpairs.protocols.tree import cells as tree_cells
 from dpairs.protocols.tree.coins import even_levels
 from dpairs.randomness import SeededRandomness
@@ -69,8 +70,8 @@ def test_cells_count_what_reports_count(name, far):
         indices = indices[np.sort(np.unique(indices, return_index=True)[1])]
         symbols = rng.integers(0, 2, indices.size)
         tally.add_reports(stratum, indices, symbols)
-        cells = study.protocol.alone.cells_of(study.coins, place, indices, symbols)
-        assert (study.protocol.alone.symbols_of(cells) == symbols).all()
+        cells = alone(study).cells_of(study.coins, place, indices, symbols)
+        assert (alone(study).symbols_of(cells) == symbols).all()
         codes = study.protocol.cell_codes
         assert codes is not None
         assert codes.has(cells).all()
@@ -84,7 +85,7 @@ def test_cells_count_what_reports_count(name, far):
 def test_randomized_cells_are_those_of_the_reports(protocol):
     study = dpairs.Study.create("auc", protocol=protocol, epsilon=1.0, domain=UNIT, bins=16, seed=3)
     columns = (np.linspace(0, 1, 1000),)
-    way, coins = study.protocol.alone, study.coins
+    way, coins = alone(study), study.coins
     symbols = way.randomize(coins, 1, 50, columns, SeededRandomness(1))
     cells = way.randomize_cells(coins, 1, 50, columns, SeededRandomness(1))
     assert (cells == way.cells_of(coins, 1, np.arange(50, 1050), symbols)).all()
@@ -98,7 +99,7 @@ def test_cells_of_a_histogram_are_its_symbols():
     by_cell.add_cells("positive", np.array([3, 0]), np.array([2, 1]))
     assert by_cell == tally
     with pytest.raises(BadValue, match="codes from 0 to"):
-        by_cell.add_cells("positive", np.array([study.protocol.symbols]), np.array([1]))
+        by_cell.add_cells("positive", np.array([of_symbols(study).symbols]), np.array([1]))
 
 
 @pytest.mark.parametrize(

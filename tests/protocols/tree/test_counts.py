@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from dpairs import BadValue, Integers, Interval, Study, Tally, simulate_tally
+from dpairs.protocols.sides import of_symbols
 from dpairs.protocols.tree.counts import CROWDED, DENSE_LEVELS, SMALL_LEVELS, LevelCounts, TreeCounts
 
 from ...every import every
@@ -107,7 +108,7 @@ def test_several_bits_stand_for_all_rows_that_theirs_span():
     made = Study.create(
         "auc", protocol="tree", epsilon=5.0, domain=Integers(0, 2**64 - 1), answer="several-bits", seed=5
     )
-    parities = made.protocol.symbols.bit_length() - 1
+    parities = of_symbols(made).symbols.bit_length() - 1
     assert parities > 1
     tally = Tally(made)
     truth: Cells = Counter()

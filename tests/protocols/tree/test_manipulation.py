@@ -11,6 +11,7 @@ import pytest
 
 import dpairs
 from dpairs.errors import NotEnoughData
+from dpairs.protocols.sides import of_symbols
 from dpairs.protocols.tree.manipulation import _bound, _grown
 from dpairs.randomness import SeededRandomness
 
@@ -61,11 +62,11 @@ def test_no_replacement_of_a_small_tree_leaves_the_bound(kind, estimator, most):
     looked = 0
     for seed in range(40):
         study = a_study(4, seed=seed, **KINDS[kind])
-        size = study.protocol.symbols
+        size = of_symbols(study).symbols
         symbols = {stratum: rng.integers(0, size, PEOPLE) for stratum in study.strata}
         counts = counted(study, symbols)
         try:
-            value = study.protocol.estimate(counts, estimator).value
+            value = of_symbols(study).estimate(counts, estimator).value
         except NotEnoughData:
             continue
         looked += 1
@@ -84,7 +85,7 @@ def test_no_replacement_of_a_small_tree_leaves_the_bound(kind, estimator, most):
                     continue
                 seen.add(told)
                 made = {stratum: each for stratum, (each, _) in lied.items()}
-                moved = study.protocol.estimate(made, estimator).value - value
+                moved = of_symbols(study).estimate(made, estimator).value - value
                 assert -found.down - ROUNDING <= moved <= found.up + ROUNDING
         if looked == 3 - most:
             break
@@ -123,7 +124,7 @@ def test_deep_trees_and_many_liars_have_no_useful_bound():
     for bins, liars in ((2**20, 1), (2**6, 300)):
         study = a_study(bins, epsilon=1.0)
         counts = counted(study, {stratum: rng.integers(0, 2, 3000) for stratum in study.strata})
-        found = study.protocol.manipulation(counts, "pruned", liars)
+        found = of_symbols(study).manipulation(counts, "pruned", liars)
         assert found.change == math.inf
         assert found.to_json()["change"] is None
         assert found.multiplier == pytest.approx((math.e + 1) / (math.e - 1), rel=1e-6)

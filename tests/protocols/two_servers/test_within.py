@@ -12,11 +12,11 @@ from scipy import stats
 import dpairs
 from dpairs import BadParameter, Interval, Kernel, Levels, Study
 from dpairs.data.grids import Axis, Grid
-from dpairs.protocols.fitted import OUTSIDE
 from dpairs.protocols.two_servers.hidden import table_within
 from dpairs.protocols.two_servers.law import ErrorLaw
 from dpairs.protocols.two_servers.narrow import (
     FALSELY,
+    OUTSIDE,
     TAUS,
     by_quadrants,
     crammed,
@@ -356,6 +356,13 @@ def test_one_column_that_is_cut_shows_the_mean_sign_across():
             low, high, u_here = low / low.sum(), high / high.sum(), float(weights @ below)
             mean = float(high @ np.cumsum(low) - low @ np.cumsum(high))
             assert by_quadrants(2 * u_here * (1 - u_here) * mean, [u_here]) >= tau - 0.01
+
+
+def test_normal_people_with_so_many_elsewhere_are_as_near_each_other_as_even_ones():
+    """Cells of width 1 around the mean; the rate of near pairs is the integral of the squared density."""
+    normal, x = stats.norm(0, 1 / math.sqrt(math.pi)), np.linspace(-8, 8, 100_001)
+    assert math.isclose(float((normal.pdf(x) ** 2).sum() * (x[1] - x[0])), 1 / 2, rel_tol=1e-9)
+    assert math.isclose(1 - (normal.cdf(1) - normal.cdf(-1)) ** 2, OUTSIDE)
 
 
 def found(table, places, noise):

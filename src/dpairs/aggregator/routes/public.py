@@ -42,8 +42,8 @@ async def file(request: Request, task: str) -> Response:
 async def state(request: Request, task: str) -> dict[str, object]:
     """Our own: how far the task is at this server."""
     store = _store(request, task)
-    found = await to_thread.run_sync(store.state)
-    return {"role": ROLES[store.server], "name": store.task.operators[store.server].name, **asdict(found)}
+    progress = await to_thread.run_sync(store.state)
+    return {"role": ROLES[store.server], "name": store.task.operators[store.server].name, **asdict(progress)}
 
 
 @router.get("/healthz")

@@ -56,17 +56,17 @@ def _planned(request: models.PlanRequest) -> models.Planned:
             **options,
         )
 
-    found = ask(request.epsilon, request.people, request.error)
+    made = ask(request.epsilon, request.people, request.error)
     return models.Planned(
-        **found.to_json(),
-        studies={each.protocol: json.loads(each.begin().to_json()) for each in found.options},
-        curves=_curves(found, ask) if request.curves else None,
+        **made.to_json(),
+        studies={each.protocol: json.loads(each.begin().to_json()) for each in made.options},
+        curves=_curves(made, ask) if request.curves else None,
     )
 
 
-def _curves(found: Plan, ask: Any) -> dict[str, Any]:
+def _curves(chosen: Plan, ask: Any) -> dict[str, Any]:
     """The error of each protocol over people and over epsilon, around what was found."""
-    best = found.options[0]
+    best = chosen.options[0]
     by_people, by_epsilon = [], []
     for factor in PEOPLE:
         sizes = {name: max(2, round(factor * count)) for name, count in best.sizes.items()}

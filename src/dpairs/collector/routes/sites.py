@@ -22,11 +22,13 @@ routers = (anybody, enrolled)
 
 
 @anybody.post("/sites", status_code=201, responses=declared(401, 404, 409, 422))
-async def enrol_site(service: Serving, live: OfStudy, wish: models.EnrolSite) -> models.SiteSecret:
+async def enrol_site(service: Serving, live: OfStudy, request: models.EnrolSite) -> models.SiteSecret:
     """Become a site of the study; the same request again gets the same answer."""
     if not live.of_sites:
         raise BadParameter("this study asks people, not sites")
-    given = SiteRequest(live, wish.request, site_name(wish.name), bytes.fromhex(wish.key), wish.code)
+    given = SiteRequest(
+        live, request.request, site_name(request.name), bytes.fromhex(request.key), request.code
+    )
     holder: Holder = await service.writer.do(enrol_sites, given)
     return models.SiteSecret(index=holder.index, secret=service.secrets.make(live, holder))
 

@@ -62,5 +62,5 @@ def _noise_along(noise: Noise, top: int) -> tuple[Vector, Vector]:
     below = sorted({0, top // 8, top // 2})
     known = [noise.variance(level) for level in below]
     places = [*below, *[top - level for level in reversed(below)]]
-    found, first = np.unique(np.array(places, dtype=np.float64), return_index=True)
-    return found, np.array([*known, *reversed(known)])[first]
+    distinct, first = np.unique(np.array(places, dtype=np.float64), return_index=True)
+    return distinct, np.array([*known, *reversed(known)])[first]

@@ -203,8 +203,8 @@ class Pairwise(InPairs, FirstRound):
     def estimate(self, counts: Mapping[str, PairCounts], estimator: str) -> Answer:
         """The mean of the pairs' decoded symbols."""
         table = counts[PAIRS].by_group.astype(np.float64)
-        each = table.sum(axis=1)
-        total = float(each.sum())
+        people = table.sum(axis=1)
+        total = float(people.sum())
         if total < 2:
             raise NotEnoughData(f"a standard error needs at least 2 pairs, not {total:.0f}")
         decode = self.function.decode

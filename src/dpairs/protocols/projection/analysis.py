@@ -282,12 +282,12 @@ class Analysis:
             low, high = self.ranges[stratum]
             square, people = (high - low) ** 2, first + second
             off = table.array / second @ decode
-            spread = (decode - off) ** 2
-            total = float(table.array @ spread) / (second - 1)
+            squares = (decode - off) ** 2
+            total = float(table.array @ squares) / (second - 1)
             own = total - self.variances[stratum]
             if self.noises is not None:
                 # What the answers say instead counts where it is beyond their own chance.
-                chance = math.sqrt(max(float(table.array @ spread**2) / second - total**2, 0.0) / second)
+                chance = math.sqrt(max(float(table.array @ squares**2) / second - total**2, 0.0) / second)
                 own = max(self.noises[stratum], own - CLEAR * chance)
             noise += square * max(own, 0.0) / second
             drawn += square * self.variances[stratum] / first
@@ -387,8 +387,8 @@ def _expected(statistic: Statistic, given: Any) -> tuple[float, ...]:
     """Of each stratum; files from before have the mean square of their sum, which is that of one of them."""
     if not isinstance(given, Mapping):
         return (_variance("correction", given),) * len(statistic.strata)
-    each = by_stratum(statistic, "corrections", given) if given else {}
-    return tuple(_variance("correction", number) for number in each.values())
+    corrections = by_stratum(statistic, "corrections", given) if given else {}
+    return tuple(_variance("correction", number) for number in corrections.values())
 
 
 def _pair(name: str, given: Any) -> tuple[float, float]:

@@ -194,7 +194,7 @@ class Projection(Alone, FirstRound):
 
     def predict_manipulation(self, shape: Shape, sizes: Mapping[str, int], liars: int) -> float:
         """Liars of both rounds are as many in a hundred; those of the second move the mean of its symbols."""
-        response, _, _ = expected_response(self.epsilon, shape, sizes)
+        response, *_ = expected_response(self.epsilon, shape, sizes)
         span = float(np.ptp(response.decode))
         ranges = {name: float(np.ptp(values)) for name, values in shape.linear.functions.items()}
         unit = shape.scale * shape.for_people(sizes)

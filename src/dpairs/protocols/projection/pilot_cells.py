@@ -209,13 +209,13 @@ def named_atoms(cuts: Vector, masses: Sequence[Vector], wide: bool = False) -> N
     """
     widths = np.diff(cuts)
     single = (AROUND * widths < cuts[-1]) if wide else widths == 1
-    found = np.zeros(single.size, dtype=bool)
+    atoms = np.zeros(single.size, dtype=bool)
     for shares in masses:
         reached = np.concatenate([[0.0], np.cumsum(shares)])
         first = np.floor(cuts[:-1] / (AROUND * widths)) * AROUND * widths
         around = np.interp(first + AROUND * widths, cuts, reached) - np.interp(first, cuts, reached)
-        found |= single & (shares > around / 2) & (shares > 0)
-    return found
+        atoms |= single & (shares > around / 2) & (shares > 0)
+    return atoms
 
 
 def cut_axis(domain: Domain, bits: int, cuts: Vector, atoms: NDArray[np.bool_]) -> tuple[Axis, Axis]:

@@ -62,8 +62,8 @@ class Copula:
         from scipy.special import ndtr
 
         at, weights = self._inside
-        spread = math.sqrt(1 - correlation**2)
-        below = ndtr((self._edges[None, None, :] - correlation * at[:, :, None]) / spread)
+        deviation = math.sqrt(1 - correlation**2)
+        below = ndtr((self._edges[None, None, :] - correlation * at[:, :, None]) / deviation)
         return np.diff(np.einsum("ik,ikj->ij", weights, below), axis=1)
 
     def concordance(self, shares: Matrix) -> float:

@@ -155,11 +155,11 @@ class Explored:
         measured = [np.broadcast_to(masses, (rounds, masses.size)) for masses in truth]
         for number, drawn in zip(self.answered, normals, strict=True):
             masses = truth[number]
-            spread = self.noise[number] + self.chance[number] * masses * (1 - masses)
-            error = drawn * np.sqrt(spread)
+            variance = self.noise[number] + self.chance[number] * masses * (1 - masses)
+            error = drawn * np.sqrt(variance)
             if masses.size == 2**number:
                 # The counts of a whole level add up to the people there are: their errors to nothing.
-                error -= error.sum(axis=-1, keepdims=True) * spread / spread.sum()
+                error -= error.sum(axis=-1, keepdims=True) * variance / variance.sum()
             measured[number] = masses + error
         return self.solution.weights.solve(measured, 1.0)
 
@@ -217,8 +217,8 @@ def explore(oracles: Sequence[NodeCounts], leaves: Leaves, least: float = LEAST)
         after = next((level for level in range(len(levels), depth + 1) if np.isfinite(noise[level])), None)
         if after is None:
             break
-        found = descend(solution, leaves, boxes, least)
-        into = _alive(found) & (found.masses[-1] > least * np.sqrt(noise[after]))
+        descent = descend(solution, leaves, boxes, least)
+        into = _alive(descent) & (descent.masses[-1] > least * np.sqrt(noise[after]))
         if not into.any():
             break
         while len(levels) <= after:
@@ -245,10 +245,10 @@ def imagined(
     ]
 
 
-def _alive(found: Descent) -> NDArray[np.bool_]:
+def _alive(descent: Descent) -> NDArray[np.bool_]:
     """The nodes of the last level whose ancestors were all split."""
     alive = np.ones(1, dtype=bool)
-    for level, into in zip(found.levels[:-1], found.into[:-1], strict=True):
+    for level, into in zip(descent.levels[:-1], descent.into[:-1], strict=True):
         alive = np.repeat((alive & into)[level.expanded], 2)
     return alive
 

@@ -151,7 +151,7 @@ def missed_share(oracles: Sequence[Oracle], leaves: Leaves, edges: Sequence[Vect
     places = Places.all(leaves, widths[whole[-1]])
     for level in whole:
         places = places.measured(level, oracles[level - 1], leaves, widths[level], pilot)
-    looked, found = 0, []
+    looked, greatest = 0, []
     for level in range(whole[-1], len(oracles) + 1):
         if level > whole[-1]:
             column = leaves.turns[level - 1]
@@ -160,8 +160,8 @@ def missed_share(oracles: Sequence[Oracle], leaves: Leaves, edges: Sequence[Vect
                 continue
             places = places.measured(level, oracles[level - 1], leaves, widths[level], pilot)
         looked += places.weighted.size
-        found.append(places.greatest())
+        greatest.append(places.greatest())
     limit = -float(ndtri(CHANCE / looked))
-    beyond = [each.standing_out[0] - limit - each.skewness[0] * (limit**2 - 1) / 6 for each in found]
+    beyond = [each.standing_out[0] - limit - each.skewness[0] * (limit**2 - 1) / 6 for each in greatest]
     most = int(np.argmax(beyond))
-    return min(float(found[most].excess[0]), 1.0) if beyond[most] > 0 else 0.0
+    return min(float(greatest[most].excess[0]), 1.0) if beyond[most] > 0 else 0.0

@@ -51,11 +51,11 @@ class SmoothPlane:
             for column, descent, bits in zip(columns, descents, explored.leaves.bits, strict=True)
         ]
 
-        def seen(found: Sequence[Descent], solution: Solution) -> tuple[list[Vector], Table]:
+        def seen(descents: Sequence[Descent], solution: Solution) -> tuple[list[Vector], Table]:
             """The shares of both columns' bins, and of cells as they were measured."""
             own = [
                 descent.parts.on([cuts], column.ends)
-                for descent, cuts, column in zip(found, edges, columns, strict=True)
+                for descent, cuts, column in zip(descents, edges, columns, strict=True)
             ]
             return own, explored.terminal(solution).like(edges, explored.ends, own)
 

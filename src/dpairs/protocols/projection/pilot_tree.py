@@ -217,8 +217,8 @@ class PilotTree(TreeAnswers):
             cuts = [cut for each in narrowed for cut in (each.low, each.high, *each.sure)]
             edges = [np.unique(np.concatenate([edges[0], cuts]))]
 
-        def on_edges(found: Mapping[str, Descent]) -> Masses:
-            return {stratum: each.parts.on(edges, ends) for stratum, each in found.items()}
+        def on_edges(descents: Mapping[str, Descent]) -> Masses:
+            return {stratum: each.parts.on(edges, ends) for stratum, each in descents.items()}
 
         masses = on_edges(descents)
         given, seen = self._cells(edges, masses)
@@ -337,14 +337,16 @@ class PilotTree(TreeAnswers):
         domain = self.columns[place]
         return isinstance(domain, Interval) or bits_of(domain.size) > self.bits[place]
 
-    def _on_leaves(self, found: Mapping[str, Descent]) -> Masses:
+    def _on_leaves(self, descents: Mapping[str, Descent]) -> Masses:
         """Shares of all leaves, in the order of the grid's cells."""
-        return {stratum: self._spread(each.masses[-1])[..., self._order] for stratum, each in found.items()}
+        return {
+            stratum: self._evenly(each.masses[-1])[..., self._order] for stratum, each in descents.items()
+        }
 
-    def _spread(self, masses: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _evenly(self, masses: NDArray[np.float64]) -> NDArray[np.float64]:
         """Shares of leaves, evenly within the nodes where a descent among few people ended."""
-        each = max(1, 2**self.depth // masses.shape[-1])
-        return np.repeat(masses / each, each, axis=-1)
+        leaves = max(1, 2**self.depth // masses.shape[-1])
+        return np.repeat(masses / leaves, leaves, axis=-1)
 
     @cached_property
     def _order(self) -> NDArray[np.int64]:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from ...mechanisms import OPTIMIZED, ScalarResponse, spaced_response
 from ...mechanisms.base import Mechanism
 from ...randomness import WORDS
+from ...statistics.influence import variance_shares
 from ..base import Setting
 from ..fitted import CLASSES, CLASSES_POWER
 from ..rounds import BLOCK
@@ -44,8 +45,8 @@ def predict(protocol: Projection, shape: Shape, sizes: Mapping[str, int]) -> Pre
     part = protocol.share / BLOCK
     pilots = {name: people * part for name, people in sizes.items()}
     later = {name: people * (1 - part) for name, people in sizes.items()}
-    response, cells, weights = expected_response(protocol.epsilon, shape, later)
-    privacy = float(weights @ response.variances(cells))
+    response, cells, weights, total = expected_response(protocol.epsilon, shape, later)
+    privacy = total * float(weights @ response.variances(cells))
     extents = {name: float(np.ptp(values)) for name, values in shape.linear.functions.items()}
     sampling = sum(shape.influence_variances[name] / people for name, people in later.items())
     second = protocol.pilot.predict_remainder(shape, pilots, max(extents.values()))
@@ -59,18 +60,17 @@ def predict(protocol: Projection, shape: Shape, sizes: Mapping[str, int]) -> Pre
 
 def expected_response(
     epsilon: float, shape: Shape, later: Mapping[str, float]
-) -> tuple[ScalarResponse, Vector, Vector]:
-    """The second round's mechanism for people of this shape, their numbers in [0, 1], and what each adds."""
-    cells, weights = [], []
+) -> tuple[ScalarResponse, Vector, Vector, float]:
+    """The second round's mechanism for this shape, people's numbers in [0, 1], and `variance_shares`."""
+    cells, extents = [], {}
     for name, values in shape.linear.functions.items():
         low, high = float(values.min()), float(values.max())
         cells.append(np.clip((shape.functions[name] - low) / max(high - low, 1e-300), 0.0, 1.0))
-        weights.append(shape.masses[name] * (high - low) ** 2 / later[name])
-    numbers, added = np.concatenate(cells), np.concatenate(weights)
-    shares = added / (float(added.sum()) or 1.0)
+        extents[name] = high - low
+    numbers, (shares, total) = np.concatenate(cells), variance_shares(shape.masses, extents, later)
     # To 12 decimals: for other numbers of people the same shares differ in the 16th.
     known = np.round(shares, 12).tobytes()
-    return _response(epsilon, numbers.tobytes(), known), numbers, added
+    return _response(epsilon, numbers.tobytes(), known), numbers, shares, total
 
 
 @lru_cache(maxsize=256)
@@ -110,16 +110,16 @@ def histogram_alone(pilot: Histogram, shape: Shape, pilots: Mapping[str, float])
 def _cells_remainder(shape: Shape, covariances: Mapping[str, Matrix]) -> float:
     """The mean square of e'Ae (or e'Be of two strata) for cell estimates made a distribution."""
     kernel = shape.kernel
-    (missed, spread), *others = [
+    (missed, own), *others = [
         on_simplex(shape.masses[name], covariance) for name, covariance in covariances.items()
     ]
     if others:
         other, its = others[0]
         there, back = kernel @ other, missed @ kernel
-        crossed = float(np.sum((kernel @ its) * (spread @ kernel)))
-        return crossed + float(back @ its @ back) + float(there @ spread @ there)
-    along, towards = kernel @ spread, kernel @ missed
-    return 2 * float(np.sum(along * along.T)) + 4 * float(towards @ spread @ towards)
+        crossed = float(np.sum((kernel @ its) * (own @ kernel)))
+        return crossed + float(back @ its @ back) + float(there @ own @ there)
+    along, towards = kernel @ own, kernel @ missed
+    return 2 * float(np.sum(along * along.T)) + 4 * float(towards @ own @ towards)
 
 
 def on_simplex(masses: Vector, covariance: Matrix) -> tuple[Vector, Matrix]:
@@ -134,10 +134,10 @@ def on_simplex(masses: Vector, covariance: Matrix) -> tuple[Vector, Matrix]:
         level = (low + high) / 2
         low, high = (level, high) if mean_above_zero(masses - level, deviation).sum() > 1 else (low, level)
     mean, variance = above_zero(masses - level, deviation)
-    spread = np.diag(variance) - np.outer(variance, variance) / max(float(variance.sum()), 1e-300)
+    reduced = np.diag(variance) - np.outer(variance, variance) / max(float(variance.sum()), 1e-300)
     # Where nothing is cut off, the covariance is as it was.
     kept = np.sqrt(variance) / deviation
-    return mean - masses, np.where(kept.min() > 0.99, covariance, spread)
+    return mean - masses, np.where(kept.min() > 0.99, covariance, reduced)
 
 
 def _cells(mechanism: Mechanism, masses: Vector) -> Matrix:

@@ -72,8 +72,8 @@ class Remainder:
         itself, and all together.
         """
         usual = self.expected
-        each = [_times(*one) for one in zip(corrections, noises, usual, strict=False)]
-        return max(math.prod(each), _times(sum(corrections), sum(noises), sum(usual)) ** 2)
+        times = [_times(*one) for one in zip(corrections, noises, usual, strict=False)]
+        return max(math.prod(times), _times(sum(corrections), sum(noises), sum(usual)) ** 2)
 
 
 def _times(correction: float, noise: float, usual: float) -> float:
@@ -102,8 +102,8 @@ def remainder_of(
     variance = allowed_variance(statistic, pilot, float(np.var(missed, ddof=1)), half_range)
     cut, uncut = 0.0, variance
     if pilot.measured and statistic.form_count == 1 and statistic.needs != "discrete":
-        cut, spread = _uncut(statistic, linearizer, linear, pilot, missed)
-        uncut = spread + allowed_variance(statistic, pilot, 0.0, half_range)
+        cut, missed_variance = _uncut(statistic, linearizer, linear, pilot, missed)
+        uncut = missed_variance + allowed_variance(statistic, pilot, 0.0, half_range)
     if gradient and statistic.needs == "ordered" and len(statistic.domain_columns) == 2:
         variance += gradient**2 * (slab_deviation(pilot) ** 2 + pilot.deviation**2)
     # Of what pairs within parts add there is between nothing and all: half of it may be wrong.

@@ -24,7 +24,7 @@ from ...privacy import PrivacyClaim, local_claim
 from ...randomness import Randomness
 from ...randomness.coins import Coins
 from ...statistics import Statistic
-from ...statistics.influence import Influence
+from ...statistics.influence import Influence, variance_shares
 from ...statistics.linear import nominal
 from ..base import Alone, Answer
 from ..counts import DenseCounts
@@ -97,10 +97,7 @@ class SecondRound(Alone):
         remainder = replace(remainder, heavier=heavier)
         measured = None if ends is None else ends.mean
         divided = Divided.of(statistic, linearizer, linear, pilot, remainder, 0.0, measured=measured)
-        # Strata count by what they add to the variance: the square of their range over their people.
-        scales = {name: extent**2 / people[name] for name, extent in extents.items()}
-        total = sum(scales.values()) or 1.0
-        weights = np.concatenate([pilot.masses[name] * (scales[name] / total) for name in influences])
+        weights, _ = variance_shares(pilot.masses, extents, people)
         cells = np.concatenate([influence.cells for influence, _ in influences.values()])
         mechanism = spaced_response(epsilon, cells, weights)
         analysis = Analysis.of(

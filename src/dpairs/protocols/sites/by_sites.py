@@ -11,12 +11,10 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import BadParameter, BadValue, NotAsked
+from ...errors import BadValue
 from ...estimate import Manipulation
 from ...randomness import Randomness
-from ...randomness.coins import Coins
-from ..base import Alone, Answer
-from ..counts import Counts
+from ..base import NUMBERS, SITES, Answer
 from ..two_servers.budget import LAPLACE, Query
 from ..two_servers.rounds import Noisy
 from .unit import Unit
@@ -51,10 +49,8 @@ class BySites(Noisy):
 
     unit: Unit
     uses_coins: ClassVar[bool] = False
-
-    @property
-    def by_sites(self) -> BySites:
-        return self
+    answered_by = SITES
+    sends: ClassVar[str] = NUMBERS
 
     @property
     @abstractmethod
@@ -74,9 +70,12 @@ class BySites(Noisy):
     def ends(self, stratum: str) -> tuple[int, int]:
         """The least and the most that one record adds to a number."""
 
-    @abstractmethod
-    def answer(self, answers: Mapping[str, SiteNumbers]) -> tuple[Answer, dict[str, int]]:
-        """The answer from all sites' numbers, by site, and the records that it is of, by class."""
+    def answer(self, answers: Mapping[str, SiteNumbers]) -> tuple[Answer, dict[str, int]] | None:
+        """The answer from all sites' numbers, by site, and the records that it is of, by class.
+
+        None for a pilot, which is none.
+        """
+        return None
 
     @property
     def first_numbers(self) -> Mapping[str, SiteNumbers] | None:
@@ -155,31 +154,17 @@ class BySites(Noisy):
     def noisy_sites(self, answers: Iterable[SiteNumbers]) -> dict[str, int]:
         """How many sites added noise to each class's numbers."""
         noisy = dict.fromkeys(self.strata, 0)
-        for each in answers:
+        for answer in answers:
             for name in self.strata:
-                noisy[name] += each.sizes is None or each.sizes[name] > 0
+                noisy[name] += answer.sizes is None or answer.sizes[name] > 0
         return noisy
 
     @property
     def report_bits(self) -> int:
         """What a site sends, about: a number takes as many bits as its noise."""
-        each = max(8, 2 + self.reach.bit_length())
-        return each * self.entries * len(self.strata)
+        bits = max(8, 2 + self.reach.bit_length())
+        return bits * self.entries * len(self.strata)
 
     @property
     def sent(self) -> tuple[str, str]:
         return "a site sends", f"{self.entries:,} noisy numbers for each class"
-
-    @property
-    def symbols(self) -> int:
-        raise BadParameter("a site answers numbers for all its records, no symbol")
-
-    @property
-    def alone(self) -> Alone:
-        raise NotAsked("a sites study asks sites, each for all its records: see dpairs.client.Site")
-
-    def empty_counts(self, coins: Coins, stratum: int) -> Counts:
-        raise BadParameter("answers of sites are kept by site: see dpairs.SiteTally")
-
-    def estimate(self, counts: Mapping[str, Any], estimator: str) -> Answer:
-        raise BadParameter("answers of sites are kept by site: see dpairs.SiteTally")

@@ -265,8 +265,8 @@ class FirstAnswers:
 def masses_of(classes: Mapping[str, NoisyClass], instead: Masses | None = None) -> Masses:
     """The nearest distributions; those of ``instead`` where a class has nobody."""
     masses = {}
-    for name, each in classes.items():
-        people = each.people
+    for name, noisy in classes.items():
+        people = noisy.people
         size = float(people.sum())
         if size > 0:
             masses[name] = people / size

@@ -119,9 +119,9 @@ def followed_wrongly(
     (place,) = cut_places(grid)
     width = widths(grid.axes[place])
     total = 0.0
-    for (each, deviation), other in zip(zip(*compared, strict=True), reversed(compared[1]), strict=True):
-        alone = (each * standing_out(each, width, 0.0)) ** 2 + 2 * deviation**2
-        total += other**2 * float(np.minimum(alone, each**2 + deviation**2).sum())
+    for (effect, deviation), other in zip(zip(*compared, strict=True), reversed(compared[1]), strict=True):
+        alone = (effect * standing_out(effect, width, 0.0)) ** 2 + 2 * deviation**2
+        total += other**2 * float(np.minimum(alone, effect**2 + deviation**2).sum())
     return _scale(statistic, grid) ** 2 * total / 4
 
 

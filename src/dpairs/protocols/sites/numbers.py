@@ -41,8 +41,8 @@ def read_numbers(protocol: BySites, spec: Mapping[str, Any]) -> SiteNumbers:
         raise BadFile("a site's sizes are whole numbers by class, or null where they are hidden")
     if not isinstance(numbers, Mapping) or not all(isinstance(each, list) for each in numbers.values()):
         raise BadFile("a site's numbers are a list for each class")
-    for name, each in numbers.items():
-        if not all(type(number) is int and abs(number) <= MAX_COUNT for number in each):
+    for name, listed in numbers.items():
+        if not all(type(number) is int and abs(number) <= MAX_COUNT for number in listed):
             raise BadFile(f"a site's numbers for {str(name)[:LONGEST]!r} are whole numbers below 2^53")
     read = SiteNumbers(
         {name: np.array(each, dtype=np.int64) for name, each in numbers.items()},

@@ -19,17 +19,17 @@ from ...privacy import PrivacyClaim
 from ...randomness.coins import Coins
 from ...statistics import Statistic
 from ...statistics.influence import STEPS
-from ..base import Answer, FirstRound, Setting, Trust
+from ..base import FirstRound, Setting, Trust
 from ..shape import Prediction, Shape
 from ..two_servers.bins import MOST_COUNTED
 from ..two_servers.budget import BUDGET_FIELDS, LAPLACE, NoiseBudget, Query
-from ..two_servers.one_hot import grid_of
-from ..two_servers.rounds import NO_ANSWER, TwoRounds
+from ..two_servers.one_hot import as_table
+from ..two_servers.rounds import TwoRounds
 from .by_sites import BySites, OfSites, SiteNumbers
 from .claim import sites_claim
 from .first_answers import FirstAnswers
 from .predict import candidates, predict_rounds
-from .protocol import MOST_SITES, SITES, Counting, Sites, chosen_grid, read_counting
+from .protocol import MOST_SITES, USUAL_SITES, Counting, Sites, chosen_grid, read_counting
 from .sum_round import SitesSum
 from .unit import RECORD, Unit, read_fields
 
@@ -56,12 +56,7 @@ class SitesPilot(Counting, TwoRounds, FirstRound):
     estimators: ClassVar[tuple[str, ...]] = ("pilot",)
 
     @classmethod
-    def create(cls, *given: Any, **options: Any) -> SitesPilot:
-        statistic, domains, epsilon = given
-        return cls._create(statistic, domains, epsilon, **options)
-
-    @classmethod
-    def _create(
+    def create(
         cls,
         statistic: Statistic,
         domains: tuple[Domain, ...],
@@ -71,7 +66,7 @@ class SitesPilot(Counting, TwoRounds, FirstRound):
         noise: str = LAPLACE,
         delta: float = 0.0,
         n: int | None = None,
-        sites: int = SITES,
+        sites: int = USUAL_SITES,
         unit: str = RECORD,
         max_records_per_person: int | None = None,
         hide_sizes: bool = False,
@@ -85,8 +80,7 @@ class SitesPilot(Counting, TwoRounds, FirstRound):
         if bins is None and sum(isinstance(each, (Interval, Integers)) for each in domains) > 1:
             # Noise enters squared, and what two columns hide within cells does not: twice as fine.
             chosen = tuple(min(2 * each, _most(domain)) for each, domain in zip(chosen, domains, strict=True))
-        if statistic.from_table:
-            statistic = statistic.tabulate(grid_of(statistic, domains, chosen), "average")
+        statistic = as_table(statistic, domains, chosen)
         return cls(statistic, domains, chosen, whose, NoiseBudget(noise, epsilon, delta), many, share)
 
     def __post_init__(self) -> None:
@@ -120,10 +114,6 @@ class SitesPilot(Counting, TwoRounds, FirstRound):
     def sum_query(self) -> Query:
         """What the second round answers, at the worst centres."""
         return self.unit.sums([(0, STEPS)] * len(self.strata), 1 - Fraction(self.split))
-
-    def answer(self, answers: Mapping[str, SiteNumbers]) -> tuple[Answer, dict[str, int]]:
-        """A pilot is no answer."""
-        raise BadParameter(NO_ANSWER)
 
     def next_round(self, study_id: str, coins: Coins, counts: Mapping[str, Any], epsilon: float) -> SitesSum:
         """The round of sums that follows from all sites' counts."""

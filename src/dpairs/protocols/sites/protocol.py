@@ -30,7 +30,7 @@ from ..two_servers.answer import Measured
 from ..two_servers.bins import MOST_COUNTED, chosen_bins
 from ..two_servers.budget import BUDGET_FIELDS, LAPLACE, NoiseBudget, Query
 from ..two_servers.law import ErrorLaw
-from ..two_servers.one_hot import grid_of
+from ..two_servers.one_hot import as_table, grid_of
 from ..two_servers.sampling import Rough
 from .by_sites import FAR, FAR_GAUSSIAN, BySites, SiteNumbers
 from .claim import sites_claim
@@ -39,7 +39,7 @@ from .hidden import by_merging, by_standing_out
 from .predict import candidates, predict_counts
 from .unit import RECORD, UNIT_FIELDS, Unit, read_fields
 
-SITES = 10
+USUAL_SITES = 10
 """How many sites a study is planned for where nobody says."""
 MOST_SITES = 10**6
 FEWEST = 2
@@ -115,8 +115,8 @@ class Counting(BySites):
         by_class = {}
         for name in self.strata:
             counts = np.zeros(self.entries)
-            for each in answers.values():
-                counts += each.numbers[name]
+            for answer in answers.values():
+                counts += answer.numbers[name]
             size = None
             if not self.unit.hide_sizes:
                 size = sum(each.sizes[name] for each in answers.values() if each.sizes is not None)
@@ -164,7 +164,7 @@ class Sites(Counting, FirstRound):
         noise: str = LAPLACE,
         delta: float = 0.0,
         n: int | None = None,
-        sites: int = SITES,
+        sites: int = USUAL_SITES,
         unit: str = RECORD,
         max_records_per_person: int | None = None,
         hide_sizes: bool = False,
@@ -175,8 +175,7 @@ class Sites(Counting, FirstRound):
         whose = Unit.of(unit, max_records_per_person, hide_sizes)
         many = integer("sites", sites, 1, MOST_SITES)
         chosen = chosen_grid(statistic, domains, bins, n, epsilon, many, whose)
-        if statistic.from_table:
-            statistic = statistic.tabulate(grid_of(statistic, domains, chosen), "average")
+        statistic = as_table(statistic, domains, chosen)
         return cls(statistic, domains, chosen, whose, NoiseBudget(noise, epsilon, delta), many)
 
     def __post_init__(self) -> None:

@@ -46,7 +46,7 @@ class LevelCounts:
         self._waiting: list[tuple[NDArray[np.uint64], NDArray[np.uint8], NDArray[np.int64] | None]] = []
         self._waiting_size = 0
         if level <= SMALL_LEVELS:
-            self._spread()
+            self._densify()
 
     def add(
         self, rows: NDArray[np.uint64], bits: NDArray[np.uint8], counts: NDArray[np.int64] | None = None
@@ -63,7 +63,7 @@ class LevelCounts:
             return
         single = [(rows, bits) for rows, bits, counts in self._waiting if counts is None]
         several = [(rows, bits, counts) for rows, bits, counts in self._waiting if counts is not None]
-        self._spread_if_crowded(self._waiting_size)
+        self._densify_if_crowded(self._waiting_size)
         self._waiting, self._waiting_size = [], 0
         if single:
             rows, bits = (np.concatenate(each) for each in zip(*single, strict=True))
@@ -92,14 +92,14 @@ class LevelCounts:
         both = np.concatenate([self.counts, counts], axis=1)
         self.counts = np.array([np.bincount(place, weights=side, minlength=self.rows.size) for side in both])
         self.counts = self.counts.astype(np.int64)
-        self._spread_if_crowded()
+        self._densify_if_crowded()
 
-    def _spread_if_crowded(self, more: int = 0) -> None:
+    def _densify_if_crowded(self, more: int = 0) -> None:
         crowded = CROWDED * (self.rows.size + more) >= 2**self.level
         if crowded and self.level <= DENSE_LEVELS and not self._dense:
-            self._spread()
+            self._densify()
 
-    def _spread(self) -> None:
+    def _densify(self) -> None:
         """Have every row, also those that did not come up."""
         rows, counts = self.rows, self.counts
         self.rows = np.arange(2**self.level, dtype=np.uint64)
@@ -112,7 +112,7 @@ class LevelCounts:
         self.settle()
         other.settle()
         if other._dense and not self._dense:
-            self._spread()
+            self._densify()
         if other._dense:
             self.counts += other.counts
         elif self._dense:
@@ -177,7 +177,7 @@ class LevelCounts:
             self.counts[:, rows.view(np.int64)] = counts
         else:
             self.rows, self.counts = rows, counts
-            self._spread_if_crowded()
+            self._densify_if_crowded()
 
 
 class TreeCounts:

@@ -202,9 +202,9 @@ def _variance(evidence: Evidence, walk: Walk, side: int) -> float:
         evidence.oracles[side], walk.weights[side], walk.estimates[side], strict=False
     ):
         # Not clipped at 0: noise then cancels in the sum over nodes, where clipped noise adds up.
-        each = oracle.variance(weights, estimates / size, resampled=not evidence.everybody)
+        noise = oracle.variance(weights, estimates / size, resampled=not evidence.everybody)
         # The mean whose square is taken off was estimated from as many people.
-        total += each * oracle.answered / max(oracle.answered - 1, 1)
+        total += noise * oracle.answered / max(oracle.answered - 1, 1)
     return total
 
 

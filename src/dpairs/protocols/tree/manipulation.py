@@ -77,8 +77,8 @@ def _grown(evidence: Evidence, estimator: str) -> _Grown:
     keep, credit = paper_rule(evidence, estimator)
     above: Sides = ([np.array([float(sizes[0])])], [np.array([float(sizes[1])])])
     for level in range(1, depth + 1):
-        for side, found in enumerate(evidence.query(level, np.arange(2**level, dtype=np.uint64))):
-            above[side].append(found)
+        for side, nodes in enumerate(evidence.query(level, np.arange(2**level, dtype=np.uint64))):
+            above[side].append(nodes)
     return _Grown(evidence, above, [keep] * depth, credit, None)
 
 
@@ -131,8 +131,8 @@ def _fixed(
     for side, oracles in enumerate(evidence.oracles):
         for place, oracle in enumerate(oracles):
             oracle.counts.settle()
-            each = 2 * _step(oracle) * transform(weights[side][place])
-            gains, there = np.concatenate([-each, each]), oracle.counts.counts.reshape(-1)
+            turned = 2 * _step(oracle) * transform(weights[side][place])
+            gains, there = np.concatenate([-turned, turned]), oracle.counts.counts.reshape(-1)
             for moves, sign in ((ups, 1.0), (downs, -1.0)):
                 better = np.flatnonzero((sign * gains > 0) & (there > 0))
                 moves[place].append((sign * gains[better], there[better].astype(np.float64)))

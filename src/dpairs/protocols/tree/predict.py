@@ -120,8 +120,8 @@ def level_noise(tree: TreeAnswers, people: float) -> LevelNoise:
             continue
         kept, within = (1 + 1 / gain) / 2**parities, size / 2**parities
         other = kept * (within - 1) / (size - 1) + (1 - kept) * within / (size - 1)
-        each = kept * (1 - kept) + (size - 1) * other * (1 - other)
-        own.append(scale * each / (size * (kept - other) ** 2) / people)
+        variance = kept * (1 - kept) + (size - 1) * other * (1 - other)
+        own.append(scale * variance / (size * (kept - other) ** 2) / people)
         weighed.append(own[-1] + (scale - 1) / (size * people))
     chance = (scale - 1) / people if tree.parities > 1 else 0.0
     return LevelNoise(np.array(own), np.array(weighed), chance)

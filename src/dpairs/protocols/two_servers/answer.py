@@ -318,14 +318,14 @@ def noise_covariance(
         first, second = people
         right = np.array([kernel @ second for kernel in kernels])
         left = np.array([first @ kernel for kernel in kernels])
-        spread = variance * (right @ right.T + left @ left.T - 2 * extra)
-        return no_less(spread) + variance**2 * alike
+        linear = variance * (right @ right.T + left @ left.T - 2 * extra)
+        return no_less(linear) + variance**2 * alike
     (one,) = people
     along = np.array([kernel @ one for kernel in kernels])
     diagonals = np.array([np.diagonal(kernel) for kernel in kernels])
-    spread = 4 * variance * (along @ along.T - extra)
+    linear = 4 * variance * (along @ along.T - extra)
     second = variance**2 * (2 * alike + 1.5 * diagonals @ diagonals.T)
-    return np.asarray(no_less(spread) + second)
+    return np.asarray(no_less(linear) + second)
 
 
 def no_less(covariance: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -194,15 +194,15 @@ def total_shares(
     forms: Sequence[IntegerForm], shares: Sequence[Sequence[int]], products: Sequence[int], modulus: int
 ) -> list[int]:
     """One server's shares of the forms' totals, from its shares of histograms and of cross products."""
-    found, each = [], len(products) // max(len(forms), 1)
+    totals, per_form = [], len(products) // max(len(forms), 1)
     for place, form in enumerate(forms):
-        crossed = sum(products[place * each : (place + 1) * each])
+        crossed = sum(products[place * per_form : (place + 1) * per_form])
         own = _inner(shares[0], form.apply_modulo(shares[-1], modulus))
         if len(shares) == 1:
             crossed *= 2
             own -= _inner(shares[0], form.kernel.diagonal.tolist())
-        found.append((own + crossed) % modulus)
-    return found
+        totals.append((own + crossed) % modulus)
+    return totals
 
 
 def _inner(first: Sequence[int], second: Sequence[int]) -> int:

@@ -211,7 +211,7 @@ def crowd_variance(
     return total
 
 
-def spread_of(grid: Grid, heights: Vector, masses: Vector, statistic: Statistic) -> float:
+def variance_at_most(grid: Grid, heights: Vector, masses: Vector, statistic: Statistic) -> float:
     """The variance of a function of people who lie evenly in cells, and of numbers that stand out at most.
 
     These may be all at that end of their cell where the function is farther from its mean.
@@ -231,14 +231,14 @@ def spread_of(grid: Grid, heights: Vector, masses: Vector, statistic: Statistic)
 def slopes(grid: Grid, heights: Vector) -> dict[int, Vector]:
     """By how much a function that is linear within cells rises along each axis, on average over a cell."""
     ends = [cell_ends(axis) for axis in grid.axes]
-    found = {}
+    steepest = {}
     for place in hiding_places(grid):
         values = heights.reshape([int(last[-1]) + 1 for _, last in ends])
         for at, (first, last) in enumerate(ends):
             low, high = np.take(values, first, axis=at), np.take(values, last, axis=at)
             values = high - low if at == place else (low + high) / 2
-        found[place] = values
-    return found
+        steepest[place] = values
+    return steepest
 
 
 def _crowd(grid: Grid, masses: Vector, place: int) -> Vector:

@@ -135,9 +135,3 @@ class MultiplyReceiver:
         if (given >= np.uint64(MODULUS)).any():
             raise BadMessage("a correction of a multiplication is not below the modulus of Field64")
         return _products(add(masks, given * self._choices.astype(np.uint64)), self._ends)
-
-
-def multiply_size(elements: int) -> int:
-    """Bytes that the two servers exchange for vectors of so many elements together."""
-    offer, reply, _ = ExtensionSender.sizes(BITS * elements)
-    return offer + reply + KEY + 8 * BITS * elements

@@ -17,11 +17,18 @@ from numpy.typing import NDArray
 
 from ...data.grids import Grid
 from ...statistics.base import TWO_SIDED
-from ..fitted import OUTSIDE
 from .standing_out import Vector, hiding_places, widths
 
 FALSELY = 0.01
 """The chance at most that noise makes any cell of a grid look narrow."""
+OUTSIDE = 1 - math.erf(math.sqrt(math.pi / 2)) ** 2
+"""The share outside of two by two coarse cells from which on people are not narrow, 0.147.
+
+Two normal people are near each other at a rate of 1 / (2 sqrt(pi) s), for a deviation s, and two who lie
+evenly in two cells of width w at 1 / (2 w): the same for s = w / sqrt(pi), when erf(sqrt(pi / 2)) of them are
+in the two cells around their mean, and the square of that in two by two. With more outside, bins hide no more
+of them than of even people. Of one axis alone fewer are outside: there this limit is the more cautious.
+"""
 TAUS = 512
 """That are compared with what cells show."""
 
@@ -41,12 +48,12 @@ def surely(cells: int) -> float:
 def narrow(grid: Grid, masses: Vector, deviation: float) -> dict[int, Vector]:
     """The share of every cell that is narrow along each axis whose bins hold several values."""
     shape = [axis.bins for axis in grid.axes]
-    doubt, found = surely(masses.size) * deviation, {}
+    doubt, narrowed = surely(masses.size) * deviation, {}
     for place in hiding_places(grid):
         table = np.moveaxis(masses.reshape(shape), place, 0)
         width = widths(grid.axes[place]).reshape(-1, *[1] * (table.ndim - 1))
         if len(table) == 1:
-            found[place] = np.ones(shape)
+            narrowed[place] = np.ones(shape)
             continue
         dense, scale = table / width, np.ones_like(table) / width
         beside, other = np.full_like(dense, -math.inf), np.ones_like(dense)
@@ -57,8 +64,8 @@ def narrow(grid: Grid, masses: Vector, deviation: float) -> dict[int, Vector]:
         beyond = table - width * beside
         clear = beyond > doubt * np.sqrt(1 + (width * other) ** 2)
         share = np.divide(beyond, table, out=np.zeros_like(table), where=clear & (table > 0))
-        found[place] = np.moveaxis(np.clip(share, 0.0, 1.0), 0, place)
-    return found
+        narrowed[place] = np.moveaxis(np.clip(share, 0.0, 1.0), 0, place)
+    return narrowed
 
 
 def hides_curves(grid: Grid, deviation: float) -> bool:

@@ -23,6 +23,13 @@ def grid_of(statistic: Statistic, domains: tuple[Domain, ...], bins: Sequence[in
     return statistic.grid(tuple(Axis(domain, count) for domain, count in zip(domains, bins, strict=True)))
 
 
+def as_table(statistic: Statistic, domains: tuple[Domain, ...], bins: Sequence[int]) -> Statistic:
+    """The statistic as a study can carry it: a user's own kernel by its table on the cells."""
+    if not statistic.from_table:
+        return statistic
+    return statistic.tabulate(grid_of(statistic, domains, bins), "average")
+
+
 class OneHot(Shared):
     """A round of one-hot vectors over the cells of ``grid``."""
 

@@ -26,7 +26,7 @@ from ...randomness.coins import Coins
 from ...statistics import Statistic
 from ...statistics.base import TWO_SIDED
 from ...statistics.linear import nominal
-from ..base import Answer, FirstRound, Setting, Trust
+from ..base import PEOPLE, SITES, FirstRound, Setting, Trust
 from ..projection.pilot import REPLICATES, Pilot, PublicNoise, adding_up, on_simplex
 from ..projection.pilot_histogram import cut_cells
 from ..shape import Prediction, Shape
@@ -35,12 +35,12 @@ from .budget import BUDGET_FIELDS, LAPLACE, SERVERS, NoiseBudget, Query
 from .claim import two_servers_claim
 from .corrected import LARGEST
 from .goldilocks import MODULUS
-from .one_hot import OneHot, grid_of
+from .one_hot import OneHot, as_table
 from .predict import candidates, predict_rounds
-from .protocol import PILOT_OPTIONS
+from .protocol import PILOT_OPTIONS, VALUE
 from .released import NoisyCounts, Numbers, SharedNumbers
-from .rounds import NO_ANSWER, TwoRounds
-from .shared import ANSWERED_BY, FEWEST, PEOPLE, SITES, Shared, read_answered_by, write_answered_by
+from .rounds import TwoRounds
+from .shared import ANSWERED_BY, FEWEST, Shared, read_answered_by, write_answered_by
 from .sum_round import SumRound
 
 SPLIT = 0.3
@@ -70,18 +70,12 @@ class PilotRound(OneHot, TwoRounds, FirstRound):
     estimators: ClassVar[tuple[str, ...]] = ("pilot",)
 
     @classmethod
-    def create(cls, *given: Any, **options: Any) -> PilotRound:
-        statistic, domains, epsilon = given
-        if options.pop("release", "value") != "value":
-            raise BadParameter("two rounds release a pilot and a sum: release='counts' is for one round")
-        return cls._create(statistic, domains, epsilon, **options)
-
-    @classmethod
-    def _create(
+    def create(
         cls,
         statistic: Statistic,
         domains: tuple[Domain, ...],
         epsilon: float,
+        release: str = VALUE,
         bins: int | Sequence[int] | None = None,
         split: float = SPLIT,
         noise: str = LAPLACE,
@@ -91,12 +85,13 @@ class PilotRound(OneHot, TwoRounds, FirstRound):
     ) -> PilotRound:
         statistic.check_domains(domains)
         choice(ANSWERED_BY, answered_by, (PEOPLE, SITES))
+        if release != VALUE:
+            raise BadParameter("two rounds release a pilot and a sum: release='counts' is for one round")
         share = real("split", split)
         hidden = len(statistic.cell_domains(domains)) > len(domains)
         least = RARE if hidden else math.sqrt(LOW) if statistic.form_count > 1 else 1.0
         chosen = chosen_bins(statistic, domains, bins, n, epsilon * share * least, pilot=True)
-        if statistic.from_table:
-            statistic = statistic.tabulate(grid_of(statistic, domains, chosen), "average")
+        statistic = as_table(statistic, domains, chosen)
         return cls(statistic, domains, chosen, share, NoiseBudget(noise, epsilon, delta), answered_by)
 
     def __post_init__(self) -> None:
@@ -159,10 +154,6 @@ class PilotRound(OneHot, TwoRounds, FirstRound):
 
     def shape(self, sizes: Mapping[str, int]) -> tuple[int, dict[str, int]]:
         return 0, dict.fromkeys(self.strata, self.grid.cells)
-
-    def answer(self, sizes: Mapping[str, int], numbers: Numbers) -> Answer:
-        """A pilot is no answer."""
-        raise BadParameter(NO_ANSWER)
 
     def next_round(self, study_id: str, coins: Coins, counts: Mapping[str, Any], epsilon: float) -> SumRound:
         """The round of sums that follows from the released counts."""

@@ -40,13 +40,13 @@ def candidates(setting: Setting) -> Iterator[dict[str, Any]]:
 def predict_value(protocol: TwoServers, shape: Shape, sizes: Mapping[str, int]) -> Prediction:
     queries, _ = protocol.queries(sizes)
     number = pairs(list(sizes.values()))
-    spread = np.array(
+    variances = np.array(
         [
             form.unit**2 * protocol.budget.variance(query) / number**2
             for form, query in zip(protocol.own_forms, queries, strict=False)
         ]
     )
-    privacy = float(gradient(shape) ** 2 @ spread)
+    privacy = float(gradient(shape) ** 2 @ variances)
     finer = _finer(shape.grid, protocol.grid)
     binning = sum(
         moments(shape.grid, function, shape.masses[name])[1] * finer**2 / sizes[name]

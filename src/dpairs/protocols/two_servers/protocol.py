@@ -25,7 +25,7 @@ from ...formats.checks import choice, fields, integer, real, required
 from ...privacy import PrivacyClaim
 from ...randomness import Randomness
 from ...statistics import Statistic
-from ..base import Answer, FirstRound, Setting, Trust
+from ..base import PEOPLE, SITES, Answer, FirstRound, Setting, Trust
 from ..shape import Prediction, Shape
 from .answer import Measured, from_counts
 from .bins import MOST_COUNTED, WHOLE, chosen_bins, form_weights, near_pairs, with_measured
@@ -34,11 +34,11 @@ from .claim import two_servers_claim
 from .coarse import MOST_LINE, coarse_cells, coarse_grid
 from .forms import IntegerForm, integer_forms, multiplicands, order_form, pairs, total_shares, within_form
 from .goldilocks import MODULUS
-from .one_hot import OneHot, grid_of
+from .one_hot import OneHot, as_table, grid_of
 from .predict import candidates, gradient, predict_counts, predict_value
 from .released import Numbers, SharedNumbers
 from .sampling import Rough
-from .shared import ANSWERED_BY, FEWEST, PEOPLE, SITES, Shared, read_answered_by, write_answered_by
+from .shared import ANSWERED_BY, FEWEST, Shared, read_answered_by, write_answered_by
 from .ties import counted_kernels, ties_of, ties_of_counts
 from .within import Within
 
@@ -105,8 +105,7 @@ class TwoServers(OneHot, FirstRound):
         budget = NoiseBudget(noise, epsilon, delta)
         counted = release == COUNTS
         chosen = chosen_bins(statistic, domains, bins, n, epsilon if counted else None)
-        if statistic.from_table:
-            statistic = statistic.tabulate(grid_of(statistic, domains, chosen), "average")
+        statistic = as_table(statistic, domains, chosen)
         share = 0.0 if counted else _share(split)
         weights: tuple[int, ...] = (WHOLE,)
         near = True
@@ -194,12 +193,12 @@ class TwoServers(OneHot, FirstRound):
     def _measured(self, forms: NDArray[np.float64], noise: NDArray[np.float64]) -> list[Within | None]:
         """What bins hide of pairs, and of their order, as far as it was released."""
         laplace, count = self.budget.noise == LAPLACE, self.statistic.form_count
-        found = [
+        measured = [
             Within(value, variance, laplace)
             for value, variance in zip(forms[count:], np.diagonal(noise)[count:], strict=True)
         ]
         first = [None] if self._within is None else []
-        return [*first, *found, None, None][:2]
+        return [*first, *measured, None, None][:2]
 
     @property
     def own_forms(self) -> tuple[IntegerForm, ...]:
@@ -291,17 +290,17 @@ class TwoServers(OneHot, FirstRound):
             kernels = counted_kernels(self.statistic, self.grid)
             counted = [numbers.counts[name].astype(np.float64) for name in self.strata]
             totals, covariance = from_counts(counted, kernels, variance)
-            forms, spread = totals / number, covariance / number**2
+            forms, form_noise = totals / number, covariance / number**2
             ties = ties_of_counts(self.statistic, self.grid, forms, counted[0], variance, people[0])
             within = self._counted_within(sizes, counted, variance)
             return Measured(
-                self.statistic, self.domains, sizes, forms, spread, rough, False, within, self.grid, ties
+                self.statistic, self.domains, sizes, forms, form_noise, rough, False, within, self.grid, ties
             ).answer()
         units = np.array([form.unit for form in self.forms])
         forms = units * np.array([float(total) for total in numbers.totals]) / number
-        spread = units**2 * np.array([self.budget.variance(query) for query in queries]) / number**2
+        form_noise = units**2 * np.array([self.budget.variance(query) for query in queries]) / number**2
         rounding = np.array([form.rounding for form in self.forms]) ** 2 / (3 * min(people))
-        noise, laplace = np.diag(spread + rounding), self.budget.noise == LAPLACE
+        noise, laplace = np.diag(form_noise + rounding), self.budget.noise == LAPLACE
         (within, order), coarse = self._measured(forms, noise), self.coarse(sizes)[0]
         own = self.statistic.form_count
         forms, noise = forms[:own], noise[:own, :own]
@@ -317,9 +316,9 @@ class TwoServers(OneHot, FirstRound):
         """What bins hide of pairs, by their noisy counts."""
         if self._within is None:
             return None
-        (total,), ((spread,),) = from_counts(people, [self._within.matrix], variance)
+        (total,), ((noise,),) = from_counts(people, [self._within.matrix], variance)
         number = pairs(list(sizes.values()))
-        return Within(float(total) / number, float(spread) / number**2, False)
+        return Within(float(total) / number, float(noise) / number**2, False)
 
     def _rough(self, sizes: Mapping[str, int], numbers: Numbers, variance: float) -> Rough:
         """What the released counts say; a table's kernel is known on the study's own cells alone."""

@@ -111,9 +111,9 @@ def read_numbers(spec: Any, totals: int, cells: Mapping[str, int]) -> Numbers:
     if not isinstance(counts, Mapping) or set(counts) != set(cells):
         raise BadFile(f"a release of this study has counts for {', '.join(cells) or 'nobody'}")
     for name, size in cells.items():
-        each = counts[name]
-        if not isinstance(each, list) or len(each) != size:
+        listed = counts[name]
+        if not isinstance(listed, list) or len(listed) != size:
             raise BadFile(f"a release of this study has {size} counts for {name}")
-        if not all(type(count) is int and abs(count) <= MAX_COUNT for count in each):
+        if not all(type(count) is int and abs(count) <= MAX_COUNT for count in listed):
             raise BadFile("a released count is a whole number below 2^53")
     return Numbers(tuple(numbers), {name: np.array(counts[name], dtype=np.int64) for name in cells})

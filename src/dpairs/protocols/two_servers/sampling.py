@@ -79,9 +79,9 @@ class Rough:
     @cached_property
     def masses(self) -> dict[str, Vector]:
         """The distributions nearest to the noisy counts: none negative, with a sum of 1."""
-        return self._spread({name: people / self.sizes[name] for name, people in self.counts.items()})
+        return self._nearest({name: people / self.sizes[name] for name, people in self.counts.items()})
 
-    def _spread(self, shares: Mapping[str, Vector]) -> dict[str, Vector]:
+    def _nearest(self, shares: Mapping[str, Vector]) -> dict[str, Vector]:
         """Distributions on the cells of the grid, evenly within those that were counted."""
         nearest = {name: on_simplex(each) for name, each in shares.items()}
         if self.place is None:
@@ -126,21 +126,21 @@ class Rough:
     @cached_property
     def _imagined(self) -> list[float]:
         """The sampling variance at the counts with imagined noise on top, the same in every run."""
-        bits, found = SeededRandomness(0), []
+        bits, errors = SeededRandomness(0), []
         start = {name: on_simplex(people / self.sizes[name]) for name, people in self.counts.items()}
         for _ in range(IMAGINED):
             noisy = {
                 name: each + math.sqrt(self.variance) * _normals(each.size, bits) / self.sizes[name]
                 for name, each in start.items()
             }
-            masses = self._spread(noisy)
+            masses = self._nearest(noisy)
             try:
-                found.append(self._sampling(masses))
+                errors.append(self._sampling(masses))
             except NotEstimable:
                 continue
-        if len(found) < IMAGINED / 2:
+        if len(errors) < IMAGINED / 2:
             raise NotEstimable("the coarse counts are too noisy to tell how much people differ")
-        return found
+        return errors
 
     @cached_property
     def doubt(self) -> float:

@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import BadParameter, NotAsked, NotEstimable
 from ...estimate import Manipulation
 from ...formats.checks import choice
 from ...randomness import Randomness
 from ...randomness.coins import Coins
 from ...vdaf.fields import FIELD64
 from ...vdaf.measurements import Histogram, best_chunk
-from ..base import Alone, Answer
+from ..base import PEOPLE, SHARES, SITES, Answer, Tallied
 from .released import Numbers, SharedNumbers
 from .rounds import Noisy
 from .tally import ShareCounts
@@ -30,16 +29,14 @@ PROOFS, SEEDS = 3, 160
 """Proofs of a one-hot vector, and bytes of seeds and blinds for both servers."""
 FEWEST = 2
 """People of a stratum below which nothing is released."""
-PEOPLE, SITES = "people", "sites"
-"""Who answers: each for one record, or each for all that it holds."""
 ANSWERED_BY = "answered_by"
 
 
-class Shared(Noisy):
+class Shared(Noisy, Tallied):
     """A round of shares: a person's measurement, the servers' totals and noise, the analyst's answer."""
 
     uses_coins: ClassVar[bool] = False
-    answered_by: str
+    sends: ClassVar[str] = SHARES
 
     @property
     def of_sites(self) -> bool:
@@ -57,10 +54,6 @@ class Shared(Noisy):
     @abstractmethod
     def of_site(self, stratum: str, columns: Sequence[Any]) -> Any:
         """What a site shares of its records of a stratum."""
-
-    @property
-    def shared(self) -> Shared:
-        return self
 
     @property
     @abstractmethod
@@ -97,14 +90,9 @@ class Shared(Noisy):
     def shape(self, sizes: Mapping[str, int]) -> tuple[int, dict[str, int]]:
         """How many totals and, by stratum, counts are released."""
 
-    @abstractmethod
-    def answer(self, sizes: Mapping[str, int], numbers: Numbers) -> Answer:
-        """The answer from what was released."""
-
-    @property
-    @abstractmethod
-    def report_bits(self) -> int:
-        """Bits of both shares and the proof that a person sends."""
+    def answer(self, sizes: Mapping[str, int], numbers: Numbers) -> Answer | None:
+        """The answer from what was released; None for a pilot, which is none."""
+        return None
 
     @property
     def sent(self) -> tuple[str, str]:
@@ -116,27 +104,10 @@ class Shared(Noisy):
         """How far so many liars can move the answer; infinite where no bound is known."""
         return Manipulation(people, people, math.inf, math.inf, False, 1.0)
 
-    @property
-    def symbols(self) -> int:
-        """A report is no symbol."""
-        raise BadParameter("a report of a two_servers study is two shares and a proof, not a symbol")
-
-    @property
-    def alone(self) -> Alone:
-        if self.of_sites:
-            raise NotAsked("this study asks sites, each for all its records: see dpairs.client.Site")
-        raise NotAsked("people of a two_servers study send shares of their values and randomize nothing")
-
     def empty_counts(self, coins: Coins, stratum: int) -> ShareCounts:
         """One server's shares of nothing."""
         vdaf = self.vdaf[self.strata[stratum]]
         return ShareCounts(vdaf.circuit.sums, vdaf.circuit.field.modulus)
-
-    def estimate(self, counts: Mapping[str, Any], estimator: str) -> Answer:
-        """One server's shares are random numbers."""
-        raise NotEstimable(
-            "one server's tally says nothing by itself: an estimate is made from what both servers release"
-        )
 
 
 def one_hot_bits(cells: int) -> int:

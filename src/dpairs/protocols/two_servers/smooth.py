@@ -33,7 +33,7 @@ def bent(rough: Rough, released: float) -> float:
     while min(here.grid.axes[place].bins for place in cut_places(here.grid)) >= 2 * LEAST_PLANE - 1:
         wider = _merged(here)
         further = released - wider.value
-        grown = max(_spread(wider, place) / _spread(here, place) for place in cut_places(here.grid))
+        grown = max(_together(wider, place) / _together(here, place) for place in cut_places(here.grid))
         if abs(off) * grown > abs(further) + CLEAR * math.sqrt(grown**2 * here.noise + wider.noise):
             break
         here, off = wider, further
@@ -48,7 +48,7 @@ def _merged(rough: Rough) -> Rough:
     return replace(rough, grid=grid, counts=counts, variance=rough.variance * rough.grid.cells / grid.cells)
 
 
-def _spread(rough: Rough, place: int) -> float:
+def _together(rough: Rough, place: int) -> float:
     """The sum of p^2 w along an axis."""
     (masses,), shape = rough.masses.values(), [axis.bins for axis in rough.grid.axes]
     along = masses.reshape(shape).sum(axis=1 - place)
@@ -64,6 +64,6 @@ def _shrinking(rough: Rough) -> float:
         along = masses.reshape(shape).sum(axis=1 - place)
         hidden = float(along**2 * widths(axis) @ finer(axis, bins, 4.0 if made_up else 2.0))
         # B lacks what bins hide, too, where that is not made up for.
-        whole = _spread(rough, place) - (0.0 if made_up else hidden)
+        whole = _together(rough, place) - (0.0 if made_up else hidden)
         most = max(most, hidden / max(whole, TINY * hidden))
     return most

@@ -28,7 +28,7 @@ from ...statistics.influence import Influence
 from ...statistics.linear import Linearizer, nominal
 from ...vdaf.fields import FIELD64
 from ...vdaf.measurements import Sum
-from ..base import Answer
+from ..base import PEOPLE, Answer
 from ..projection.analysis import Analysis
 from ..projection.divided import Divided
 from ..projection.pilot import Pilot
@@ -42,14 +42,14 @@ from .hidden import (
     compared_within,
     crowd_variance,
     hidden_by,
-    spread_of,
     table_within,
     together_within,
     uneven_within,
+    variance_at_most,
 )
 from .released import Numbers, SharedNumbers
 from .rounds import TwoRounds
-from .shared import ANSWERED_BY, FEWEST, PEOPLE, Shared, read_answered_by, write_answered_by
+from .shared import ANSWERED_BY, FEWEST, Shared, read_answered_by, write_answered_by
 
 if TYPE_CHECKING:
     from ...vdaf.prio3 import Prio3
@@ -133,11 +133,11 @@ class SumRound(Shared, TwoRounds):
         )
         analysis = Analysis.of(statistic, pilot, linear, influences, remainder, people, None)
         variances = {}
-        for (name, each), extent in zip(pilot.masses.items(), extents, strict=True):
+        for (name, masses), extent in zip(pilot.masses.items(), extents, strict=True):
             # Of people who lie evenly in cells or stand out; the analysis has them in the middle.
-            spread = spread_of(pilot.grid, linear.functions[name], each, statistic)
+            variance = variance_at_most(pilot.grid, linear.functions[name], masses, statistic)
             mean = analysis.means[name]
-            variances[name] = agreed(min(spread / extent**2, mean * (1 - mean))) if extent else 0.0
+            variances[name] = agreed(min(variance / extent**2, mean * (1 - mean))) if extent else 0.0
         analysis = replace(analysis, variances=variances)
         nearer = sum(
             (high - low) * float(influence.cells @ (pilot.masses[name] - start[name]))
@@ -288,8 +288,8 @@ class SumRound(Shared, TwoRounds):
 
 def _functions(linearizer: Linearizer, imagined: Pilot) -> list[dict[str, NDArray[np.float64]]]:
     """The derivatives at imagined pilots, where a ratio has one."""
-    found = []
+    functions = []
     for masses in imagined.imagined:
         with suppress(NotEstimable):
-            found.append(linearizer.at(masses, nominal(linearizer.statistic)).functions)
-    return found
+            functions.append(linearizer.at(masses, nominal(linearizer.statistic)).functions)
+    return functions

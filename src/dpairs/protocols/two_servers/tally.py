@@ -6,9 +6,6 @@ import copy
 from collections.abc import Iterable, Mapping
 from typing import Any, Self
 
-import numpy as np
-from numpy.typing import NDArray
-
 from ...errors import BadFile, BadParameter, BadValue
 from ...formats.canonical import big_integer, read_integer
 
@@ -46,16 +43,6 @@ class ShareCounts:
         if server not in SERVERS or self.server not in (None, server):
             raise BadParameter("shares of two servers are never added up: that would be everybody's answers")
         self.server = server
-
-    def add(self, first_index: int, symbols: NDArray[Any]) -> None:
-        """Refused: a share counts only once both servers have verified it."""
-        raise BadParameter("a server adds a report's share once both have verified it: see dpairs server")
-
-    def add_at(self, indices: NDArray[np.int64], places: NDArray[np.int64], symbols: NDArray[Any]) -> None:
-        self.add(0, symbols)
-
-    def add_cells(self, cells: NDArray[np.int64], counts: NDArray[np.int64] | None = None) -> None:
-        self.add(0, cells)
 
     def plus(self, other: Self) -> Self:
         both = copy.copy(self)

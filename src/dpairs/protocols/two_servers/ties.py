@@ -100,8 +100,8 @@ def counted_kernels(statistic: Statistic, grid: Grid) -> list[Vector]:
     sizes = [axis.bins for axis in grid.axes]
     for form, place in statistic.same_bin.items():
         kernel: Vector = np.ones((1, 1))
-        for at, each in enumerate(sizes):
-            alike = np.eye(each) if at == place else np.ones((each, each))
+        for at, cells in enumerate(sizes):
+            alike = np.eye(cells) if at == place else np.ones((cells, cells))
             kernel = np.kron(kernel, alike).astype(np.float64)
         kernels[form] = kernel
     return kernels

@@ -216,8 +216,8 @@ class Server:
                 good,
             )
         elif isinstance(circuit, EachElement):
-            each = (arity, circuit.calls, proofs, sent, circuit.minus_element)
-            kernels.query_each(measurement, proof, random, kept.points, each, verifier, good)
+            settings = (arity, circuit.calls, proofs, sent, circuit.minus_element)
+            kernels.query_each(measurement, proof, random, kept.points, settings, verifier, good)
         else:
             raise BadParameter(f"there is no compiled code for {circuit!r}")
         return verifier

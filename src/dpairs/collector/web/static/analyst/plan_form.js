@@ -8,7 +8,7 @@ import { domainEditor } from "./plan_domain.js";
 const EPSILONS = [0.1, 0.2, 0.3, 0.5, 0.7, 1, 1.5, 2, 3, 4, 5, 6, 8];
 
 /** What an epsilon means to a person. */
-export function epsilonWords(epsilon) {
+function epsilonWords(epsilon) {
   const times = short(Math.exp(epsilon), epsilon < 3 ? 2 : 3);
   return `Whatever somebody answers, what leaves their device is at most ${times} times as likely as under any other answer.`;
 }

@@ -14,7 +14,7 @@ const WORDS = { open: "takes reports", closing: "verifies the last reports", clo
 const LOOK = 3000;
 
 /** The honest sentence about this page. */
-export const PAGE =
+const PAGE =
   "If one of the two servers hosts this page, it protects you only against a curious server: that server could serve a page that sends more. If you do not want to trust it, take part with the program dpairs join, or on a page that somebody else hosts.";
 
 const sum = (counts) => Object.values(counts).reduce((total, each) => total + each, 0);
