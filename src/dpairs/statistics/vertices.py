@@ -54,10 +54,13 @@ class Vertices:
         lower = (self.bins[:, None] > np.arange(self.axis.bins)[None, :]).astype(np.float64)
         return lower + self._own(np.where(self.top, 1 - 1 / self.axis.geometry[2][self.bins], 0.0))
 
+    @property
+    def own(self) -> NDArray[np.bool_]:
+        """Whether the vertex belongs to the bin."""
+        return np.asarray(self.bins[:, None] == np.arange(self.axis.bins)[None, :])
+
     def _own(self, values: NDArray[np.float64]) -> Matrix:
-        matrix = np.zeros((self.bins.size, self.axis.bins))
-        matrix[np.arange(self.bins.size), self.bins] = values
-        return matrix
+        return self.own * values[:, None]
 
     def greater(self, tie: float) -> Matrix:
         """[x > y] + tie [x = y], for x at the vertex and y in the bin."""
@@ -87,6 +90,12 @@ class Vertices:
 def vertex_shape(grid: Grid) -> tuple[int, ...]:
     """How many vertices each axis has."""
     return tuple(Vertices(axis).bins.size for axis in grid.axes)
+
+
+def vertex_cells(grid: Grid) -> NDArray[np.int64]:
+    """The cell that each vertex of the cells belongs to."""
+    bins = np.meshgrid(*(Vertices(axis).bins for axis in grid.axes), indexing="ij")
+    return np.ravel_multi_index([each.reshape(-1) for each in bins], [axis.bins for axis in grid.axes])
 
 
 def cell_means(grid: Grid, values: NDArray[Any]) -> NDArray[np.float64]:

@@ -81,6 +81,16 @@ class Parts:
         rounds = zip(self.shares, *marginals, strict=True)
         return np.array([_like(shares, *sides, own) for shares, *own in rounds])
 
+    def together(self, edges: Sequence[Vector], ends: Sequence[float]) -> Vector:
+        """The share of pairs that lie in one part, for every two cells of the plane: a row for each cell."""
+        there = self.shares > 0
+        sides, evens = ([each[there] for each in every] for every in self._sides(edges, ends))
+        filled = _filled(self.shares, *self._sides(edges, ends)).reshape([cuts.size - 1 for cuts in edges])
+        first, second = _within(sides, evens, (filled.sum(axis=1), filled.sum(axis=0)))
+        each = self.shares[there][:, None, None] * first[:, :, None] * second[:, None, :]
+        each = each.reshape(each.shape[0], -1)
+        return np.asarray(each.T @ each)
+
     def _some(self, which: slice) -> Parts:
         return Parts(self.starts[:, which], self.widths[:, which], self.shares[..., which])
 
@@ -107,12 +117,17 @@ def _filled(shares: Vector, sides: list[Vector], evens: list[Vector]) -> Vector:
 
 
 def _like(shares: Vector, sides: list[Vector], evens: list[Vector], marginals: Sequence[Vector]) -> Vector:
+    return _product(shares, *_within(sides, evens, marginals))
+
+
+def _within(sides: list[Vector], evens: list[Vector], marginals: Sequence[Vector]) -> list[Vector]:
+    """How each column fills every part."""
     within = []
     for inside, even, marginal in zip(sides, evens, marginals, strict=True):
         weights = inside * marginal
         total = weights.sum(axis=1, keepdims=True)
         within.append(np.where(total > 0, weights / np.where(total > 0, total, 1.0), even))
-    return _product(shares, *within)
+    return within
 
 
 def _product(shares: Vector, first: Vector, second: Vector) -> Vector:
