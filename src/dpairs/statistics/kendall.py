@@ -192,12 +192,9 @@ class KendallTau(Statistic):
         return Separable(tuple(terms), min(ORDER), max(ORDER), (1 - made_up) / 8)
 
     def against(self, grid: Grid) -> dict[str, tuple[NDArray[np.float64], ...]]:
-        """Concordance; for tau-b also the two shares of tied pairs.
-
-        People of one cell count as ties, which they may be: see `protocols.projection.one_part`.
-        """
+        """Concordance; for tau-b also the two shares of tied pairs."""
         x, y = map(Vertices, grid.axes)
-        matrices = [product(x.order(), y.order()) * ~product(x.own, y.own)]
+        matrices = [product(x.order(), y.order())]
         if self.variant == "b":
             matrices.append(product(x.same, np.ones_like(y.same)))
             matrices.append(product(np.ones_like(x.same), y.same))

@@ -54,13 +54,10 @@ class Vertices:
         lower = (self.bins[:, None] > np.arange(self.axis.bins)[None, :]).astype(np.float64)
         return lower + self._own(np.where(self.top, 1 - 1 / self.axis.geometry[2][self.bins], 0.0))
 
-    @property
-    def own(self) -> NDArray[np.bool_]:
-        """Whether the vertex belongs to the bin."""
-        return np.asarray(self.bins[:, None] == np.arange(self.axis.bins)[None, :])
-
     def _own(self, values: NDArray[np.float64]) -> Matrix:
-        return self.own * values[:, None]
+        matrix = np.zeros((self.bins.size, self.axis.bins))
+        matrix[np.arange(self.bins.size), self.bins] = values
+        return matrix
 
     def greater(self, tie: float) -> Matrix:
         """[x > y] + tie [x = y], for x at the vertex and y in the bin."""

@@ -4,7 +4,7 @@ import numpy as np
 
 from dpairs import Interval
 from dpairs.data.grids import CutAxis, Grid
-from dpairs.protocols.projection.one_part import between_parts, share_together
+from dpairs.protocols.projection.one_part import between_parts
 from dpairs.protocols.projection.pilot import Pilot
 from dpairs.protocols.projection.pilot_cells import Parts
 from dpairs.protocols.projection.remainder import at_ends
@@ -62,20 +62,19 @@ def test_round_numbers_at_the_corners_of_parts_are_ties():
 
 def test_an_even_part_would_take_them_for_pairs_in_order():
     """Negative control: pairs in other cells of the same part then count as if they lay above in both."""
-    for wide in (2, 3):
+    for wide in (1, 2, 3):
         off, together = left(wide, between=False)
-        assert off < -together
+        assert off < -1.5 * together
 
 
 def test_pairs_of_one_part_or_cell_are_counted_once():
     shares = np.random.default_rng(1).dirichlet(np.ones(9))
-    pilot = pilot_of(6, 2, shares)
-    assert np.isclose(share_together(pilot), (shares**2).sum())
+    pairs = pilot_of(6, 2, shares).one_part
+    assert pairs is not None
+    assert np.isclose(pairs.sum(), (shares**2).sum())
     # Parts narrower than cells: the cells count.
     fine = Parts(np.array([[0.0, 0.5], [0.0, 0.5]]), np.full((2, 2), 0.5), np.array([0.3, 0.7]))
-    both = fine.together([np.arange(3.0)] * 2, [2.0, 2.0])
-    masses = {STRATUM: fine.on([np.arange(3.0)] * 2, [2.0, 2.0])}
-    assert np.isclose(share_together(Pilot(cells(2), masses, [], one_part=both)), 1.0)
+    assert np.isclose(fine.together([np.arange(3.0)] * 2, [2.0, 2.0]).sum(), 1.0)
 
 
 def clipped(heavy: float, correction: float, at_the_ends: bool) -> tuple[float, float]:
@@ -83,8 +82,9 @@ def clipped(heavy: float, correction: float, at_the_ends: bool) -> tuple[float, 
     bins, fine = 4, 40
     margin = np.array([heavy, 1 - heavy, 1 - heavy, heavy]) / 2
     masses = np.outer(margin, margin).reshape(-1)
-    pilot = Pilot(cells(bins), {STRATUM: masses}, [])
+    pilot = Pilot(cells(bins), {STRATUM: masses}, [], one_part=np.diag(masses**2))
     linear = TAU.linearizer(pilot.grid).at(pilot.masses, {STRATUM: 1000})
+    linear = between_parts(TAU, linear, pilot, 1.0)
     influence, (low, high) = Influence.of(pilot.grid, linear.functions[STRATUM])
     values = influence.cells * (high - low)
     around = values - values @ masses

@@ -19,7 +19,7 @@ from .pilot import Pilot
 
 
 def between_parts(statistic: Statistic, linear: Linear, pilot: Pilot, gradient: float) -> Linear:
-    """The derivative of the same statistic if pairs within one part add nothing to its first form.
+    """The derivative of the same statistic if pairs within one part or cell add nothing to its first form.
 
     In expectation an evenly filled part adds nothing either, so values and forms are the same.
     """
@@ -31,11 +31,3 @@ def between_parts(statistic: Statistic, linear: Linear, pilot: Pilot, gradient: 
     partners = pilot.one_part / np.where(masses > 0, masses, 1.0)[:, None]
     less: NDArray[np.float64] = np.einsum("vc,vc->v", matrix, partners[vertex_cells(pilot.grid)])
     return replace(linear, functions={stratum: values - 2 * gradient * less})
-
-
-def share_together(pilot: Pilot) -> float:
-    """The share of pairs within one part or one cell."""
-    if pilot.one_part is None:
-        return 0.0
-    (masses,) = pilot.masses.values()
-    return float(pilot.one_part.sum() + (masses**2 - np.diagonal(pilot.one_part)).sum())

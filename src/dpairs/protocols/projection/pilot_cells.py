@@ -82,14 +82,16 @@ class Parts:
         return np.array([_like(shares, *sides, own) for shares, *own in rounds])
 
     def together(self, edges: Sequence[Vector], ends: Sequence[float]) -> Vector:
-        """The share of pairs that lie in one part, for every two cells of the plane: a row for each cell."""
+        """The share of pairs in one part or cell, for every two cells of the plane: a row for each cell."""
         there = self.shares > 0
         sides, evens = ([each[there] for each in every] for every in self._sides(edges, ends))
         filled = _filled(self.shares, *self._sides(edges, ends)).reshape([cuts.size - 1 for cuts in edges])
         first, second = _within(sides, evens, (filled.sum(axis=1), filled.sum(axis=0)))
         each = self.shares[there][:, None, None] * first[:, :, None] * second[:, None, :]
         each = each.reshape(each.shape[0], -1)
-        return np.asarray(each.T @ each)
+        pairs = np.asarray(each.T @ each)
+        np.fill_diagonal(pairs, filled.reshape(-1) ** 2)
+        return pairs
 
     def _some(self, which: slice) -> Parts:
         return Parts(self.starts[:, which], self.widths[:, which], self.shares[..., which])

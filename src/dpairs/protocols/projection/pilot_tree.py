@@ -262,6 +262,7 @@ class PilotTree(TreeAnswers):
             uneven,
             given=given,
             inside=smooth.inside,
+            one_part=np.diag(smooth.shares.reshape(-1) ** 2),
             crowded=crowded,
             deviation=smooth.deviation,
             missed=missed_share(oracles, self.nodes, smooth.edges, smooth.shares),

@@ -25,7 +25,6 @@ from ...statistics.vertices import cell_means
 from ..fitted import ALL_TOGETHER, FAR_APART, SMOOTH, SMOOTH_PLANE, UNEVEN, UNEVEN_LINE
 from .crowded import NOBODY, Crowded
 from .heavier import NO_TAIL, Heavier
-from .one_part import share_together
 from .pilot import Masses, Pilot
 from .pilot_copula import beyond_function
 from .reading import by_stratum, not_negative, share_of_pairs, two_numbers
@@ -63,7 +62,7 @@ class Remainder:
     """How much larger the variance may be than imagined rounds have it: see `_uncut`."""
     heavier: Heavier = NO_TAIL
     together: float = 0.0
-    """Of ``beside``, the share of pairs in one cell: the function sees nothing of how these depend."""
+    """Of ``beside``, the share of pairs in one part or cell: these count as ties."""
     ends: float = 0.0
     """Of a correction, the share that is too much if people lie at the domain's ends: see `at_ends`."""
 
@@ -87,7 +86,7 @@ class Remainder:
             raise BadFile(f"the remainder's variance cannot be negative, as {variance:g} is")
         beside, together = (share_of_pairs(spec.get(name, 0.0)) for name in ("beside", "together"))
         if together > beside:
-            raise BadFile("pairs in one cell are pairs that were not told apart: no more than these")
+            raise BadFile("pairs in one part are pairs that were not told apart: no more than these")
         return cls(
             mean,
             variance,
@@ -107,7 +106,7 @@ class Remainder:
         Their columns are taken to have nothing to do with each other, so the function sees only a part of how
         they depend (`beyond_function`). People on a curve depend alike at every scale, smooth ones less in
         small boxes: from nothing to twice this is missing, as far as tau's range has room for it. Pairs in
-        one cell count as ties, which they may be: of them it is from nothing to as much as others have.
+        one part count as ties, which they may be: of them it is from nothing to as much as others have.
         """
         if self.beside <= 0:
             return 0.0
@@ -187,7 +186,7 @@ def remainder_of(
         # is off along the function where it misses little.
         expected = np.mean(np.square(moved), axis=0)
     beside = min(abs(gradient) * pilot.beside, 1.0)
-    together = min(abs(gradient) * share_together(pilot), beside)
+    together = 0.0 if pilot.one_part is None else min(abs(gradient) * float(pilot.one_part.sum()), beside)
     crowded = (
         Crowded(agreed(pilot.crowded.pairs), agreed(pilot.crowded.tied), agreed(1 / gradient))
         if pilot.crowded.pairs
