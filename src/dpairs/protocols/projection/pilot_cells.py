@@ -83,13 +83,16 @@ class Parts:
 
     def together(self, edges: Sequence[Vector], ends: Sequence[float]) -> Vector:
         """The share of pairs in one part or cell, for every two cells of the plane: a row for each cell."""
-        there = self.shares > 0
-        sides, evens = ([each[there] for each in every] for every in self._sides(edges, ends))
-        filled = _filled(self.shares, *self._sides(edges, ends)).reshape([cuts.size - 1 for cuts in edges])
-        first, second = _within(sides, evens, (filled.sum(axis=1), filled.sum(axis=0)))
-        each = self.shares[there][:, None, None] * first[:, :, None] * second[:, None, :]
-        each = each.reshape(each.shape[0], -1)
-        pairs = np.asarray(each.T @ each)
+        filled = self.on(edges, ends).reshape([cuts.size - 1 for cuts in edges])
+        first, second = _within(*self._sides(edges, ends), (filled.sum(axis=1), filled.sum(axis=0)))
+        # Most parts of a large study lie within one cell, whose pairs count anyhow.
+        several = np.flatnonzero((first > 0).sum(axis=1) * (second > 0).sum(axis=1) > 1)
+        pairs = np.zeros((filled.size, filled.size))
+        for start in range(0, several.size, PLANE_CELLS):
+            some = several[start : start + PLANE_CELLS]
+            cells = self.shares[some, None, None] * first[some, :, None] * second[some, None, :]
+            cells = cells.reshape(some.size, -1)
+            pairs += cells.T @ cells
         np.fill_diagonal(pairs, filled.reshape(-1) ** 2)
         return pairs
 
