@@ -89,6 +89,12 @@ def vertex_shape(grid: Grid) -> tuple[int, ...]:
     return tuple(Vertices(axis).bins.size for axis in grid.axes)
 
 
+def vertex_cells(grid: Grid) -> NDArray[np.int64]:
+    """The cell that each vertex of the cells belongs to."""
+    bins = np.meshgrid(*(Vertices(axis).bins for axis in grid.axes), indexing="ij")
+    return np.ravel_multi_index([each.reshape(-1) for each in bins], [axis.bins for axis in grid.axes])
+
+
 def cell_means(grid: Grid, values: NDArray[Any]) -> NDArray[np.float64]:
     """The mean over each cell of a function given at the vertices of all cells and linear in between.
 

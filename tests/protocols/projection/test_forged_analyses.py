@@ -90,6 +90,8 @@ def test_a_forged_analysis_is_refused_or_works(name):
         (("analysis", "noises", "positive"), -0.1, "negative"),
         (("analysis", "alone_noise"), -0.1, "negative"),
         (("analysis", "beside"), 1.5, "between 0 and 1"),
+        (("analysis", "together"), 0.5, "no more than these"),
+        (("analysis", "ends"), -0.5, "cannot be negative"),
         (("analysis", "expected"), {"everybody": 0.1}, "corrections for positive, negative"),
         (("analysis", "expected", "positive"), -0.1, "negative"),
         (("analysis", "expected"), -0.1, "negative"),

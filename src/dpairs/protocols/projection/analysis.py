@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import astuple, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from ...errors import BadFile, BadParameter, NotEnoughData, NotEstimable
 from ...estimate import Quantization
 from ...formats.canonical import agreed
-from ...formats.checks import fields, integer, real, required
+from ...formats.checks import fields, integer, required
 from ...mechanisms import ScalarResponse
 from ...statistics import Linear, Statistic
 from ...statistics.base import CLEAR
@@ -25,37 +25,15 @@ from ...statistics.influence import Influence
 from ...statistics.linear import nominal
 from ..base import Answer
 from ..counts import MAX_COUNT, DenseCounts
-from .crowded import NOBODY, Crowded
 from .divided import Divided
-from .heavier import NO_TAIL, Heavier
 from .pilot import Pilot
-from .reading import by_stratum
-from .remainder import Remainder
+from .reading import by_stratum, not_negative, number, two_numbers
+from .remainder import REMAINDER, Remainder
 
-LARGEST = 1e100
 ROUNDING = 1e-6
 """More than numbers of nine digits can be off, as a share."""
-_FIELDS = (
-    "people",
-    "alone",
-    "forms",
-    "value",
-    "ranges",
-    "means",
-    "variances",
-    "remainder",
-    "bias",
-    "expected",
-    "beside",
-    "crowded",
-    "uncut",
-    "heavier",
-    "divided",
-    "noises",
-    "alone_noise",
-    "kernel_uncertainty",
-)
-LATER = ("bias", "expected", "beside", "crowded", "uncut", "heavier", "divided", "noises", "alone_noise")
+_NEEDED = ("people", "alone", "forms", "value", "ranges", "means", "variances", "kernel_uncertainty")
+_LATER = ("divided", "noises", "alone_noise")
 """What files from before intervals allowed for it do not have."""
 
 
@@ -128,18 +106,11 @@ class Analysis:
         divided = {} if self.divided is None else {"divided": self.divided.to_json()}
         noises = {} if self.noises is None else {"noises": self.noises}
         alone = {} if self.alone_noise is None else {"alone_noise": self.alone_noise}
-        beside = {"beside": self.remainder.beside} if self.remainder.beside else {}
-        crowded = {"crowded": list(astuple(self.remainder.crowded))} if self.remainder.crowded.pairs else {}
-        uncut = {"uncut": self.remainder.uncut} if self.remainder.uncut else {}
-        heavier = {"heavier": self.remainder.heavier.to_json()} if self.remainder.heavier.added else {}
         return {
-            **uncut,
-            **heavier,
+            **self.remainder.to_json(self.ranges),
             **divided,
             **noises,
             **alone,
-            **beside,
-            **crowded,
             "people": self.people,
             "alone": None if self.alone is None else list(self.alone),
             "forms": list(self.forms),
@@ -147,9 +118,6 @@ class Analysis:
             "ranges": {name: list(ends) for name, ends in self.ranges.items()},
             "means": self.means,
             "variances": self.variances,
-            "remainder": [self.remainder.mean, self.remainder.variance],
-            "bias": self.remainder.bias,
-            "expected": dict(zip(self.ranges, self.remainder.expected, strict=False)),
             "kernel_uncertainty": self.kernel_uncertainty,
         }
 
@@ -159,8 +127,8 @@ class Analysis:
         what = "an analysis of a second round"
         if not isinstance(spec, Mapping):
             raise BadFile(f"{what} must be a JSON object, not {type(spec).__name__}")
-        fields(what, spec, _FIELDS)
-        required(what, spec, [name for name in _FIELDS if name not in LATER])
+        fields(what, spec, (*_NEEDED, *REMAINDER, *_LATER))
+        required(what, spec, (*_NEEDED, "remainder"))
         by = {
             name: by_stratum(statistic, name, spec[name])
             for name in ("people", "ranges", "means", "variances")
@@ -168,13 +136,11 @@ class Analysis:
         noises = by_stratum(statistic, "noises", spec["noises"]) if "noises" in spec else None
         if not isinstance(spec["forms"], list) or len(spec["forms"]) != statistic.form_count:
             raise BadFile(f"{what} of {statistic.name} has {statistic.form_count} form(s)")
-        alone = None if spec["alone"] is None else _pair("first round's own estimate", spec["alone"])
-        remainder = _pair("remainder", spec["remainder"])
-        if remainder[1] < 0:
-            raise BadFile(f"the remainder's variance cannot be negative, as {remainder[1]:g} is")
+        alone = None if spec["alone"] is None else two_numbers("first round's own estimate", spec["alone"])
+        remainder = Remainder.from_json(statistic, spec)
         if alone is not None and alone[1] <= 0:
             raise BadFile(f"the first round's own estimate has a variance above 0, not {alone[1]:g}")
-        ranges = {name: _pair("range", each) for name, each in by["ranges"].items()}
+        ranges = {name: two_numbers("range", each) for name, each in by["ranges"].items()}
         if any(low > high for low, high in ranges.values()):
             raise BadFile("a function's least value must not lie above its greatest")
         return cls(
@@ -183,24 +149,16 @@ class Analysis:
                 for name, each in by["people"].items()
             },
             alone,
-            tuple(_number("form", each) for each in spec["forms"]),
-            _number("value", spec["value"]),
+            tuple(number("form", each) for each in spec["forms"]),
+            number("value", spec["value"]),
             ranges,
-            {name: _number("mean", each) for name, each in by["means"].items()},
-            {name: _variance("variance", each) for name, each in by["variances"].items()},
-            Remainder(
-                *remainder,
-                _variance("bias", spec.get("bias", 0.0)),
-                _expected(statistic, spec["expected"]) if "expected" in spec else (),
-                _share("share of pairs", spec.get("beside", 0.0)),
-                Crowded.from_json(spec["crowded"]) if "crowded" in spec else NOBODY,
-                _variance("variance", spec.get("uncut", 0.0)),
-                Heavier.from_json(spec["heavier"]) if "heavier" in spec else NO_TAIL,
-            ),
-            _variance("kernel uncertainty", spec["kernel_uncertainty"]),
+            {name: number("mean", each) for name, each in by["means"].items()},
+            {name: not_negative("variance", each) for name, each in by["variances"].items()},
+            remainder,
+            not_negative("kernel uncertainty", spec["kernel_uncertainty"]),
             Divided.from_json(statistic, spec["divided"]) if "divided" in spec else None,
-            {name: _variance("noise", each) for name, each in noises.items()} if noises else None,
-            _variance("first round's own noise", spec["alone_noise"]) if "alone_noise" in spec else None,
+            {name: not_negative("noise", each) for name, each in noises.items()} if noises else None,
+            not_negative("first round's own noise", spec["alone_noise"]) if "alone_noise" in spec else None,
         ).checked(statistic)
 
     def checked(self, statistic: Statistic) -> Analysis:
@@ -262,6 +220,7 @@ class Analysis:
         sizes = {stratum: table.people + self.people[stratum] for stratum, table in counts.items()}
         sample = min(self.around_sample(mechanism, counts, weight, missed), variance)
         beyond = self.remainder.heavier.more(correction, math.sqrt(noise))
+        beyond += self.remainder.ends * abs(correction)
         answer = self.finished(statistic, value, variance, sample, sizes, beyond)
         return answer if divided is None else _divided_by(answer, divided)
 
@@ -359,39 +318,3 @@ def _divided_by(answer: Answer, divided: Divided) -> Answer:
         standard_error=slack * answer.standard_error,
         sample_standard_error=slack * answer.sample_standard_error,
     )
-
-
-def _number(name: str, value: Any) -> float:
-    """A finite number that a statistic could have."""
-    number = real(name, value)
-    if abs(number) > LARGEST:
-        raise BadFile(f"a {name} of {number:g} is beyond all values of a statistic")
-    return number
-
-
-def _variance(name: str, value: Any) -> float:
-    number = _number(name, value)
-    if number < 0:
-        raise BadFile(f"a {name} cannot be negative, as {number:g} is")
-    return number
-
-
-def _share(name: str, value: Any) -> float:
-    number = _number(name, value)
-    if not 0 <= number <= 1:
-        raise BadFile(f"a {name} lies between 0 and 1, not at {number:g}")
-    return number
-
-
-def _expected(statistic: Statistic, given: Any) -> tuple[float, ...]:
-    """Of each stratum; files from before have the mean square of their sum, which is that of one of them."""
-    if not isinstance(given, Mapping):
-        return (_variance("correction", given),) * len(statistic.strata)
-    corrections = by_stratum(statistic, "corrections", given) if given else {}
-    return tuple(_variance("correction", number) for number in corrections.values())
-
-
-def _pair(name: str, given: Any) -> tuple[float, float]:
-    if not isinstance(given, list) or len(given) != 2:
-        raise BadFile(f"a {name} is two numbers")
-    return _number(name, given[0]), _number(name, given[1])

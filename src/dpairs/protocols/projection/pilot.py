@@ -56,6 +56,8 @@ class Pilot:
     """What pairs within one part may add to the first form, from none of it to all."""
     beside: float = 0.0
     """The share of pairs that were not told apart in both columns, where that may hide how they depend."""
+    one_part: Vector | None = None
+    """The share of pairs that lie in one part or cell, for every two cells of the plane."""
     crowded: Crowded = NOBODY
     """Pairs of the plane that may be ties or not."""
     missed: float = 0.0

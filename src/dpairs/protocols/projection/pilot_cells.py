@@ -81,6 +81,21 @@ class Parts:
         rounds = zip(self.shares, *marginals, strict=True)
         return np.array([_like(shares, *sides, own) for shares, *own in rounds])
 
+    def together(self, edges: Sequence[Vector], ends: Sequence[float]) -> Vector:
+        """The share of pairs in one part or cell, for every two cells of the plane: a row for each cell."""
+        filled = self.on(edges, ends).reshape([cuts.size - 1 for cuts in edges])
+        first, second = _within(*self._sides(edges, ends), (filled.sum(axis=1), filled.sum(axis=0)))
+        # Most parts of a large study lie within one cell, whose pairs count anyhow.
+        several = np.flatnonzero((first > 0).sum(axis=1) * (second > 0).sum(axis=1) > 1)
+        pairs = np.zeros((filled.size, filled.size))
+        for start in range(0, several.size, PLANE_CELLS):
+            some = several[start : start + PLANE_CELLS]
+            cells = self.shares[some, None, None] * first[some, :, None] * second[some, None, :]
+            cells = cells.reshape(some.size, -1)
+            pairs += cells.T @ cells
+        np.fill_diagonal(pairs, filled.reshape(-1) ** 2)
+        return pairs
+
     def _some(self, which: slice) -> Parts:
         return Parts(self.starts[:, which], self.widths[:, which], self.shares[..., which])
 
@@ -107,12 +122,17 @@ def _filled(shares: Vector, sides: list[Vector], evens: list[Vector]) -> Vector:
 
 
 def _like(shares: Vector, sides: list[Vector], evens: list[Vector], marginals: Sequence[Vector]) -> Vector:
+    return _product(shares, *_within(sides, evens, marginals))
+
+
+def _within(sides: list[Vector], evens: list[Vector], marginals: Sequence[Vector]) -> list[Vector]:
+    """How each column fills every part."""
     within = []
     for inside, even, marginal in zip(sides, evens, marginals, strict=True):
         weights = inside * marginal
         total = weights.sum(axis=1, keepdims=True)
         within.append(np.where(total > 0, weights / np.where(total > 0, total, 1.0), even))
-    return _product(shares, *within)
+    return within
 
 
 def _product(shares: Vector, first: Vector, second: Vector) -> Vector:

@@ -18,7 +18,7 @@ from ..tree.hierarchy import Solution
 from ..tree.oracle import Oracle
 from .pilot import REPLICATES, PublicNoise
 from .pilot_cells import PLANE_CELLS, heaviest_halved
-from .pilot_copula import Copula, beyond_function, form
+from .pilot_copula import Copula, form
 from .pilot_descent import Descent, Explored, imagined
 from .pilot_margins import margins
 from .winsorize import SIGNIFICANT
@@ -39,7 +39,7 @@ class SmoothPlane:
     better: bool
     """Whether that form is no more than noise, and boxes as they are measured would miss more."""
     inside: float
-    """What pairs within one cell add to tau, beyond what the function knows of them."""
+    """What pairs within one cell add to tau at most: nothing if they are ties."""
 
     @classmethod
     def of(cls, explored: Explored, oracles: Sequence[Oracle], noise: PublicNoise) -> SmoothPlane:
@@ -99,11 +99,11 @@ def _boxes(explored: Explored, edges: Sequence[Vector], shares: Table) -> list[V
 
 
 def _inside(copula: Copula, correlation: float, shares: Table) -> float:
-    """From nothing to twice what pairs within one cell miss, if they depend as the cell's quarters do."""
+    """What pairs within one cell add, which count as ties, if they depend as the cell's quarters do."""
     halves = Copula(np.repeat(copula.first / 2, 2), np.repeat(copula.second / 2, 2)).shares(correlation)
     rising = float((halves[::2, ::2] * halves[1::2, 1::2]).sum())
     falling = float((halves[::2, 1::2] * halves[1::2, ::2]).sum())
     if rising + falling <= 0:
         return 0.0
     ratio = (rising - falling) / (rising + falling)
-    return 2 * float((shares**2).sum()) * beyond_function(ratio)
+    return float((shares**2).sum()) * ratio

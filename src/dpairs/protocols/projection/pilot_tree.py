@@ -194,6 +194,7 @@ class PilotTree(TreeAnswers):
         }
         descents = {stratum: each.descend() for stratum, each in explored.items()}
         beside, missed, uneven = 0.0, 0.0, self._uneven(descents)
+        one_part: NDArray[np.float64] | None = None
         if self._two_numbers:
             ((stratum, descent),) = descents.items()
             if self.parities > 1:
@@ -226,6 +227,7 @@ class PilotTree(TreeAnswers):
             # The function is given on cells, which may be wider than the boxes that were told apart.
             table = masses[stratum].reshape([axis.bins for axis in seen.axes])
             beside = max(beside, float(pairs_in(table, *(~atoms for atoms in atoms_of(seen)))))
+            one_part = parts[stratum].together(edges, ends)
             missed = missed_share(evidence.oracles[0], self.nodes, edges, table)
         rounds = by_round(on_edges(again))
         return Pilot(
@@ -236,6 +238,7 @@ class PilotTree(TreeAnswers):
             given=given,
             crowded=self._crowded(seen, edges, masses, rounds),
             beside=beside,
+            one_part=one_part,
             missed=missed,
             narrowed=[self._narrowed(each, edges[0]) for each in narrowed],
         )
@@ -259,6 +262,7 @@ class PilotTree(TreeAnswers):
             uneven,
             given=given,
             inside=smooth.inside,
+            one_part=np.diag(smooth.shares.reshape(-1) ** 2),
             crowded=crowded,
             deviation=smooth.deviation,
             missed=missed_share(oracles, self.nodes, smooth.edges, smooth.shares),

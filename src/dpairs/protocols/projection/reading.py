@@ -15,6 +15,8 @@ from ...statistics import Statistic
 from ...statistics.influence import Influence
 from ..rounds import BLOCK
 
+LARGEST = 1e100
+
 
 @dataclass(frozen=True)
 class Earlier:
@@ -82,3 +84,33 @@ def read_grid(statistic: Statistic, domains: tuple[Domain, ...], spec: Any) -> G
             raise BadFile(f"edges on {domain!r} must be numbers")
         axes.append(CutAxis.at(domain, numbers))
     return Grid(tuple(axes))
+
+
+def number(name: str, value: Any) -> float:
+    """A finite number that a statistic could have."""
+    given = real(name, value)
+    if abs(given) > LARGEST:
+        raise BadFile(f"a {name} of {given:g} is beyond all values of a statistic")
+    return given
+
+
+def not_negative(name: str, value: Any) -> float:
+    """The same from 0 on."""
+    given = number(name, value)
+    if given < 0:
+        raise BadFile(f"a {name} cannot be negative, as {given:g} is")
+    return given
+
+
+def share_of_pairs(value: Any) -> float:
+    """A number from 0 to 1."""
+    given = number("share of pairs", value)
+    if not 0 <= given <= 1:
+        raise BadFile(f"a share of pairs lies between 0 and 1, not at {given:g}")
+    return given
+
+
+def two_numbers(name: str, given: Any) -> tuple[float, float]:
+    if not isinstance(given, list) or len(given) != 2:
+        raise BadFile(f"a {name} is two numbers")
+    return number(name, given[0]), number(name, given[1])

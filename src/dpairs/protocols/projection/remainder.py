@@ -7,12 +7,15 @@ What they cannot show, because every pilot is smoother than the people, is allow
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import astuple, dataclass, replace
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ...errors import NotEstimable
+from ...data.grids import Axis, Grid
+from ...errors import BadFile, NotEstimable
 from ...formats.canonical import agreed
 from ...statistics import Linear, Statistic
 from ...statistics.base import CLEAR
@@ -24,8 +27,22 @@ from .crowded import NOBODY, Crowded
 from .heavier import NO_TAIL, Heavier
 from .pilot import Masses, Pilot
 from .pilot_copula import beyond_function
+from .reading import by_stratum, not_negative, share_of_pairs, two_numbers
 
+Vector = NDArray[np.float64]
 STEPS = 60
+REMAINDER = (
+    "remainder",
+    "bias",
+    "expected",
+    "beside",
+    "together",
+    "ends",
+    "uncut",
+    "crowded",
+    "heavier",
+)
+"""The fields of an analysis that are the remainder's."""
 
 
 @dataclass(frozen=True)
@@ -44,22 +61,65 @@ class Remainder:
     uncut: float = 0.0
     """How much larger the variance may be than imagined rounds have it: see `_uncut`."""
     heavier: Heavier = NO_TAIL
+    together: float = 0.0
+    """Of ``beside``, the share of pairs in one part or cell: these count as ties."""
+    ends: float = 0.0
+    """Of a correction, the share that is too much if people lie at the domain's ends: see `at_ends`."""
+
+    def to_json(self, strata: Iterable[str]) -> dict[str, Any]:
+        """Fields of an analysis; what is nothing is left out."""
+        spec = {
+            "remainder": [self.mean, self.variance],
+            "bias": self.bias,
+            "expected": dict(zip(strata, self.expected, strict=False)),
+        }
+        shares = {name: getattr(self, name) for name in ("beside", "together", "ends", "uncut")}
+        crowded = {"crowded": list(astuple(self.crowded))} if self.crowded.pairs else {}
+        heavier = {"heavier": self.heavier.to_json()} if self.heavier.added else {}
+        return {**spec, **{name: share for name, share in shares.items() if share}, **crowded, **heavier}
+
+    @classmethod
+    def from_json(cls, statistic: Statistic, spec: Mapping[str, Any]) -> Remainder:
+        """Read it back; files from before intervals allowed for something do not have it."""
+        mean, variance = two_numbers("remainder", spec["remainder"])
+        if variance < 0:
+            raise BadFile(f"the remainder's variance cannot be negative, as {variance:g} is")
+        beside, together = (share_of_pairs(spec.get(name, 0.0)) for name in ("beside", "together"))
+        if together > beside:
+            raise BadFile("pairs in one part are pairs that were not told apart: no more than these")
+        return cls(
+            mean,
+            variance,
+            not_negative("bias", spec.get("bias", 0.0)),
+            _expected(statistic, spec["expected"]) if "expected" in spec else (),
+            beside,
+            Crowded.from_json(spec["crowded"]) if "crowded" in spec else NOBODY,
+            not_negative("variance", spec.get("uncut", 0.0)),
+            Heavier.from_json(spec["heavier"]) if "heavier" in spec else NO_TAIL,
+            together,
+            not_negative("share of a correction", spec.get("ends", 0.0)),
+        )
 
     def hidden(self, value: float) -> float:
         """What pairs add that were not told apart, if they depend as all pairs do: so tau is found with them.
 
         Their columns are taken to have nothing to do with each other, so the function sees only a part of how
         they depend (`beyond_function`). People on a curve depend alike at every scale, smooth ones less in
-        small boxes: from nothing to twice this is missing, as far as tau's range has room for it.
+        small boxes: from nothing to twice this is missing, as far as tau's range has room for it. Pairs in
+        one part count as ties, which they may be: of them it is from nothing to as much as others have.
         """
         if self.beside <= 0:
             return 0.0
         tau = reached = min(max(value, -1.0), 1.0)
         # A share below 1 of a function that rises by less than tau does: this ends.
         for _ in range(STEPS):
-            reached = min(max(tau + self.beside * beyond_function(reached), -1.0), 1.0)
-        missing = self.beside * abs(beyond_function(reached))
+            reached = min(max(tau + self._unseen(reached), -1.0), 1.0)
+        missing = abs(self._unseen(reached))
         return math.copysign(min(missing, (1 - abs(tau)) / 2), tau)
+
+    def _unseen(self, tau: float) -> float:
+        """The middle of what the function may not see of pairs that depend so."""
+        return (self.beside - self.together) * beyond_function(tau) + self.together * tau / 2
 
     def further(self, corrections: Sequence[float], noises: Sequence[float]) -> float:
         """How many times as large as imagined the remainder is by the second round: at least once.
@@ -74,6 +134,14 @@ class Remainder:
         usual = self.expected
         times = [_times(*one) for one in zip(corrections, noises, usual, strict=False)]
         return max(math.prod(times), _times(sum(corrections), sum(noises), sum(usual)) ** 2)
+
+
+def _expected(statistic: Statistic, given: Any) -> tuple[float, ...]:
+    """Of each stratum; files from before have the mean square of their sum, which is that of one of them."""
+    if not isinstance(given, Mapping):
+        return (not_negative("correction", given),) * len(statistic.strata)
+    corrections = by_stratum(statistic, "corrections", given) if given else {}
+    return tuple(not_negative("correction", number) for number in corrections.values())
 
 
 def _times(correction: float, noise: float, usual: float) -> float:
@@ -100,11 +168,12 @@ def remainder_of(
     """
     missed, moved = imagined_remainders(statistic, linearizer, linear, pilot)
     variance = allowed_variance(statistic, pilot, float(np.var(missed, ddof=1)), half_range)
-    cut, uncut = 0.0, variance
+    cut, uncut, ends = 0.0, variance, 0.0
     if pilot.measured and statistic.form_count == 1 and statistic.needs != "discrete":
         cut, missed_variance = _uncut(statistic, linearizer, linear, pilot, missed)
         uncut = missed_variance + allowed_variance(statistic, pilot, 0.0, half_range)
     if gradient and statistic.needs == "ordered" and len(statistic.domain_columns) == 2:
+        ends = abs(gradient) * at_ends(pilot, linear)
         variance += gradient**2 * (slab_deviation(pilot) ** 2 + pilot.deviation**2)
     # Of what pairs within parts add there is between nothing and all: half of it may be wrong.
     mean = float(np.mean(missed)) + inside / 2
@@ -117,6 +186,7 @@ def remainder_of(
         # is off along the function where it misses little.
         expected = np.mean(np.square(moved), axis=0)
     beside = min(abs(gradient) * pilot.beside, 1.0)
+    together = 0.0 if pilot.one_part is None else min(abs(gradient) * float(pilot.one_part.sum()), beside)
     crowded = (
         Crowded(agreed(pilot.crowded.pairs), agreed(pilot.crowded.tied), agreed(1 / gradient))
         if pilot.crowded.pairs
@@ -124,7 +194,17 @@ def remainder_of(
     )
     usual = tuple(map(agreed, expected.tolist()))
     more = agreed(max(agreed(uncut) - agreed(variance), 0.0))
-    return Remainder(agreed(mean), agreed(variance), agreed(bias), usual, agreed(beside), crowded, more)
+    return Remainder(
+        agreed(mean),
+        agreed(variance),
+        agreed(bias),
+        usual,
+        agreed(beside),
+        crowded,
+        more,
+        together=agreed(together),
+        ends=agreed(ends),
+    )
 
 
 def imagined_remainders(
@@ -205,14 +285,56 @@ def slab_deviation(pilot: Pilot) -> float:
     1/3. The errors are those of imagined rounds.
     """
     (stratum,) = pilot.masses
-    shape = [axis.bins for axis in pilot.grid.axes]
-    masses = pilot.masses[stratum].reshape(shape)
-    errors = np.array([each[stratum].reshape(shape) for each in pilot.imagined]) - masses
-    total = 0.0
-    for place, axis in enumerate(pilot.grid.axes):
-        along = 1 - place
-        below = np.cumsum(masses, axis=along) - masses
-        contrast = 2 * below + masses - masses.sum(axis=along, keepdims=True)
-        off = (errors * contrast).sum(axis=1 + along)
-        total += float((off**2 @ several(axis)).mean())
+    masses = pilot.masses[stratum]
+    errors = np.array([each[stratum] for each in pilot.imagined]) - masses
+    total = sum(float((off**2).sum(axis=1).mean()) for off in _moved_within(pilot.grid, masses, errors))
     return 2 * math.sqrt(total / 3)
+
+
+def _moved_within(grid: Grid, masses: Vector, errors: NDArray[np.float64]) -> Iterator[NDArray[np.float64]]:
+    """For every column, the sum over j of e_ij C_ij for errors e, a row each, and all bins i."""
+    shape = [axis.bins for axis in grid.axes]
+    table, rows = masses.reshape(shape), errors.reshape(-1, *shape)
+    for place, axis in enumerate(grid.axes):
+        along = 1 - place
+        below = np.cumsum(table, axis=along) - table
+        contrast = 2 * below + table - table.sum(axis=along, keepdims=True)
+        yield (rows * contrast).sum(axis=1 + along) * several(axis)
+
+
+def at_ends(pilot: Pilot, linear: Linear) -> float:
+    """How much of a correction is wrong if people lie at the ends of the domain, and not evenly beside them.
+
+    Values beyond a domain are moved there. So t is -1 and 1 (see `slab_deviation`) for people of the first
+    and the last bin, as far as it is denser than the bin beside it, and one error is not random: the second
+    round's correction says how far the pilot is off along its function psi. The distribution nearest to the
+    pilot g with a correction c is g (1 + c (psi - mean) / variance), in the chi-square distance. This is the
+    remainder's 2 sum_ij e_ij t_i C_ij of that error, for c = 1.
+    """
+    (stratum,) = pilot.masses
+    masses = pilot.masses[stratum]
+    values = cell_means(pilot.grid, linear.functions[stratum])
+    around = values - float(values @ masses)
+    variance = float(masses @ around**2)
+    if variance <= 0:
+        return 0.0
+    table = masses.reshape([axis.bins for axis in pilot.grid.axes])
+    moved = _moved_within(pilot.grid, masses, masses * around / variance)
+    return 2 * abs(
+        sum(
+            float(_excess(axis, table.sum(axis=1 - place)) @ off[0])
+            for place, (axis, off) in enumerate(zip(pilot.grid.axes, moved, strict=True))
+        )
+    )
+
+
+def _excess(axis: Axis, shares: Vector) -> Vector:
+    """The part of the first and of the last bin's people beyond those of a bin as dense as the next one."""
+    excess = np.zeros(axis.bins)
+    if axis.bins > 1:
+        low, high, _ = axis.geometry
+        for end, beside, side in ((0, 1, -1.0), (-1, -2, 1.0)):
+            even = shares[beside] * (high - low)[end]
+            here = shares[end] * (high - low)[beside]
+            excess[end] = side * max(1 - even / here, 0.0) if here > 0 else 0.0
+    return excess

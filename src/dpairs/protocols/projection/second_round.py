@@ -34,6 +34,7 @@ from .divided import Divided
 from .heavier import NO_TAIL, Heavier
 from .manipulation import second_round_manipulation
 from .narrowing import narrowed
+from .one_part import between_parts
 from .pilot import Pilot
 from .pilot_cells import at_vertices
 from .reading import Earlier, by_stratum, read_earlier, read_grid, write_edges
@@ -82,6 +83,7 @@ class SecondRound(Alone):
         if statistic.form_count > 1:
             gradient = float(statistic.finish(linear.forms, nominal(statistic)).gradient[0])
         unseen = gradient * pilot.inside
+        linear = between_parts(statistic, linear, pilot, gradient)
         beyond, heavier, influences = 0.0, NO_TAIL, {}
         for name, values in linear.functions.items():
             if ends is not None:
