@@ -160,7 +160,7 @@ def test_a_first_round_carries_it():
         Study.create("auc", protocol="projection", epsilon=1.0, domain=dpairs.Interval(0, 1), mechanism="krr")
 
 
-def test_a_search_says_how_far_it_is(cache):
+def test_a_search_says_how_far_it_is():
     steps: list[int] = []
     optimize([kendall(3)], np.full(9, 1 / 9), 1.0, steps.append)
     assert 0 < sum(steps) <= STEPS
