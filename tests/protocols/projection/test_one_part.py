@@ -40,8 +40,10 @@ def pilot_of(bins: int, wide: int, shares: np.ndarray) -> Pilot:
     starts, _ = at_corners(bins, wide, shares)
     parts = Parts(starts, np.full_like(starts, wide), shares.reshape(-1))
     ends = [float(bins)] * 2
-    masses = {STRATUM: parts.on(edges, ends)}
-    return Pilot(cells(bins), masses, [masses] * 2, one_part=parts.together(edges, ends))
+    shares_of_cells = parts.on(edges, ends)
+    one_part = parts.together(edges, ends, shares_of_cells.reshape(bins, bins))
+    masses = {STRATUM: shares_of_cells}
+    return Pilot(cells(bins), masses, [masses] * 2, one_part=one_part)
 
 
 def left(wide: int, between: bool) -> tuple[float, float]:
@@ -74,7 +76,8 @@ def test_pairs_of_one_part_or_cell_are_counted_once():
     assert np.isclose(pairs.sum(), (shares**2).sum())
     # Parts narrower than cells: the cells count.
     fine = Parts(np.array([[0.0, 0.5], [0.0, 0.5]]), np.full((2, 2), 0.5), np.array([0.3, 0.7]))
-    assert np.isclose(fine.together([np.arange(3.0)] * 2, [2.0, 2.0]).sum(), 1.0)
+    edges, ends = [np.arange(3.0)] * 2, [2.0, 2.0]
+    assert np.isclose(fine.together(edges, ends, fine.on(edges, ends).reshape(2, 2)).sum(), 1.0)
 
 
 def clipped(heavy: float, correction: float, at_the_ends: bool) -> tuple[float, float]:

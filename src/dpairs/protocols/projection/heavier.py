@@ -21,10 +21,11 @@ from ...errors import BadFile
 from ...formats.canonical import agreed
 from ...formats.checks import real
 from ...statistics.vertices import Vertices, cell_means
+from .reading import LARGEST
 from .winsorize import LEAST_LEFT
 
 Vector = NDArray[np.float64]
-STEPS, MOST_STEPS, LARGEST = 24, 128, 1e100
+STEPS, MOST_STEPS = 24, 128
 
 
 @dataclass(frozen=True)

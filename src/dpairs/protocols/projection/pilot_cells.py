@@ -81,9 +81,11 @@ class Parts:
         rounds = zip(self.shares, *marginals, strict=True)
         return np.array([_like(shares, *sides, own) for shares, *own in rounds])
 
-    def together(self, edges: Sequence[Vector], ends: Sequence[float]) -> Vector:
-        """The share of pairs in one part or cell, for every two cells of the plane: a row for each cell."""
-        filled = self.on(edges, ends).reshape([cuts.size - 1 for cuts in edges])
+    def together(self, edges: Sequence[Vector], ends: Sequence[float], filled: Vector) -> Vector:
+        """The share of pairs in one part or cell, for every two cells of the plane: a row for each cell.
+
+        ``filled`` are the shares of the cells (`on`), as a table.
+        """
         first, second = _within(*self._sides(edges, ends), (filled.sum(axis=1), filled.sum(axis=0)))
         # Most parts of a large study lie within one cell, whose pairs count anyhow.
         several = np.flatnonzero((first > 0).sum(axis=1) * (second > 0).sum(axis=1) > 1)

@@ -227,7 +227,7 @@ class PilotTree(TreeAnswers):
             # The function is given on cells, which may be wider than the boxes that were told apart.
             table = masses[stratum].reshape([axis.bins for axis in seen.axes])
             beside = max(beside, float(pairs_in(table, *(~atoms for atoms in atoms_of(seen)))))
-            one_part = parts[stratum].together(edges, ends)
+            one_part = parts[stratum].together(edges, ends, table)
             missed = missed_share(evidence.oracles[0], self.nodes, edges, table)
         rounds = by_round(on_edges(again))
         return Pilot(

@@ -16,6 +16,7 @@ from ...statistics.influence import Influence
 from ..rounds import BLOCK
 
 LARGEST = 1e100
+"""Beyond all values of a statistic."""
 
 
 @dataclass(frozen=True)
