@@ -29,16 +29,14 @@ if TYPE_CHECKING:
 
 WINDOWS = (3, 8, 32)
 """Symbols that a second round is predicted with: a study tries more numbers, which takes 5% off at most."""
-SHARES = (0.08, 0.12, 0.2, 0.3)
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
 
 
 def candidates(setting: Setting) -> Iterator[dict[str, Any]]:
-    for share in SHARES:
-        yield {"pilot_fraction": share, "n": setting.n}
-        if setting.optimized and not setting.numbers:
-            yield {"pilot_fraction": share, "n": setting.n, "mechanism": OPTIMIZED}
+    yield {"n": setting.n}
+    if setting.optimized and not setting.numbers:
+        yield {"n": setting.n, "mechanism": OPTIMIZED}
 
 
 def predict(protocol: Projection, shape: Shape, sizes: Mapping[str, int]) -> Prediction:
