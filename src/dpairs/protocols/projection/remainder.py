@@ -167,7 +167,11 @@ def remainder_of(
     that pairs within parts and people far away add.
     """
     missed, moved = imagined_remainders(statistic, linearizer, linear, pilot)
-    variance = allowed_variance(statistic, pilot, float(np.var(missed, ddof=1)), half_range)
+    # Errors of several strata have nothing to do with each other, so their product is 0 on average but for
+    # what cutting shares at 0 does. Imagined rounds start from pilots that are cut and show too much of it.
+    mean = float(np.mean(missed)) if len(pilot.masses) == 1 else 0.0
+    seen = float(np.var(missed, ddof=1)) if len(pilot.masses) == 1 else float(np.mean(np.square(missed)))
+    variance = allowed_variance(statistic, pilot, seen, half_range)
     cut, uncut, ends = 0.0, variance, 0.0
     if pilot.measured and statistic.form_count == 1 and statistic.needs != "discrete":
         cut, missed_variance = _uncut(statistic, linearizer, linear, pilot, missed)
@@ -176,7 +180,7 @@ def remainder_of(
         ends = abs(gradient) * at_ends(pilot, linear)
         variance += gradient**2 * (slab_deviation(pilot) ** 2 + pilot.deviation**2)
     # Of what pairs within parts add there is between nothing and all: half of it may be wrong.
-    mean = float(np.mean(missed)) + inside / 2
+    mean += inside / 2
     # Of errors e that add up to 0, a share of people who lie elsewhere counts twice, and a kernel between -1
     # and 1 makes at most the square of that of them.
     crowd = abs(gradient) * (2 * pilot.missed) ** 2
