@@ -87,6 +87,8 @@ class Statistic(ABC):
     """The kernel of a person's value with itself."""
     logarithmic: ClassVar[bool] = False
     """Whether the value is minus the logarithm of a form, whose error is the normal one."""
+    integrated: ClassVar[bool] = False
+    """Whether the form is an integral of F (1 - F) over the domain, F being the distribution function."""
     has_exact: ClassVar[bool] = True
     """Whether the exact value can be computed from data: not from a kernel's table or name alone."""
 

@@ -45,6 +45,7 @@ class GiniMeanDifference(Statistic):
 
     name: ClassVar[str] = "gini_mean_difference"
     columns: ClassVar[tuple[str, ...]] = ("value",)
+    integrated: ClassVar[bool] = True
 
     def pair_kernel(self, codes: tuple[FixedPoint, ...]) -> PairKernel | None:
         if self.form_count > 1 or not codes[0].spaced:
@@ -91,6 +92,7 @@ class GiniCoefficient(GiniMeanDifference):
     """The mean difference times (n - 1) / (2 n mean): 0 when all have the same, near 1 when one has all."""
 
     name: ClassVar[str] = "gini_coefficient"
+    integrated: ClassVar[bool] = False
 
     @property
     def form_count(self) -> int:

@@ -180,6 +180,12 @@ class Explored:
 
     def tail(self, imagined: Solution) -> Tail:
         """The shares of the nodes without children, in order (one column), here and in imagined rounds."""
+        order, first, last = self.line
+        return Tail(first, last, *(each.ends(order) for each in (self.solution, imagined)))
+
+    @cached_property
+    def line(self) -> tuple[NDArray[np.int64], Vector, Vector]:
+        """The order of the nodes without children in one column, with their first leaves and ends."""
         starts, stops = [], []
         for number, level in enumerate(self.levels):
             width = 2.0 ** (sum(self.leaves.bits) - number)
@@ -187,13 +193,7 @@ class Explored:
             starts.append(low)
             stops.append(np.minimum(low + width, self.leaves.end))
         order = np.argsort(np.concatenate(starts))
-
-        def shares(solution: Solution) -> Vector:
-            pairs = zip(solution.estimates, solution.levels, strict=True)
-            return np.concatenate([each[..., ~level.expanded] for each, level in pairs], axis=-1)[..., order]
-
-        first, last = (np.concatenate(each)[order] for each in (starts, stops))
-        return Tail(first, last, shares(self.solution), shares(imagined))
+        return order, np.concatenate(starts)[order], np.concatenate(stops)[order]
 
 
 def explore(oracles: Sequence[NodeCounts], leaves: Leaves, least: float = LEAST) -> Explored:

@@ -39,7 +39,8 @@ from .crowded import NOBODY, Crowded
 from .pilot import REPLICATES, Masses, Narrowed, Pilot, PublicNoise, by_round
 from .pilot_cells import column_edges, column_ends, cut_axis, named_atoms
 from .pilot_crowds import atoms_of, crowded_pairs, pairs_in
-from .pilot_descent import Descent, explore, imagined
+from .pilot_descent import Descent, Explored, explore, imagined
+from .pilot_isotone import nearest
 from .pilot_missed import missed_share
 from .pilot_plane import SmoothPlane
 from .predict import tree_remainder
@@ -192,7 +193,8 @@ class PilotTree(TreeAnswers):
             stratum: explore(oracles, self.nodes)
             for (stratum, each), oracles in zip(counts.items(), evidence.oracles, strict=True)
         }
-        descents = {stratum: each.descend() for stratum, each in explored.items()}
+        read = nearest if self._far and self.statistic.integrated else Explored.read
+        descents = {stratum: read(each, each.solution) for stratum, each in explored.items()}
         beside, missed, uneven = 0.0, 0.0, self._uneven(descents)
         one_part: NDArray[np.float64] | None = None
         if self._two_numbers:
@@ -204,7 +206,7 @@ class PilotTree(TreeAnswers):
             beside = descent.beside()
         known = [(each, descents[stratum].masses) for stratum, each in explored.items()]
         repeated = dict(zip(explored, imagined(known, noise, REPLICATES), strict=True))
-        again = {stratum: explored[stratum].read(solution) for stratum, solution in repeated.items()}
+        again = {stratum: read(explored[stratum], solution) for stratum, solution in repeated.items()}
         if self.statistic.from_table:
             pilots = by_round(self._on_leaves(again))
             return Pilot(self.cells, self._on_leaves(descents), pilots, uneven)

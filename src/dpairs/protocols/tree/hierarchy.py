@@ -100,6 +100,11 @@ class Solution:
     def variances(self) -> list[Vector]:
         return self.weights.variances
 
+    def ends(self, order: NDArray[np.int64]) -> Vector:
+        """The estimates of the nodes without children, in this order."""
+        pairs = zip(self.estimates, self.levels, strict=True)
+        return np.concatenate([each[..., ~level.expanded] for each, level in pairs], axis=-1)[..., order]
+
     def adjoint(self, weights: list[Vector]) -> list[Vector]:
         """Weights of the measurements, from weights of the estimates (root first, the root's unused)."""
         own = self.weights.own
