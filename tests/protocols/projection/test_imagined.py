@@ -93,6 +93,16 @@ def test_imagined_rounds_miss_what_true_rounds_miss(name, monkeypatch):
     assert abs(left.mean()) < SHIFT * SLACK
 
 
+def test_errors_of_two_classes_are_expected_to_cancel():
+    """Their product is 0 on average; of one stratum the same is a square, and is not."""
+    for name, cancels in (("normals-public", True), ("gini-lognormal", False)):
+        study, tallies = first_rounds(name)
+        second = study.next(tallies[0]).protocol
+        assert isinstance(second, SecondRound)
+        assert second.analysis is not None
+        assert (second.analysis.remainder.mean == 0) is cancels
+
+
 @pytest.mark.parametrize("name", EVERYBODY)
 def test_half_the_imagined_noise_is_noticed(name, monkeypatch):
     """Negative control: with noise of half the size the same test fails."""
