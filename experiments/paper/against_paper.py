@@ -36,7 +36,7 @@ def search(kernels: list[NDArray[np.float64]], prior: NDArray[np.float64], epsil
 PAPER, TWO_ROUNDS = "paper (krr)", "projection"
 WAYS: Mapping[str, dict[str, Any]] = {
     PAPER: {"mechanism": "krr", "kernel": "midpoint"},
-    "projective": {},
+    "projective": {"protocol": "histogram"},
     "optimized": {"mechanism": "optimized", "search": search},
     TWO_ROUNDS: {"protocol": "projection"},
 }
