@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from dpairs import Interval
+from dpairs import Integers, Interval
 from dpairs.protocols.projection.pilot_descent import Explored, explore
 from dpairs.protocols.projection.pilot_isotone import nearest
 from dpairs.protocols.tree.leaves import Leaves
@@ -91,6 +91,19 @@ def test_every_level_is_a_distribution_of_which_halves_add_up(name):
         assert masses.sum() <= 1 + 1e-12
     assert descent.masses[0] == pytest.approx([1.0])
     assert descent.parts.shares.sum() == pytest.approx(1.0)
+
+
+def test_nobody_lies_beyond_the_end_of_the_domain():
+    """Of 8,192 leaves of 5,000 whole numbers the last ones hold nobody, whatever was measured of them."""
+    leaves = Leaves((Integers(0, 4999),), (13,))
+    levels = [np.full(2**level, 2.0**-level) for level in range(1, 14)]
+    tree = explore([Counts(truth, 0.05, level) for level, truth in enumerate(levels)], leaves)
+    order, starts, _ = tree.line
+    assert tree.solution.ends(order)[starts >= 5000].sum() > 0.1
+    descent = nearest(tree, tree.solution)
+    assert descent.parts.on([np.array([0.0, 5000.0])], [5000.0]).sum() == pytest.approx(1.0)
+    for level, masses in enumerate(descent.masses):
+        assert not masses[tree.levels[level].nodes * 2.0 ** (13 - level) >= 5000].any()
 
 
 def test_a_distribution_stays_as_it_is():

@@ -20,8 +20,11 @@ Vector = NDArray[np.float64]
 def nearest(explored: Explored, solution: Solution) -> Descent:
     """The people in every node of one column; of several rounds, a row each."""
     order, starts, stops = explored.line
-    ends = np.empty(solution.ends(order).shape)
-    ends[..., order] = _rising(solution.ends(order), np.maximum(stops - starts, 0.0))
+    # Nobody lies beyond the domain's end, whatever was measured there.
+    inside = stops > starts
+    measured = solution.ends(order)
+    ends = np.zeros(measured.shape)
+    ends[..., order[inside]] = _rising(measured[..., inside], (stops - starts)[inside])
     counts = np.cumsum([np.count_nonzero(~level.expanded) for level in explored.levels])
     masses: list[Vector] = []
     for level, own in zip(reversed(explored.levels), reversed(np.split(ends, counts[:-1], -1)), strict=True):
@@ -40,7 +43,7 @@ def _rising(shares: Vector, widths: Vector) -> Vector:
     from scipy.optimize import isotonic_regression
 
     # The function is known where nodes meet: each place stands for half of the nodes beside it.
-    weights = np.maximum((widths[:-1] + widths[1:]) / 2, np.finfo(float).tiny)
+    weights = (widths[:-1] + widths[1:]) / 2
     sums = np.cumsum(shares, axis=-1)[..., :-1]
     rising = np.ones(shares.shape)
     for row in np.ndindex(shares.shape[:-1]):
