@@ -195,4 +195,4 @@ def one_round() -> Table:
         "ratio",
         "covered",
     )
-    return Table("Root mean square errors, 30,000 people, 40 runs", head, rows)
+    return Table("Root mean square errors, 30,000 people, 200 runs", head, rows)

@@ -14,9 +14,11 @@ import csv
 import math
 import sys
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 import dpairs
 from dpairs.errors import NotEnoughData, NotEstimable
@@ -40,7 +42,7 @@ CASES = (
     ("zeros-92-lognormal", "gini_coefficient"),
 )
 EPSILONS = (0.5, 1.0, 2.0, 4.0)
-PEOPLE, RUNS = 30_000, 40
+PEOPLE, RUNS = 30_000, 200
 BINS, BINS_PAIR = (4, 8, 16, 32, 64, 128), (3, 4, 6, 8, 12)
 LIKE = 10**6
 """The seed of the people a plan is made for."""
@@ -54,6 +56,14 @@ def root_mean_square(errors: list[float]) -> float:
     return math.sqrt(float(np.mean(np.square(kept)))) if 2 * len(kept) > len(errors) else math.inf
 
 
+@lru_cache(maxsize=len(BINS) * RUNS)
+def _counts(population: str, statistic: str, bins: int, run: int) -> list[NDArray[np.int64]]:
+    """The same for every epsilon."""
+    of, (name, options) = POPULATIONS[population], options_of(statistic)
+    made = named(name, **options)
+    return cell_counts(made, grid_of(made, of.domains, bins), of.draw(PEOPLE, run))
+
+
 def theirs(of: Population, statistic: str, epsilon: float) -> tuple[float, str]:
     """The smallest error of all oracles, normalizations and bins, and whose it is."""
     name, options = options_of(statistic)
@@ -62,7 +72,7 @@ def theirs(of: Population, statistic: str, epsilon: float) -> tuple[float, str]:
     for bins in BINS if len(of.domains) == 1 else BINS_PAIR:
         grid = grid_of(made, of.domains, bins)
         for run in range(RUNS):
-            counts = cell_counts(made, grid, of.draw(PEOPLE, run))
+            counts = _counts(of.name, statistic, bins, run)
             for oracle, draw in ORACLES.items():
                 rng = np.random.default_rng([run, bins])
                 for way, value in values_of(made, grid, counts, draw, epsilon, rng).items():
