@@ -18,13 +18,20 @@ def limits(runs: int) -> tuple[float, float]:
     return stats.binom.ppf(FAILURE, runs, 0.95) / runs, 1.0
 
 
-def right_spread(errors: np.ndarray, values: np.ndarray) -> bool:
-    """Whether errors are as large as stated: a spread is off by more than ``slack`` but for FAILURE."""
-    slack = stats.norm.isf(FAILURE / 2) / np.sqrt(2 * (values.size - 1))
-    low, high = (0.8, 1.25) if FULL else (1 - slack, 1 + slack)
-    return bool(low < values.std(ddof=1) / errors.mean() < high)
-
-
 def covered(found: list[dpairs.Estimate], truth: float, target: str = "population") -> float:
     intervals = [each.confidence_interval(0.95, target) for each in found]
     return float(np.mean([low <= truth <= high for low, high in intervals]))
+
+
+def check(found: list[dpairs.Estimate], truth: float) -> None:
+    """Intervals cover the population's truth, and the mean is right.
+
+    Errors are as large as stated: a spread is off by more than ``slack`` but for FAILURE.
+    """
+    low, high = limits(len(found))
+    assert low <= covered(found, truth) <= high
+    values = np.array([each.value for each in found])
+    assert abs(values.mean() - truth) < 4 * values.std() / np.sqrt(len(found))
+    slack = stats.norm.isf(FAILURE / 2) / np.sqrt(2 * (len(found) - 1))
+    low, high = (0.8, 1.25) if FULL else (1 - slack, 1 + slack)
+    assert low < values.std(ddof=1) / np.mean([each.standard_error for each in found]) < high

@@ -43,12 +43,16 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Iterator[None]:
-    """Collected tests stay to the end: to look for garbage among them took a third of the collection."""
+    """Collected tests stay to the end: to look for garbage among them took a third of the collection.
+
+    Afterwards it is looked for more rarely than by default, which takes 1.4% of the tests' time.
+    """
     gc.disable()
     try:
         return (yield)
     finally:
         gc.freeze()
+        gc.set_threshold(50_000, 20, 20)
         gc.enable()
 
 

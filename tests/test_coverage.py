@@ -13,7 +13,7 @@ from dpairs.protocols.sides import of_symbols
 from dpairs.simulate import simulate_tally
 from tests.strategies import dense
 
-from .against_truth import FULL, covered, limits, right_spread
+from .against_truth import FULL, check, covered, limits
 from .statistics.populations import Population, populations
 
 RUNS = 400 if FULL else 40
@@ -38,12 +38,7 @@ def estimates(
 def test_population_interval_covers_and_mean_is_right(name, mechanism, epsilon, n):
     population = EVERY[name]
     found = estimates(population, epsilon, n, mechanism)
-    low, high = limits(RUNS)
-    assert low <= covered(found, population.truth) <= high
-    values = np.array([each.value for each in found])
-    assert abs(values.mean() - population.truth) < 4 * values.std() / np.sqrt(RUNS)
-    errors = np.array([each.standard_error for each in found])
-    assert right_spread(errors, values)
+    check(found, population.truth)
 
 
 @pytest.mark.parametrize("epsilon", [1.0, 4.0])

@@ -7,26 +7,8 @@ import numpy as np
 import pytest
 
 from dpairs import BadFile, Categories, Participant, Study
-from dpairs.formats.canonical import canonical, digest
 
-from .studies import distance, small
-
-
-def signed(content):
-    """A study's text whose id belongs to its contents."""
-    content = {name: value for name, value in content.items() if name != "id"}
-    return canonical({**content, "id": digest(content)})
-
-
-def forged(study, *path, value):
-    """The text of ``study`` with one field replaced and the id made to fit."""
-    content = json.loads(study.to_json())
-    place = content
-    for step in path[:-1]:
-        place = place[step]
-    place[path[-1]] = value
-    return signed(content)
-
+from .studies import distance, forged, signed, small
 
 # ---------------------------------------------------------------- what reading refuses
 

@@ -8,6 +8,14 @@ from dpairs import Interval, Study
 from dpairs.cli.app import run
 
 pytest.importorskip("numba")
+MULTIPLIED = (
+    "server multiply study.json --tally helper.json --secret helper.secret --out offer",
+    "server multiply study.json --tally leader.json --secret leader.secret --inbound offer --out reply",
+    "server multiply study.json --tally helper.json --secret helper.secret --inbound reply "
+    "--out corrections --products helper.products",
+    "server multiply study.json --tally leader.json --secret leader.secret --offer offer "
+    "--inbound corrections --products leader.products",
+)
 
 
 def refused(line):
@@ -25,13 +33,13 @@ def answers(people):
         steps(f"report study.json --index {index} --stratum {stratum} --score {0.05 * index:.2f} --shares in")
 
 
-def verified(name="study.json"):
+def verified(leader="leader.json", helper="helper.json"):
     steps(
-        f"server verify {name} --server 0 --key key --shares in/server-0.jsonl --out begun",
-        f"server verify {name} --server 1 --key key --shares in/server-1.jsonl --inbound begun "
-        "--out answered --tally helper.json",
-        f"server verify {name} --server 0 --key key --shares in/server-0.jsonl --inbound answered "
-        "--tally leader.json",
+        "server verify study.json --server 0 --key key --shares in/server-0.jsonl --out begun",
+        "server verify study.json --server 1 --key key --shares in/server-1.jsonl --inbound begun "
+        f"--out answered --tally {helper}",
+        "server verify study.json --server 0 --key key --shares in/server-0.jsonl --inbound answered "
+        f"--tally {leader}",
     )
 
 
@@ -53,12 +61,7 @@ def test_a_study_by_hand(folder, capsys):
     (folder / "in" / "server-0.jsonl").write_text("\n".join([json.dumps(share), *lines[1:]]) + "\n")
     verified()
     steps(
-        "server multiply study.json --tally helper.json --secret helper.secret --out offer",
-        "server multiply study.json --tally leader.json --secret leader.secret --inbound offer --out reply",
-        "server multiply study.json --tally helper.json --secret helper.secret --inbound reply "
-        "--out corrections --products helper.products",
-        "server multiply study.json --tally leader.json --secret leader.secret --offer offer "
-        "--inbound corrections --products leader.products",
+        *MULTIPLIED,
         "server release study.json --tally helper.json --products helper.products --book one.book "
         "--out helper.part",
         "server release study.json --tally leader.json --products leader.products --book zero.book "

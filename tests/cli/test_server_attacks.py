@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from dpairs import Interval, Study
-from dpairs.cli.app import run
 
 pytest.importorskip("numba")
 from dpairs.garbled import extension
@@ -18,35 +17,9 @@ from dpairs.servers.files import once, read_messages
 from dpairs.servers.steps import Server
 from dpairs.shares import share_report
 
+from .test_server import MULTIPLIED, refused, steps, verified
+
 PEOPLE = 6
-MULTIPLIED = (
-    "server multiply study.json --tally helper.json --secret helper.secret --out offer",
-    "server multiply study.json --tally leader.json --secret leader.secret --inbound offer --out reply",
-    "server multiply study.json --tally helper.json --secret helper.secret --inbound reply "
-    "--out corrections --products helper.products",
-    "server multiply study.json --tally leader.json --secret leader.secret --offer offer "
-    "--inbound corrections --products leader.products",
-)
-
-
-def done(line):
-    assert run(line.split()) == 0, line
-
-
-def refused(line):
-    return run(line.split()) == 2
-
-
-def verify(leader="leader.json", helper="helper.json"):
-    done("server verify study.json --server 0 --key key --shares in/server-0.jsonl --out begun")
-    done(
-        "server verify study.json --server 1 --key key --shares in/server-1.jsonl --inbound begun "
-        f"--out answered --tally {helper}"
-    )
-    done(
-        "server verify study.json --server 0 --key key --shares in/server-0.jsonl --inbound answered "
-        f"--tally {leader}"
-    )
 
 
 def reports_of(study):
@@ -63,44 +36,42 @@ def folder(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     study = Study.create("auc", protocol="two_servers", epsilon=5.0, domain=Interval(0, 1), bins=4, seed=1)
     study.save("study.json")
-    done("server key key")
+    steps("server key key")
     (tmp_path / "in").mkdir()
     for server in (0, 1):
         lines = [json.dumps(report.shares[server].to_json()) for report in reports_of(study)]
         (tmp_path / "in" / f"server-{server}.jsonl").write_text("\n".join(lines) + "\n")
-    verify()
+    verified()
     capsys.readouterr()
     return tmp_path
 
 
 def test_a_second_release_is_refused_by_each_server_itself(folder, capsys):
     """Of the same reports under another name, and of all but one of them: the book knows the study."""
-    for line in MULTIPLIED:
-        done(line)
+    steps(*MULTIPLIED)
     release = "server release study.json --tally {0} --products {1} --book {2} --out {3}"
-    done(release.format("leader.json", "leader.products", "book", "part"))
+    steps(release.format("leader.json", "leader.products", "book", "part"))
     shutil.copy("leader.json", "copy.json")
     assert refused(release.format("copy.json", "leader.products", "book", "again"))
     # Without one person: what that person answered would be the difference.
     lines = (folder / "in" / "server-0.jsonl").read_text().splitlines()
     (folder / "in" / "server-0.jsonl").write_text("\n".join(lines[:-1]) + "\n")
-    verify("fewer.json", "other.json")
+    verified("fewer.json", "other.json")
     for line in MULTIPLIED:
-        done(line.replace("leader.json", "fewer.json").replace("helper.json", "other.json"))
+        steps(line.replace("leader.json", "fewer.json").replace("helper.json", "other.json"))
     assert refused(release.format("fewer.json", "leader.products", "book", "again"))
     assert "already" in capsys.readouterr().err
     assert not (folder / "again").exists()
     # The other server, whose book is empty, may still release, once.
-    done(release.format("other.json", "helper.products", "other.book", "part-1"))
+    steps(release.format("other.json", "helper.products", "other.book", "part-1"))
     assert refused(release.format("other.json", "helper.products", "other.book", "again"))
 
 
 def test_products_of_other_reports_are_refused(folder, capsys):
-    for line in MULTIPLIED:
-        done(line)
+    steps(*MULTIPLIED)
     lines = (folder / "in" / "server-0.jsonl").read_text().splitlines()
     (folder / "in" / "server-0.jsonl").write_text("\n".join(lines[:-1]) + "\n")
-    verify("fewer.json", "other.json")
+    verified("fewer.json", "other.json")
     assert refused("server release study.json --tally fewer.json --products leader.products --book b --out p")
     assert "other reports" in capsys.readouterr().err.replace("\n", " ")
     assert refused("server release study.json --tally fewer.json --book b --out p")
@@ -134,7 +105,7 @@ def test_one_hostile_line_stops_nobody_else(folder, capsys):
     ]
     path = folder / "in" / "server-0.jsonl"
     path.write_text("\n".join(hostile) + "\n" + path.read_text())
-    verify("after.json", "helper.json")
+    verified("after.json", "helper.json")
     said = capsys.readouterr()
     assert f"{PEOPLE} of {PEOPLE}" in said.out
     assert "left out" in said.err
@@ -181,10 +152,9 @@ def test_messages_of_a_hostile_server_leave_reports_out_and_raise_nothing_else(f
 
 
 def test_hostile_files_get_a_sentence_from_every_verb(folder, capsys):
-    for line in MULTIPLIED:
-        done(line)
-    done("server release study.json --tally leader.json --products leader.products --book zero --out p0")
-    done("server release study.json --tally helper.json --products helper.products --book one --out p1")
+    steps(*MULTIPLIED)
+    steps("server release study.json --tally leader.json --products leader.products --book zero --out p0")
+    steps("server release study.json --tally helper.json --products helper.products --book one --out p1")
     part = json.loads((folder / "p0").read_text())
     bad = {
         "nothing": b"",
@@ -220,8 +190,8 @@ def test_hostile_files_get_a_sentence_from_every_verb(folder, capsys):
             assert "Traceback" not in capsys.readouterr().err
     assert not (folder / "o").exists()
     # The parts themselves still open.
-    done("server open study.json p0 p1 --out release.json")
-    done("server open study.json p1 p0 --out again.json")
+    steps("server open study.json p0 p1 --out release.json")
+    steps("server open study.json p1 p0 --out again.json")
     assert (folder / "release.json").read_bytes() == (folder / "again.json").read_bytes()
 
 
@@ -263,8 +233,7 @@ def test_a_server_answers_two_offers_with_different_bits(folder):
 
 def test_a_reply_is_read_once_with_the_same_bits(folder, capsys):
     """A reply that fails is a guess at the difference: the next one meets another difference."""
-    done(MULTIPLIED[0])
-    done(MULTIPLIED[1])
+    steps(*MULTIPLIED[:2])
     reply = (folder / "reply").read_bytes()
     (folder / "bad").write_bytes(reply[:-1] + bytes([reply[-1] ^ 1]))
     guess = MULTIPLIED[2].replace("--inbound reply", "--inbound bad")
@@ -273,5 +242,4 @@ def test_a_reply_is_read_once_with_the_same_bits(folder, capsys):
     assert "cannot be read" in capsys.readouterr().err.replace("\n", " ")
     assert not (folder / "helper.secret").exists()
     # From the beginning it works.
-    for line in MULTIPLIED:
-        done(line)
+    steps(*MULTIPLIED)

@@ -20,12 +20,13 @@ import numpy as np
 
 import dpairs
 from dpairs import Levels, Study
-from dpairs.formats.canonical import canonical, digest
 from dpairs.protocols.histogram import Histogram
 from dpairs.protocols.projection.first_round import Projection
 from dpairs.protocols.projection.second_round import SecondRound
 from dpairs.protocols.tree.protocol import Tree
 from dpairs.randomness import WORDS, TapeRandomness
+
+from ..studies import signed
 
 SECRETS = range(4)
 DOMAIN = Levels(SECRETS)
@@ -94,11 +95,6 @@ def second_rounds() -> tuple[Study, ...]:
     return tuple(found)
 
 
-def _rehashed(spec: dict[str, Any]) -> bytes:
-    spec = {name: each for name, each in spec.items() if name != "id"}
-    return canonical({**spec, "id": digest(spec)}).encode()
-
-
 def _leaves(tree: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     items = tree.items() if isinstance(tree, dict) else enumerate(tree) if isinstance(tree, list) else ()
     found = [each for key, value in items for each in _leaves(value, (*path, key))]
@@ -118,7 +114,7 @@ def _mutated(rng: random.Random, study: Study) -> bytes:
     if isinstance(old, (int, float)) and not isinstance(old, bool):
         choices = [old * rng.choice([0.5, 2, -1, 1.01]), old + rng.choice([-1, 1]), *choices]
     place[path[-1]] = rng.choice(choices)
-    return _rehashed(spec)
+    return signed(spec).encode()
 
 
 def _forged_second(rng: random.Random, agreed: Study) -> bytes:
@@ -139,7 +135,7 @@ def _forged_second(rng: random.Random, agreed: Study) -> bytes:
             told = json.loads(agreed.to_json())
             spec.update({name: told[name] for name in ("epsilon", "seed", "domain", "statistic")})
             spec["protocol"]["first"]["share"] = told["protocol"].get("share", 7)
-    return _rehashed(spec)
+    return signed(spec).encode()
 
 
 def _texts(rng: random.Random, link: Study) -> tuple[bytes, bytes]:

@@ -20,9 +20,9 @@ from dpairs.errors import (
     NotAsked,
     WrongStudy,
 )
-from dpairs.formats.canonical import canonical, digest
 from dpairs.randomness import SeededRandomness
 
+from ..studies import signed
 from .dishonest import Dishonest, link_to, serving
 
 DOMAIN = Levels(range(4))
@@ -58,8 +58,7 @@ def forged(second: Study, **changes: Any) -> Study:
         for each in parents:
             place = place[each]
         place[last] = value
-    spec.pop("id")
-    return Study.from_json(canonical({**spec, "id": digest(spec)}))
+    return Study.from_json(signed(spec))
 
 
 def index_of(study: Study, asked: bool = True) -> int:

@@ -42,6 +42,7 @@ class Browser:
         for flag in (*FLAGS, f"--user-data-dir={folder / 'profile'}"):
             options.add_argument(flag)
         options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+        options.add_experimental_option("perfLoggingPrefs", {"enablePage": False})
         self.home = home
         self.expected: tuple[str, ...] = ()
         self.downloads = folder / "downloads"
@@ -86,6 +87,12 @@ class Browser:
             # Where only what follows the # differs, a browser loads nothing anew.
             self.driver.get("about:blank")
         self.driver.get(address)
+
+    def forget(self) -> None:
+        """Let the home's pages find nothing that they kept."""
+        address = urlsplit(self.home)
+        origin = f"{address.scheme}://{address.netloc}"
+        self.tell("Storage.clearDataForOrigin", origin=origin, storageTypes="local_storage")
 
     def run(self, script: str, *given: Any) -> Any:
         return self.driver.execute_script(script, *given)

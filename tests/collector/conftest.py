@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -10,7 +11,8 @@ from typing import Any
 import pytest
 import structlog
 
-from dpairs.collector.database import POSTGRESQL
+from dpairs.collector.database import POSTGRESQL, Database
+from dpairs.collector.lease import Lease
 
 from .people import histogram
 from .postgres import Cluster
@@ -38,6 +40,20 @@ def database(request, tmp_path) -> str:
     if request.param == "postgresql":
         return request.getfixturevalue("cluster").new_database()
     return f"sqlite:///{tmp_path / 'collector.sqlite'}"
+
+
+@pytest.fixture
+def opened(cluster: Cluster) -> Iterator[Database]:
+    """An empty PostgreSQL database."""
+    with contextlib.closing(Database(cluster.new_database())) as made:
+        yield made
+
+
+@pytest.fixture
+def lease(opened) -> Lease:
+    made = Lease(opened, "mine")
+    assert made.take()
+    return made
 
 
 @pytest.fixture

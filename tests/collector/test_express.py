@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import threading
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -93,17 +92,9 @@ class Loop:
 
 
 @pytest.fixture
-def database(cluster) -> Iterator[Database]:
-    with contextlib.closing(Database(cluster.new_database())) as opened:
-        yield opened
-
-
-@pytest.fixture
-def lease(database) -> Lease:
-    made = Lease(database, "mine")
-    assert made.take()
-    made.held = True
-    return made
+def lease(lease) -> Lease:
+    lease.held = True
+    return lease
 
 
 @pytest.fixture
@@ -115,8 +106,8 @@ def counted(monkeypatch) -> list[Any]:
 
 
 @pytest.fixture
-def loop(database, lease, counted) -> Loop:
-    return Loop(database, lease)
+def loop(opened, lease, counted) -> Loop:
+    return Loop(opened, lease)
 
 
 def test_those_that_come_meanwhile_share_the_next_statement(loop, counted):
@@ -131,8 +122,8 @@ def test_those_that_come_meanwhile_share_the_next_statement(loop, counted):
     assert not loop.lease.settle(), "the serial is that of the row"
 
 
-def test_no_statement_has_more_than_so_many(database, lease, counted):
-    loop = Loop(database, lease, most=2)
+def test_no_statement_has_more_than_so_many(opened, lease, counted):
+    loop = Loop(opened, lease, most=2)
 
     async def act() -> list[Any]:
         return await asyncio.gather(*[loop.send(sent(index, 1)) for index in range(6)])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 from typing import Any
@@ -23,19 +22,6 @@ from dpairs.errors import Closed, Conflict
 
 from .people import histogram, report_json
 from .servers import STUDIES, Caller, begin, collector, enrol, until
-
-
-@pytest.fixture
-def database(cluster) -> Iterator[Database]:
-    with contextlib.closing(Database(cluster.new_database())) as opened:
-        yield opened
-
-
-@pytest.fixture
-def lease(database) -> Lease:
-    made = Lease(database, "mine")
-    assert made.take()
-    return made
 
 
 def stored(database: Database) -> dict[tuple[int, int, int], int]:
@@ -60,7 +46,7 @@ def store(database: Database, lease: Lease, reports: list[Any]) -> list[Any] | N
         return intake.take_at_once(connection, lease.renewal, reports)
 
 
-def test_a_statement_that_was_given_up_does_nothing_when_it_arrives(database, lease):
+def test_a_statement_that_was_given_up_does_nothing_when_it_arrives(opened, lease):
     """A network may deliver it after its connection was cut, and the collector was told that it is not there.
 
     It would be stored and not counted; and the commit that follows, if its answer is lost, would be taken
@@ -68,61 +54,61 @@ def test_a_statement_that_was_given_up_does_nothing_when_it_arrives(database, le
     """
     late = lease.renewal
     assert not lease.settle()
-    with database.statements() as connection:
+    with opened.statements() as connection:
         assert intake.take_at_once(connection, late, [sent(5, 1)]) is None
-    assert stored(database) == {}
-    with database.writing() as connection:
+    assert stored(opened) == {}
+    with opened.writing() as connection:
         lease.renew(connection)
     assert lease.settle()
     lease.committed(time.monotonic())
     for _ in range(3):
         assert not lease.settle()
-    assert told(store(database, lease, [sent(5, 1)])) == [intake.COUNTED]
+    assert told(store(opened, lease, [sent(5, 1)])) == [intake.COUNTED]
 
 
-def test_who_gave_up_its_lease_need_not_wait_for_itself(database, lease):
+def test_who_gave_up_its_lease_need_not_wait_for_itself(opened, lease):
     """Everybody waited for a whole term whenever the answer to a commit was lost."""
     before = lease.renewal
     lease.lose()
-    assert not Lease(database, "another").take()
+    assert not Lease(opened, "another").take()
     assert lease.take()
-    with database.statements() as connection:
+    with opened.statements() as connection:
         assert intake.take_at_once(connection, before, [sent(5, 1)]) is None
 
 
 @pytest.mark.parametrize("ends", ["commit", "rollback"])
-def test_a_statement_that_waits_for_a_taking_over_stores_only_if_it_fails(database, lease, ends):
+def test_a_statement_that_waits_for_a_taking_over_stores_only_if_it_fails(opened, lease, ends):
     """PostgreSQL looks at the row again when the lock is free, and inserts nothing if it does not match."""
-    with database.engine.connect() as other, ThreadPoolExecutor(1) as pool:
+    with opened.engine.connect() as other, ThreadPoolExecutor(1) as pool:
         other.execute(text("update lease set epoch = epoch + 1, serial = serial + 1, holder = 'other'"))
-        waiting = pool.submit(store, database, lease, [sent(5, 1)])
+        waiting = pool.submit(store, opened, lease, [sent(5, 1)])
 
         def waits() -> int:
-            with database.reading() as connection:
+            with opened.reading() as connection:
                 return connection.scalar(text("select count(*) from pg_locks where not granted")) or 0
 
         until(waits, "the wait for the lock")
         getattr(other, ends)()
         outcomes = waiting.result(30)
     assert (outcomes is None) == (ends == "commit")
-    assert stored(database) == ({} if ends == "commit" else {(1, 0, 5): 1})
+    assert stored(opened) == ({} if ends == "commit" else {(1, 0, 5): 1})
 
 
-def test_what_another_transaction_is_about_to_store_is_not_stored_twice(database, lease):
-    with database.engine.connect() as other, ThreadPoolExecutor(1) as pool:
+def test_what_another_transaction_is_about_to_store_is_not_stored_twice(opened, lease):
+    with opened.engine.connect() as other, ThreadPoolExecutor(1) as pool:
         other.execute(insert(schema.reports), {"round": 1, "stratum": 0, "index": 5, "symbol": 7})
-        waiting = pool.submit(store, database, lease, [sent(4, 1), sent(5, 1), sent(6, 1)])
-        with database.reading() as connection:
+        waiting = pool.submit(store, opened, lease, [sent(4, 1), sent(5, 1), sent(6, 1)])
+        with opened.reading() as connection:
             locks = text("select count(*) from pg_locks where not granted")
             until(lambda: connection.scalar(locks), "the wait for the row")
         other.commit()
         first, second, third = told(waiting.result(30))
     assert (first, third) == (intake.COUNTED, intake.COUNTED)
     assert isinstance(second, Conflict)
-    assert stored(database) == {(1, 0, 4): 1, (1, 0, 5): 7, (1, 0, 6): 1}
+    assert stored(opened) == {(1, 0, 4): 1, (1, 0, 5): 7, (1, 0, 6): 1}
 
 
-def test_odd_groups_come_out_as_on_sqlite(database, lease, tmp_path):
+def test_odd_groups_come_out_as_on_sqlite(opened, lease, tmp_path):
     """Nothing open, doubles, contradictions, closed rounds, and symbols that need all 64 bits."""
     high = [2**63 - 1, 2**63, 2**64 - 1]
     groups = [
@@ -135,59 +121,59 @@ def test_odd_groups_come_out_as_on_sqlite(database, lease, tmp_path):
     found: list[list[Any]] = []
     with contextlib.closing(Database(f"sqlite:///{tmp_path}/a.sqlite")) as other:
         for group in groups:
-            outcomes = store(database, lease, group)
+            outcomes = store(opened, lease, group)
             lease.committed(time.monotonic())
             with other.writing() as connection:
                 beside = intake.take(connection, group)
             kinds = [each if isinstance(each, str) else type(each) for each in told(outcomes)]
             assert kinds == [each if isinstance(each, str) else type(each) for each in told(beside)]
             found.append(kinds)
-        assert stored(database) == stored(other)
+        assert stored(opened) == stored(other)
     assert found[:2] == [
         [Closed],
         [intake.COUNTED, intake.AGAIN, Conflict, intake.COUNTED, Closed],
     ]
     assert found[2:] == [[intake.COUNTED] * 3, [intake.AGAIN] * 3, [Conflict, intake.COUNTED, intake.AGAIN]]
-    assert sorted(stored(database).values()) == [-(2**63), -1, 0, 1, 3, 2**63 - 1]
+    assert sorted(stored(opened).values()) == [-(2**63), -1, 0, 1, 3, 2**63 - 1]
 
 
 @pytest.mark.parametrize("statement", ["select 1/0", "select pg_terminate_backend(pg_backend_pid())"])
-def test_what_follows_an_error_is_committed_all_the_same(database, lease, statement):
+def test_what_follows_an_error_is_committed_all_the_same(opened, lease, statement):
     """SQLAlchemy opens another connection in place of a lost one, which must commit by itself, too."""
-    with database.statements() as connection:
+    with opened.statements() as connection:
         with contextlib.suppress(DBAPIError):
             direct(connection, statement)
         assert told(intake.take_at_once(connection, lease.renewal, [sent(5, 1)])) == [intake.COUNTED]
-    assert stored(database) == {(1, 0, 5): 1}
+    assert stored(opened) == {(1, 0, 5): 1}
     lease.committed(time.monotonic())
-    assert told(store(database, lease, [sent(6, 1)])) == [intake.COUNTED]
-    assert stored(database) == {(1, 0, 5): 1, (1, 0, 6): 1}
+    assert told(store(opened, lease, [sent(6, 1)])) == [intake.COUNTED]
+    assert stored(opened) == {(1, 0, 5): 1, (1, 0, 6): 1}
 
 
-def test_a_connection_that_died_while_nobody_used_it_is_replaced(database, lease, monkeypatch):
-    assert told(store(database, lease, [sent(5, 1)])) == [intake.COUNTED]
+def test_a_connection_that_died_while_nobody_used_it_is_replaced(opened, lease, monkeypatch):
+    assert told(store(opened, lease, [sent(5, 1)])) == [intake.COUNTED]
     lease.committed(time.monotonic())
-    with database.statements() as connection:
+    with opened.statements() as connection:
         (killed,) = direct(connection, "select pg_backend_pid()").fetchone()
-    with database.writing() as connection:
+    with opened.writing() as connection:
         connection.execute(text(f"select pg_terminate_backend({killed}, 5000)"))
-    monkeypatch.setattr(database._line, "_used", -database_module.IDLE)
-    assert told(store(database, lease, [sent(6, 1)])) == [intake.COUNTED]
+    monkeypatch.setattr(opened._line, "_used", -database_module.IDLE)
+    assert told(store(opened, lease, [sent(6, 1)])) == [intake.COUNTED]
 
 
-def test_readers_who_have_all_connections_do_not_keep_the_writer_from_storing(database, lease):
+def test_readers_who_have_all_connections_do_not_keep_the_writer_from_storing(opened, lease):
     with contextlib.ExitStack() as stack:
-        pool = database.engine.pool
+        pool = opened.engine.pool
         for _ in range(pool.size() + pool._max_overflow):
-            stack.enter_context(database.reading())
-        assert told(store(database, lease, [sent(5, 1)])) == [intake.COUNTED]
+            stack.enter_context(opened.reading())
+        assert told(store(opened, lease, [sent(5, 1)])) == [intake.COUNTED]
 
 
 @pytest.mark.parametrize("statement", ["select 1/0", "select pg_terminate_backend(pg_backend_pid())"])
-def test_no_connection_that_commits_by_itself_comes_into_other_hands(database, statement):
-    with database.statements() as connection, contextlib.suppress(DBAPIError):
+def test_no_connection_that_commits_by_itself_comes_into_other_hands(opened, statement):
+    with opened.statements() as connection, contextlib.suppress(DBAPIError):
         direct(connection, statement)
-    with database.reading() as connection:
+    with opened.reading() as connection:
         assert not connection.connection.driver_connection.autocommit
 
 

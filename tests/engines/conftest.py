@@ -36,6 +36,7 @@ def spark(cluster):
         # 200, Spark's own choice, are more tasks than most of these files have rows. Not 4, which tests ask
         # for: Spark would take the one shuffle for the other.
         "spark.sql.shuffle.partitions": "3",
+        "spark.python.daemon.module": "tests.engines.daemon",
     }
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYSPARK_PYTHON", str(python_without_dpairs(cluster.folder)))
@@ -45,3 +46,17 @@ def spark(cluster):
         assert tasks.map(has_dpairs).sum() == 0, "executors get dpairs with the job, and only so"
         yield made
         made.stop()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _one_duckdb():
+    """All connections have one database in memory: to make one for each takes 15 ms."""
+    try:
+        import duckdb
+    except ImportError:  # tests that need it say so
+        yield
+        return
+    connect = duckdb.connect
+    with connect(":memory:tests"), pytest.MonkeyPatch.context() as patch:
+        patch.setattr(duckdb, "connect", lambda where=":memory:tests", **options: connect(where, **options))
+        yield

@@ -8,8 +8,8 @@ import pytest
 
 from dpairs import Integers, Interval, Study
 from dpairs.errors import InvalidInput
-from dpairs.formats.canonical import canonical, digest
 
+from ..studies import signed
 from .program import ROOT, node
 
 AUC = Study.create("auc", protocol="two_servers", epsilon=2.0, domain=Interval(0, 1), bins=40, n=2000, seed=1)
@@ -48,10 +48,9 @@ BAD: list[tuple[Study, dict[str, Any]]] = [
 
 def changed(study: Study, changes: dict[str, Any]) -> str:
     content = json.loads(study.to_json())
-    del content["id"]
     content["protocol"].update(changes)
     content["delta"] = content["protocol"]["delta"]
-    return canonical({**content, "id": digest(content)})
+    return signed(content)
 
 
 def test_a_browser_refuses_what_python_refuses(tmp_path):

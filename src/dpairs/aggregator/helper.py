@@ -25,7 +25,7 @@ from ..dap.sealing import seal_result
 from ..dap.task import HELPER
 from ..dap.verification import Verified
 from ..errors import BadMessage, Refused
-from ..protocols.two_servers.multiply import exact
+from ..formats.checks import exact_size
 from ..randomness import Randomness, secret_bytes
 from .releases import Releases
 from .schema import jobs, reports
@@ -166,7 +166,7 @@ class Helper:
     def correct(self, reply: bytes) -> bytes:
         """Answer the leader's reply, which is the only one that is ever answered."""
         store = self.store
-        exact(reply, reply_size(store.task), "a reply of the transfers")
+        exact_size(reply, reply_size(store.task), "a reply of the transfers")
         heard = hashlib.sha256(reply).digest()
         with store.change() as (connection, row):
             if row.state != CLOSED or row.secret is None:

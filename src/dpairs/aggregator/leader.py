@@ -33,7 +33,7 @@ from ..dap.sealing import ANALYST_CONFIG, seal_result
 from ..dap.task import LEADER
 from ..dap.verification import Verified
 from ..errors import BadMessage, Refused
-from ..protocols.two_servers.multiply import exact
+from ..formats.checks import exact_size
 from ..randomness import Randomness, secret_bytes
 from .helper import JOB_ID, Answered, resource
 from .releases import Releases
@@ -224,7 +224,7 @@ class Leader:
     def finish(self, corrections: bytes) -> None:
         """Keep this server's shares of the products."""
         store = self.store
-        exact(corrections, corrections_size(store.task), "the corrections of a multiplication")
+        exact_size(corrections, corrections_size(store.task), "the corrections of a multiplication")
         with store.change() as (connection, row):
             if row.state != CLOSED or row.heard is None:
                 raise Refused("these corrections come at the wrong time", "stepMismatch")

@@ -74,11 +74,9 @@ def serve(
     need("a collector", "service", "dpairs.collector", "uvicorn")
     from dataclasses import replace
 
-    import uvicorn
     from sqlalchemy import make_url
 
     from ..collector import Service, create_app
-    from ..collector.connections import options
     from ..collector.logs import configure
     from ..collector.settings import configured, is_local
 
@@ -96,14 +94,6 @@ def serve(
     address = f"http://{bracketed(settings.host)}:{line.getsockname()[1]}"
     settings = replace(settings, public_url=(settings.public_url or address).rstrip("/"))
     service = Service(settings, new_analyst=new_token)
-    server = uvicorn.Server(
-        uvicorn.Config(
-            create_app(service),
-            forwarded_allow_ips=settings.behind,
-            timeout_graceful_shutdown=10,
-            **options(),
-        )
-    )
     if as_json:
         stored = make_url(settings.database).set(query={}).render_as_string(hide_password=True)
         print(json.dumps({"address": address, "token": service.token, "database": stored}), flush=True)
@@ -116,16 +106,21 @@ def serve(
         if is_local(settings.public_url):
             errors.print(OUTSIDE.format(address=settings.public_url), highlight=False, soft_wrap=True)
         output.print("stop with Ctrl-C", style="dim")
-    run(server, line)
+    run(create_app(service), settings.behind, line)
 
 
-def run(server: Any, line: socket.socket) -> None:
+def run(app: Any, behind: str, line: socket.socket) -> None:
     """Serve. A search of all that a server holds for garbage would stop it for 80 ms, again and again."""
+    import uvicorn
+
+    from ..collector.connections import options
+
+    config = uvicorn.Config(app, forwarded_allow_ips=behind, timeout_graceful_shutdown=10, **options())
     gc.collect()
     gc.freeze()
     gc.set_threshold(YOUNG)
     sys.setswitchinterval(TURN)
-    server.run(sockets=[line])
+    uvicorn.Server(config).run(sockets=[line])
 
 
 def listen(host: str, port: int) -> socket.socket:

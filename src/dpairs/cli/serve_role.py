@@ -31,13 +31,10 @@ def serve_role(
 ) -> None:
     """Run a leader or a helper until it is told to end."""
     need("a server of tasks", "client,service,servers", "dpairs.aggregator.app")
-    import uvicorn
-
     from ..aggregator.app import create_app
     from ..aggregator.keys import ServerKeys, fresh_keys
     from ..aggregator.releases import Releases
     from ..aggregator.service import Aggregator
-    from ..collector.connections import options
     from ..collector.settings import SQLITE
     from ..dap.task import ROLES, Task
     from ..servers.keys import read_key
@@ -63,14 +60,6 @@ def serve_role(
         workers=workers or os.cpu_count() or 1,
         releases=Releases(place.with_name(f"{place.name}.released")),
     )
-    server = uvicorn.Server(
-        uvicorn.Config(
-            create_app(service),
-            forwarded_allow_ips=settings.behind,
-            timeout_graceful_shutdown=10,
-            **options(),
-        )
-    )
     if as_json:
         print(json.dumps({"address": address, "role": role, "tasks": sorted(service.recipes)}), flush=True)
     else:
@@ -84,4 +73,4 @@ def serve_role(
         if not service.recipes:
             errors.print("no task was accepted yet: give --accept FILE", highlight=False)
         output.print("stop with Ctrl-C", style="dim")
-    run(server, line)
+    run(create_app(service), settings.behind, line)

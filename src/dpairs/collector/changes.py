@@ -8,10 +8,12 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import structlog
 from sqlalchemy import Connection
 
 from ..errors import DpairsError
 
+log = structlog.get_logger()
 Handler = Callable[[Connection, Sequence[Any]], list[Any]]
 """Applies changes of one kind, in order, and says what came of each: a result, or a `DpairsError`.
 
@@ -44,6 +46,18 @@ class OnCommit:
 
     def __init__(self, result: Any, then: Callable[[], None]) -> None:
         self.result, self.then = result, then
+
+
+def counted(outcomes: Iterable[Any]) -> bool:
+    """Do what follows a commit. Where it fails, what is in memory cannot be trusted."""
+    try:
+        for outcome in outcomes:
+            if isinstance(outcome, OnCommit):
+                outcome.then()
+    except Exception:
+        log.exception("what was committed could not be counted: it is read again")
+        return False
+    return True
 
 
 def one_by_one(

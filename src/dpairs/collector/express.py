@@ -20,13 +20,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-import structlog
-
-from .changes import Handler, OnCommit, Reading, Row, Statement, Work, settle
+from .changes import Handler, Reading, Row, Statement, Work, counted, settle
 from .database import Database
 from .lease import TAKEN, Lease, LeaseLost
-
-log = structlog.get_logger()
 
 NAME = "dpairs_at_once"
 NAME_BYTES = NAME.encode()
@@ -176,12 +172,7 @@ class Express:
         self._flight = None
         self._lease.committed(flight.began)
         self._thread.stored(self._statement.handler)
-        try:
-            for outcome in outcomes:
-                if isinstance(outcome, OnCommit):
-                    outcome.then()
-        except Exception:
-            log.exception("what was committed could not be counted: it is read again")
+        if not counted(outcomes):
             self._over(flight, LeaseLost("what was committed could not be counted: it is read again"))
             return
         settle(

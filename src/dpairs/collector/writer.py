@@ -24,7 +24,7 @@ import structlog
 from sqlalchemy.exc import IntegrityError, SQLAlchemyError
 
 from ..errors import DpairsError, Unavailable
-from .changes import AtOnce, Handler, OnCommit, Statement, Work, tell
+from .changes import AtOnce, Handler, Statement, Work, counted, tell
 from .database import Database, cause, full
 from .express import Express
 from .lease import RENEW, STANDBY, TAKEN, Lease, LeaseLost, Renewal, renew, renew_at_once
@@ -244,12 +244,7 @@ class Writer:
             return [Unavailable("this could not be stored now; try again")] * len(items)
         self._lease.committed(began)
         self.stored(handler)
-        try:
-            for outcome in outcomes:
-                if isinstance(outcome, OnCommit):
-                    outcome.then()
-        except Exception:
-            log.exception("what was committed could not be counted: it is read again")
+        if not counted(outcomes):
             self._lose(LeaseLost("what is in memory cannot be trusted"))
         return outcomes
 

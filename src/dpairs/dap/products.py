@@ -16,8 +16,9 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from ..formats.checks import exact_size
 from ..garbled.extension import ExtensionSender
-from ..protocols.two_servers.multiply import BITS, KEY, MultiplyReceiver, MultiplySender, exact
+from ..protocols.two_servers.multiply import BITS, KEY, MultiplyReceiver, MultiplySender
 from ..randomness import SecretStream
 from .buckets import Bucket
 from .collection import CHECKSUM
@@ -124,5 +125,5 @@ class LeaderProducts:
         return self._receiver.finish(corrections)
 
 
-def check_offer(offer: bytes) -> bytes:
-    return exact(offer, offer_size(), "an offer of transfers")
+def check_offer(offer: bytes) -> None:
+    exact_size(offer, offer_size(), "an offer of transfers")

@@ -8,7 +8,7 @@ import operator
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from ..errors import BadFile, BadParameter, WrongStudy
+from ..errors import BadFile, BadMessage, BadParameter, TrailingBytes, WrongStudy
 
 
 def real(name: str, value: Any) -> float:
@@ -155,3 +155,13 @@ def required(what: str, given: Mapping[str, Any], names: Iterable[str]) -> None:
     missing = [name for name in names if name not in given]
     if missing:
         raise BadFile(f"{what} lacks {', '.join(map(repr, missing))}")
+
+
+def exact_size(wire: bytes, size: int, what: str) -> None:
+    """Refuse what is not bytes, or not so many."""
+    if not isinstance(wire, bytes):
+        raise BadMessage(f"{what} must be bytes, not {type(wire).__name__}")
+    if len(wire) > size:
+        raise TrailingBytes(f"{what} has {size} bytes; {len(wire) - size} more follow")
+    if len(wire) < size:
+        raise BadMessage(f"{what} has {size} bytes, not {len(wire)}")

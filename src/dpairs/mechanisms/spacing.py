@@ -95,21 +95,21 @@ class _Crowd:
 
     def shares(self, knots: Knots) -> tuple[Matrix, Matrix]:
         """Gaps between knots, and the share of all windows below each, for each row of knots."""
-        gaps = (knots[:, 1:] - knots[:, :-1]).astype(np.float64)
-        below, moment = self.below.take(knots), self.moment.take(knots)
-        inside = below[:, 1:] - below[:, :-1]
-        upper = (moment[:, 1:] - moment[:, :-1] - knots[:, :-1] * inside) / gaps
-        taken = np.zeros((knots.shape[0], knots.shape[1] + 1))
-        taken[:, 1:-1] = inside - upper
-        taken[:, 2:] += upper
-        taken[:, -1] += self.masses[-1]
-        return gaps, taken.cumsum(axis=1)
+        at = knots.astype(np.float64)
+        gaps, below = at[:, 1:] - at[:, :-1], self.below.take(knots)
+        # Of those between two knots, who are nearer to the upper one: the window below it is not theirs.
+        upper = self.moment.take(knots)
+        upper = upper[:, 1:] - upper[:, :-1] - at[:, :-1] * (below[:, 1:] - below[:, :-1])
+        sums = np.zeros((knots.shape[0], knots.shape[1] + 1))
+        np.subtract(below[:, 1:], upper / gaps, out=sums[:, 1:-1])
+        sums[:, -1] = self.below[-1]
+        return gaps, sums
 
     def judged(self, window: WindowResponse, gaps: Matrix, sums: Matrix) -> Vector:
         """The average variance, from `shares`."""
-        decoded = gaps @ _decoding(window) / GRID
-        chances = (window.floor + window.boost * _favouring(window, sums)) / WORDS
-        return np.asarray((chances * decoded**2).sum(axis=1) - self.square)
+        decoded = gaps @ _decoding(window)
+        words = window.floor + window.boost * _favouring(window, sums)
+        return np.asarray(np.einsum("ij,ij,ij->i", words, decoded, decoded) / (WORDS * GRID**2) - self.square)
 
 
 def _favouring(window: WindowResponse, sums: Matrix) -> Matrix:
@@ -168,13 +168,12 @@ def _moved(
     A move is of one knot, or of one gap that grows or shrinks while all others keep their proportions.
     """
     place = np.arange(window.last + 1)
-    both = ((place == place[1:-1, None]).astype(np.int64), (place > place[:-1, None]).astype(np.int64))
-    knot, gap = (np.concatenate((each, -each)) for each in both)
-    signs = np.repeat((1, -1), window.last)[:, None]
+    knot, gap = (place == place[1:-1, None]).astype(np.int64), (place > place[:-1, None]).astype(np.int64)
+    steps = np.concatenate((knot, -knot, gap, -gap))
+    longer = steps[:, -1:]
     move = LARGEST_MOVE
     for _ in range(MOVES):
-        ends = (knots + move * gap) * (GRID / (GRID + move * signs))
-        tried = np.concatenate((knots + move * knot, np.rint(ends).astype(np.int64)))
+        tried = np.rint((knots + move * steps) * (GRID / (GRID + move * longer))).astype(np.int64)
         tried = tried[(tried[:, 1:] > tried[:, :-1]).all(axis=1)]
         better = np.array([], dtype=np.int64)
         if len(tried):
@@ -189,7 +188,7 @@ def _moved(
         knots_of_best, least = tried[best], float(variances[best])
         together = knots + (tried[better] - knots).sum(axis=0)
         knots = knots_of_best
-        if (together[1:] > together[:-1]).all():
+        if better.size > 1 and (together[1:] > together[:-1]).all():
             variance = float(_agreed(crowd.variances(window, together[None]))[0])
             if variance < least:
                 knots, least = together, variance

@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import BadMessage, BadParameter, TrailingBytes
+from ..errors import BadMessage, BadParameter
+from ..formats.checks import exact_size
 
 Vector = NDArray[np.object_]
 
@@ -96,13 +97,3 @@ def _roots(field: Field, n: int) -> Vector:
     vector = field.vector(powers)
     vector.flags.writeable = False
     return vector
-
-
-def exact_size(wire: bytes, size: int, what: str) -> None:
-    """Refuse what is not bytes, or not so many."""
-    if not isinstance(wire, bytes):
-        raise BadMessage(f"{what} must be bytes, not {type(wire).__name__}")
-    if len(wire) > size:
-        raise TrailingBytes(f"{what} has {size} bytes; {len(wire) - size} more follow")
-    if len(wire) < size:
-        raise BadMessage(f"{what} has {size} bytes, not {len(wire)}")

@@ -24,9 +24,10 @@ from typing import Any
 import numpy as np
 
 from ..errors import BadMessage, BadParameter, NotVerified
+from ..formats.checks import exact_size
 from .arguments import settle, whole
 from .circuits import Circuit
-from .fields import FIELD64, Vector, exact_size
+from .fields import FIELD64, Vector
 from .measurements import Histogram
 from .proofs import decide, prove, query
 from .xof import SEED, derive_seed, expand, tag

@@ -22,31 +22,17 @@ from dpairs import (
     Tally,
     WrongStudy,
 )
-from dpairs.formats.canonical import canonical, digest
+from dpairs.formats.canonical import canonical
 from dpairs.protocols.pairwise.counts import PairCounts
 from dpairs.protocols.pairwise.matching import GROUPS
 from dpairs.protocols.pairwise.protocol import PAIRS
 from dpairs.simulate import simulate_tally
 
 from ...every import every
+from ...studies import forged, signed
 from .kernels import KERNELS, LISTED, MOODS, one_sentence, pairwise, people_for, protocol_of
 
 # ---------------------------------------------------------------- study files
-
-
-def signed(content: dict[str, Any]) -> str:
-    content = {name: value for name, value in content.items() if name != "id"}
-    return canonical({**content, "id": digest(content)})
-
-
-def forged(study: Study, *path: Any, value: Any) -> str:
-    """The text of ``study`` with one field replaced and the id made to fit."""
-    content = json.loads(study.to_json())
-    place = content
-    for step in path[:-1]:
-        place = place[step]
-    place[path[-1]] = value
-    return signed(content)
 
 
 @pytest.mark.parametrize("name", [*KERNELS, *LISTED])

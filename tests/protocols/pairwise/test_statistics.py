@@ -19,7 +19,7 @@ from dpairs.protocols.pairwise.counts import PairCounts
 from dpairs.protocols.pairwise.protocol import PAIRS
 from dpairs.randomness import SeededRandomness
 
-from ...against_truth import FAILURE, FULL, covered, limits, right_spread
+from ...against_truth import FAILURE, FULL, check, covered, limits
 from ...statistics.populations import Population
 from .studies import EVERY, protocol_of, study_of
 
@@ -44,12 +44,7 @@ def test_population_interval_covers_and_mean_is_right(name, pairs):
     """At epsilon 8, where what pairs share counts for more than the noise."""
     population = EVERY[name]
     found = drawn_anew(study_of(population, 8.0, pairs), population, PEOPLE, RUNS, seed=pairs)
-    low, high = limits(RUNS)
-    assert low <= covered(found, population.truth) <= high
-    values = np.array([each.value for each in found])
-    assert abs(values.mean() - population.truth) < 4 * values.std() / np.sqrt(RUNS)
-    errors = np.array([each.standard_error for each in found])
-    assert right_spread(errors, values)
+    check(found, population.truth)
 
 
 @pytest.mark.parametrize("name", THREE)

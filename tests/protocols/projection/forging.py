@@ -12,19 +12,12 @@ from dpairs import (
     Study,
     Tally,
 )
-from dpairs.formats.canonical import canonical, digest
 from dpairs.randomness import SeededRandomness
 
 from .cases import asked_indices
 
 MUTATED = ("auc", "auc, private", "tau-b, ratings", "vus", "kernel")
 BAD: tuple[Any, ...] = (None, -1, 0, 2**53, 1e308, "x", [], {})
-
-
-def signed(content: dict[str, Any]) -> str:
-    """A study's text whose id does belong to its contents."""
-    content = {name: value for name, value in content.items() if name != "id"}
-    return canonical({**content, "id": digest(content)})
 
 
 def leaves(tree: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:

@@ -13,6 +13,7 @@ from dpairs import (
 from dpairs.formats.canonical import canonical
 from dpairs.protocols.projection.analysis import Analysis
 
+from ...studies import signed
 from .cases import CASES, SECOND, second_study
 from .forging import (
     BAD,
@@ -23,7 +24,6 @@ from .forging import (
     lookup,
     one_sentence,
     other_value,
-    signed,
     used,
 )
 

@@ -11,6 +11,7 @@ from dpairs import (
 )
 from dpairs.formats.canonical import canonical
 
+from ...studies import signed
 from .cases import CASES, NEAR, SECOND, second_study
 from .forging import (
     BAD,
@@ -21,7 +22,6 @@ from .forging import (
     lookup,
     one_sentence,
     other_value,
-    signed,
     used,
 )
 

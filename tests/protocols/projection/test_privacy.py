@@ -23,8 +23,8 @@ from dpairs.protocols.sides import alone, of_symbols
 from dpairs.randomness import WORDS, SeededRandomness, TapeRandomness
 from tests.mechanisms.exponential import exp_lower_bound
 
+from ...studies import signed
 from .cases import FIVE, SECOND, UNIT, asked_indices, second_study
-from .forging import signed
 
 
 def tape(*words: int) -> TapeRandomness:

@@ -11,10 +11,11 @@ from dpairs import (
     Levels,
     Study,
 )
-from dpairs.formats.canonical import canonical, digest
 from dpairs.mechanisms import KaryResponse
 from dpairs.protocols import Tree
 from dpairs.randomness import TapeRandomness
+
+from ...studies import signed
 
 DOMAINS = [
     Interval(-2, 3),
@@ -83,12 +84,11 @@ def coins_of(made: Study, stratum: int, index: int) -> list[tuple[int, int]]:
 def forged(made: Study, protocol: dict[str, Any], **content: Any) -> str:
     """A changed study whose id belongs to its contents."""
     spec = json.loads(made.to_json())
-    del spec["id"]
     spec["protocol"].update(protocol)
     for name in [name for name, value in spec["protocol"].items() if value is ...]:
         del spec["protocol"][name]
     spec.update(content)
-    return canonical({**spec, "id": digest(spec)})
+    return signed(spec)
 
 
 def several_bits(domain: Any, epsilon: float = 4.0, **options: Any) -> Study:

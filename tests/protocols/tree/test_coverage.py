@@ -16,6 +16,7 @@ from scipy import stats
 
 import dpairs
 from dpairs import Estimate, Interval, Study, Tally, simulate_tally
+from tests.statistics.populations import clipped_normals_auc
 
 FULL = os.environ.get("DPAIRS_VALIDATE") == "1"
 RUNS = 400 if FULL else 20
@@ -41,18 +42,9 @@ def ties(rng: np.random.Generator, n: int) -> Scores:
     return rng.choice(LEVELS, n, p=HIGH), rng.choice(LEVELS, n, p=LOW)
 
 
-def normals_auc() -> float:
-    """P(X > Y) + P(X = Y) / 2 for the clipped normals: ties only where both are clipped to one end."""
-    first, second = stats.norm(0.6, 0.15), stats.norm(0.4, 0.15)
-    grid = np.linspace(0, 1, 200_001)
-    middle = (grid[1:] + grid[:-1]) / 2
-    inside = float(np.diff(first.cdf(grid)) @ second.cdf(middle))
-    return inside + first.sf(1) * (1 - second.sf(1) / 2) + first.cdf(0) * second.cdf(0) / 2
-
-
 TRUTHS = {
     "uniform": 0.5,
-    "normals": normals_auc(),
+    "normals": clipped_normals_auc(),
     "ties": float(HIGH @ (np.cumsum(LOW) - LOW / 2)),
 }
 DRAWS = {"uniform": uniform, "normals": normals, "ties": ties}

@@ -145,13 +145,11 @@ class Sites(Counting, FirstRound):
 
     @classmethod
     def create(cls, *given: Any, **options: Any) -> FirstRound:
-        statistic, domains, epsilon = given
-        rounds = integer("rounds", options.pop("rounds", 2), 1, 2)
-        if rounds == 2:
-            from .pilot_round import SitesPilot
+        if integer("rounds", options.pop("rounds", 2), 1, 2) == 1:
+            return cls._create(*given, **options)
+        from .pilot_round import SitesPilot
 
-            return SitesPilot.create(statistic, domains, epsilon, **options)
-        return cls._create(statistic, domains, epsilon, **options)
+        return SitesPilot.create(*given, **options)
 
     @classmethod
     def _create(

@@ -25,7 +25,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import BadMessage, BadParameter, OutOfOrder, TrailingBytes
+from ...errors import BadMessage, BadParameter, OutOfOrder
+from ...formats.checks import exact_size
 from ...garbled.blocks import Buffer, Labels, permutation
 from ...garbled.extension import ExtensionReceiver, ExtensionSender
 from ...randomness import Randomness
@@ -71,16 +72,6 @@ def _products(words: Words, ends: Sequence[int]) -> list[int]:
     return [total(part) for part in np.split(words, [BITS * end for end in ends[:-1]])]
 
 
-def exact(message: bytes, size: int, what: str) -> bytes:
-    if not isinstance(message, bytes):
-        raise BadMessage(f"{what} must be bytes, not {type(message).__name__}")
-    if len(message) > size:
-        raise TrailingBytes(f"{what} has {size} bytes; {len(message) - size} more follow")
-    if len(message) < size:
-        raise BadMessage(f"{what} has {size} bytes, not {len(message)}")
-    return message
-
-
 class MultiplySender:
     """The server that holds the vectors v."""
 
@@ -97,7 +88,7 @@ class MultiplySender:
         """This server's share of each product, and the corrections for the other."""
         if self._done:
             raise OutOfOrder("this multiplication is over")
-        exact(reply, ExtensionSender.sizes(BITS * self._elements.size)[1], "a reply of the transfers")
+        exact_size(reply, ExtensionSender.sizes(BITS * self._elements.size)[1], "a reply of the transfers")
         self._done = True
         zero, delta, _ = self._transfer.finish(reply)
         key = self._bits.words(KEY // 8).astype("<u8").tobytes()
@@ -119,7 +110,7 @@ class MultiplyReceiver:
         self._choices: NDArray[np.uint8] = np.unpackbits(
             self._elements.astype("<u8", copy=False).view(np.uint8), bitorder="little"
         )
-        exact(offer, ExtensionSender.sizes(self._choices.size)[0], "an offer of transfers")
+        exact_size(offer, ExtensionSender.sizes(self._choices.size)[0], "an offer of transfers")
         self._transfer = ExtensionReceiver(context, self._choices, offer, bits)
         self.reply = self._transfer.reply
 
@@ -129,7 +120,7 @@ class MultiplyReceiver:
     def finish(self, corrections: bytes) -> list[int]:
         """This server's share of each product."""
         size = KEY + 8 * self._choices.size
-        exact(corrections, size, "the corrections of a multiplication")
+        exact_size(corrections, size, "the corrections of a multiplication")
         masks = _hash(corrections[:KEY], self._transfer.finish(b""))
         given = np.frombuffer(corrections[KEY:], dtype="<u8").astype(np.uint64, copy=False)
         if (given >= np.uint64(MODULUS)).any():

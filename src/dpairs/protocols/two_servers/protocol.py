@@ -77,13 +77,11 @@ class TwoServers(OneHot, FirstRound):
 
     @classmethod
     def create(cls, *given: Any, **options: Any) -> FirstRound:
-        statistic, domains, epsilon = given
-        rounds = integer("rounds", options.pop("rounds", 1), 1, 2)
-        if rounds == 2:
-            from .pilot_round import PilotRound
+        if integer("rounds", options.pop("rounds", 1), 1, 2) == 1:
+            return cls._create(*given, **options)
+        from .pilot_round import PilotRound
 
-            return PilotRound.create(statistic, domains, epsilon, **options)
-        return cls._create(statistic, domains, epsilon, **options)
+        return PilotRound.create(*given, **options)
 
     @classmethod
     def _create(
