@@ -36,7 +36,6 @@ def spark(cluster):
         # 200, Spark's own choice, are more tasks than most of these files have rows. Not 4, which tests ask
         # for: Spark would take the one shuffle for the other.
         "spark.sql.shuffle.partitions": "3",
-        "spark.python.daemon.module": "tests.engines.daemon",
     }
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYSPARK_PYTHON", str(python_without_dpairs(cluster.folder)))

@@ -8,6 +8,7 @@ import pytest
 from dpairs import Integers, Interval
 from dpairs.protocols.projection.pilot_descent import Explored, explore
 from dpairs.protocols.projection.pilot_isotone import nearest
+from dpairs.protocols.tree.hierarchy import Solution
 from dpairs.protocols.tree.leaves import Leaves
 
 BITS, PEOPLE = 12, 1000
@@ -126,6 +127,6 @@ def test_of_several_rounds_each_is_as_if_alone():
             np.testing.assert_allclose(here[0], there[row], atol=1e-12)
 
 
-def _tree(name: str) -> tuple[Explored, object]:
+def _tree(name: str) -> tuple[Explored, Solution]:
     tree = explored(POPULATIONS[name], 0.05, 7)
     return tree, tree.solution
