@@ -31,9 +31,9 @@ export class CutAxis {
     }
   }
 
-  /** How many values a bin holds, as a double, in which edges beyond 2^53 are rounded. */
+  /** How many values a bin holds, as the double nearest to it. */
   #points(bin) {
-    return this.domain instanceof Interval ? Infinity : Number(this.edges[bin + 1]) - Number(this.edges[bin]);
+    return this.domain instanceof Interval ? Infinity : Number(this.edges[bin + 1] - this.edges[bin]);
   }
 
   /** Whether a bin has a vertex at each end: it holds several values. @returns {boolean[]} */

@@ -180,7 +180,8 @@ class CutAxis(Axis):
         base = self.domain.low if isinstance(self.domain, Integers) else 0
         lows = np.array([float(base + edge) for edge in self.edges[:-1]])
         highs = np.array([float(base + edge - 1) for edge in self.edges[1:]])
-        return lows, highs, np.diff(np.array([float(edge) for edge in self.edges]))
+        # Whole numbers are subtracted first: beyond 2^53 neighbours have the same double.
+        return lows, highs, np.array([float(stop - start) for start, stop in pairwise(self.edges)])
 
 
 @dataclass(frozen=True)
