@@ -36,6 +36,8 @@ TWO_SIDED, CERTAIN = 1.959963984540054, 3.090232306167813
 """The normal quantiles of 97.5%, and of 99.9%."""
 CLEAR = 3.0
 """Standard deviations of noise beyond which a difference is believed."""
+WIDEST = 1e70
+"""The largest extent whose fourth power, the variance of squared distances, is a number by far."""
 KERNELS = ("average", "midpoint")
 ErrorOf: TypeAlias = "Callable[[NDArray[np.float64]], float]"
 
@@ -152,6 +154,11 @@ class Statistic(ABC):
             if self.needs == "numeric" and not domain.numeric:
                 raise BadParameter(
                     f"{self.name} needs numbers, so {column} cannot have the domain {domain!r}"
+                )
+            if self.needs == "numeric" and extent(domain) > WIDEST:
+                raise BadParameter(
+                    f"{self.name} squares distances of {column}, and {domain!r} is too wide for that: its "
+                    f"ends may lie {WIDEST:g} apart at most"
                 )
             if self.needs == "ordered" and not domain.ordered:
                 raise BadParameter(

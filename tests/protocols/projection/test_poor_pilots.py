@@ -8,6 +8,7 @@ import pytest
 
 from dpairs import (
     Estimate,
+    Integers,
     NotEnoughData,
     NotEstimable,
     Participant,
@@ -136,8 +137,38 @@ def test_one_person_in_the_first_round(name):
     try:
         with np.errstate(all="raise", under="ignore"):
             second = first.next(tally)
-    except NotEstimable as error:
+    except (NotEstimable, NotEnoughData) as error:
         one_sentence(error)
         return
     table = case.draw(np.random.default_rng(1), 5000)
     assert quietly(second, table, 1) is not None
+
+
+@pytest.mark.parametrize("statistic", ["variance", "gini_coefficient"])
+def test_a_pilot_that_tells_nobody_apart_is_refused(statistic):
+    """Half of the people at each end: a function of one part would be constant, and its interval a point."""
+    table = {"value": np.repeat([0.0, 1.0], 500)}
+    study = Study.create(statistic, epsilon=0.2, domain=(0, 1), protocol="projection", n=1000, seed=1)
+    with pytest.raises(NotEstimable, match="too noisy for a pilot"):
+        simulate(study, table, seed=1)
+
+
+@pytest.mark.parametrize("seed", [1, 2, 5])
+def test_a_few_answers_about_deep_levels_are_too_few(seed):
+    """Whole levels from the root down to theirs would have 2^27 nodes."""
+    study = Study.create(
+        "auc", epsilon=0.01, domain=Integers(0, 2**40), protocol="projection", n=1000, seed=seed
+    )
+    with pytest.raises(NotEnoughData, match="too few people answered in the first round"):
+        simulate(study, {"score": np.arange(4), "label": np.array([0, 1, 0, 1])}, seed=seed)
+
+
+@pytest.mark.parametrize("bits", [52, 54, 62])
+def test_whole_numbers_beyond_doubles_have_second_rounds(bits):
+    """The last bin has one number, which is no difference between two doubles."""
+    rng = np.random.default_rng(1)
+    table = {"score": rng.integers(-100, 100, 1000), "label": rng.integers(0, 2, 1000)}
+    domain = Integers(-(2**bits), 2**bits)
+    study = Study.create("auc", epsilon=4.0, domain=domain, protocol="projection", n=1000, seed=1)
+    low, high = simulate(study, table, seed=1).confidence_interval()
+    assert 0 <= low < high <= 1

@@ -21,6 +21,7 @@ from dpairs import (
 )
 from dpairs.formats.canonical import canonical
 from dpairs.mechanisms import KaryResponse
+from dpairs.protocols.counts import DenseCounts
 from dpairs.protocols.projection.first_round import Projection
 from dpairs.protocols.projection.pilot_tree import PilotTree
 from dpairs.protocols.projection.second_round import SecondRound
@@ -232,14 +233,24 @@ def test_estimators_are_named():
         tally.estimate("pilot")
 
 
-def test_combining_weighs_by_variance():
+def test_combining_weighs_by_pooled_variance():
     tally = finished("auc, levels")[1]
     protocol = tally.study.protocol
     assert isinstance(protocol, SecondRound)
     assert protocol.analysis is not None
     alone, second = protocol.analysis.alone, tally.estimate("second-round")
     assert alone is not None
-    weights = np.array([1 / alone[1], 1 / second.standard_error**2])
+    totals = {}
+    for name in tally.study.strata:
+        table = tally.counts(name)
+        assert isinstance(table, DenseCounts)
+        answers = np.repeat(protocol.mechanism.decode, table.array)
+        totals[name] = float(np.var(answers, ddof=1)), table.people
+    noise, own = protocol.analysis.pooled(totals)
+    further = protocol.analysis.remainder.variance + protocol.analysis.remainder.uncut
+    assert own == pytest.approx(alone[1], rel=0.1)
+    assert noise + further == pytest.approx(second.standard_error**2, rel=0.1)
+    weights = np.array([1 / own, 1 / (noise + further)])
     both = tally.estimate("combined")
     assert both.value == pytest.approx(float(weights @ [alone[0], second.value] / weights.sum()))
     assert both.standard_error == pytest.approx(1 / math.sqrt(weights.sum()))

@@ -192,7 +192,7 @@ class Analysis:
         combined: bool,
     ) -> Answer:
         """The pilot's value, corrected by the mean of the functions."""
-        corrections, noises = [], []
+        corrections, noises, totals = [], [], {}
         decode = mechanism.decode
         for stratum in self.ranges:
             table = counts[stratum]
@@ -204,7 +204,9 @@ class Analysis:
             shares = table.array / people
             mean = float(shares @ decode)
             corrections.append((high - low) * (mean - self.means[stratum]))
-            noises.append((high - low) ** 2 * max(float(shares @ decode**2) - mean**2, 0.0) / (people - 1))
+            varied = max(float(shares @ decode**2) - mean**2, 0.0)
+            totals[stratum] = varied * people / (people - 1), people
+            noises.append((high - low) ** 2 * varied / (people - 1))
         correction, noise = sum(corrections), sum(noises)
         value = self.value + self.remainder.mean + correction
         further = self.remainder.further(corrections, noises)
@@ -213,16 +215,39 @@ class Analysis:
         variance, weight = missed + noise, 0.0
         if self.alone is not None and combined:
             # The weight is that of what was imagined: who answers must not move it.
-            usual = self.remainder.variance + noise
-            weight = usual / (usual + self.alone[1])
+            both, alone = self.pooled(totals)
+            usual = self.remainder.variance + both
+            weight = usual / (usual + alone)
             value += weight * (self.alone[0] - value)
-            variance = (1 - weight) ** 2 * variance + weight**2 * self.alone[1]
+            variance = (1 - weight) ** 2 * (missed + both) + weight**2 * alone
         sizes = {stratum: table.people + self.people[stratum] for stratum, table in counts.items()}
         sample = min(self.around_sample(mechanism, counts, weight, missed), variance)
         beyond = self.remainder.heavier.more(correction, math.sqrt(noise))
         beyond += self.remainder.ends * abs(correction)
         answer = self.finished(statistic, value, variance, sample, sizes, beyond)
         return answer if divided is None else _divided_by(answer, divided)
+
+    def pooled(self, totals: Mapping[str, tuple[float, int]]) -> tuple[float, float]:
+        """The variances of the second round's correction and of the first round's own estimate.
+
+        From the variance of each stratum's answers in the second round, and how many they are. Coins decide
+        who answers when, so people differ alike in both rounds. If one happens to ask none of a few
+        people far from the others, its value and its variance are small: by its own variance it would have
+        nearly all of the weight. Older files do not have what this needs.
+        """
+        alone = math.inf if self.alone is None else self.alone[1]
+        known = self.noises is not None and self.alone_noise is not None
+        variance, own = 0.0, (self.alone_noise or 0.0) if known else alone
+        for stratum, (total, second) in totals.items():
+            low, high = self.ranges[stratum]
+            square = (high - low) ** 2
+            variance += square * total / second
+            if self.noises is not None and known:
+                first, seen = self.people[stratum], max(total - self.noises[stratum], 0.0)
+                differ = (first * self.variances[stratum] + second * seen) / (first + second)
+                variance += square * (differ - seen) / second
+                own += square * differ / first
+        return variance, own
 
     def around_sample(
         self, mechanism: ScalarResponse, counts: Mapping[str, DenseCounts], weight: float, missed: float

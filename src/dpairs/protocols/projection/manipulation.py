@@ -44,7 +44,7 @@ def second_round_manipulation(
     reach = linear(groups, people)
     mixed = analysis.alone is not None and combined
     if analysis.alone is not None and combined:
-        value, reach = _mixed(analysis, decode, counts, (value, reach), analysis.alone, people)
+        value, reach = _mixed(analysis, decode, counts, (value, reach), analysis.alone[0], people)
     sizes = {stratum: table.people + analysis.people[stratum] for stratum, table in counts.items()}
     reach = at_corners(
         lambda form: analysis.finished(statistic, float(form[0]), 0.0, 0.0, sizes).value,
@@ -59,24 +59,29 @@ def _mixed(
     decode: NDArray[np.float64],
     counts: Mapping[str, DenseCounts],
     second: tuple[float, Reach],
-    alone: tuple[float, float],
+    alone: float,
     people: int,
 ) -> tuple[float, Reach]:
-    """Value and reach of (1 - w) v + w a with w = V / (V + A), for v and V in their ranges."""
+    """Value and reach of (1 - w) v + w a with w = V / (V + A), for v, V and A in their ranges."""
     value, reach = second
-    now = least = most = analysis.remainder.variance
+    totals: list[dict[str, tuple[float, int]]] = [{}, {}, {}]
     for stratum, table in counts.items():
-        start, end = analysis.ranges[stratum]
-        scale = (end - start) ** 2 / (table.people - 1)
-        here, low, high = _variances(decode, table.array.astype(np.float64), people)
-        now, least, most = now + scale * here, least + scale * low, most + scale * high
+        unbiased = table.people / (table.people - 1)
+        ranges = _variances(decode, table.array.astype(np.float64), people)
+        for place, variance in zip(totals, ranges, strict=True):
+            place[stratum] = unbiased * variance, table.people
+    # Both variances grow with those of the answers.
+    now, least, most = (
+        (analysis.remainder.variance + both, own) for both, own in map(analysis.pooled, totals)
+    )
+    weights = (least[0] / (least[0] + most[1]), most[0] / (most[0] + least[1]))
     ends = [
-        (1 - weight) * end + weight * alone[0]
+        (1 - weight) * end + weight * alone
         for end in (value - reach.down, value + reach.up)
-        for weight in (variance / (variance + alone[1]) for variance in (least, most))
+        for weight in weights
     ]
-    weight = now / (now + alone[1])
-    mixture = (1 - weight) * value + weight * alone[0]
+    weight = now[0] / (now[0] + now[1])
+    mixture = (1 - weight) * value + weight * alone
     return mixture, Reach(mixture - min(ends), max(ends) - mixture)
 
 

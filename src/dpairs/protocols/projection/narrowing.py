@@ -11,7 +11,7 @@ from ...mechanisms import scalar_response
 from ...statistics import Linear, Statistic
 from ...statistics.fixed_length import reach
 from ...statistics.linear import Linearizer, nominal
-from .pilot import Narrowed, Pilot
+from .pilot import TOO_NOISY, Narrowed, Pilot
 from .winsorize import left_out, levelled
 
 LEVEL = 0.95
@@ -45,5 +45,5 @@ def narrowed(
         if length < shortest:
             best, shortest = (inside, linear, ends), length
     if best is None:
-        raise NotEstimable("the first round is too noisy for a pilot: more people are needed in it")
+        raise NotEstimable(TOO_NOISY)
     return best

@@ -20,6 +20,7 @@ from .crowded import NOBODY, Crowded
 from .winsorize import moved
 
 REPLICATES = 32
+TOO_NOISY = "the first round is too noisy for a pilot: more people are needed in it"
 Vector = NDArray[np.float64]
 Masses = dict[str, Vector]
 
@@ -66,6 +67,8 @@ class Pilot:
     """The standard deviation of what imagined rounds do not show of the first form's remainder."""
     measured: Sequence[Masses] = ()
     """The imagined rounds before they are made distributions, where that is all that is done to them."""
+    anyhow: Vector | None = None
+    """Of each cell the share of people who may lie anyhow in it, where a tree has too few bits to tell."""
     narrowed: Sequence[Narrowed] = ()
     """Ends that values could be moved between, where few people far away would decide the value."""
 

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...data.domains import Integers, Interval
+from ...errors import NotEnoughData
 from ..tree.hierarchy import Level, Solution, children, least_squares
 from ..tree.leaves import Leaves
 from .pilot import PublicNoise
@@ -201,7 +202,9 @@ def explore(oracles: Sequence[NodeCounts], leaves: Leaves, least: float = LEAST)
     depth, people = len(oracles), oracles[0].people
     # A level that nobody answered about says nothing as long as nothing below it does.
     answered = [level for level, oracle in enumerate(oracles, start=1) if oracle.answered]
-    top = max((level for level in answered if level <= WHOLE_LEVELS), default=min(answered, default=1))
+    top = max((level for level in answered if level <= WHOLE_LEVELS), default=0)
+    if not top:
+        raise NotEnoughData("too few people answered in the first round: none about where most people are")
     levels = [
         Level(np.arange(2**level, dtype=np.uint64), np.full(2**level, level < top))
         for level in range(top + 1)

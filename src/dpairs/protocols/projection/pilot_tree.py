@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from ...data.domains import Domain, Integers, Interval
 from ...data.grids import Grid
-from ...errors import BadFile, BadParameter
+from ...errors import BadFile, BadParameter, NotEstimable
 from ...estimate import Manipulation
 from ...formats.checks import fields, integer, required
 from ...mechanisms import KaryResponse
@@ -36,7 +36,7 @@ from ..tree.oracle import Oracle
 from ..tree.parities import best_parities
 from ..tree.predict import level_noise
 from .crowded import NOBODY, Crowded
-from .pilot import REPLICATES, Masses, Narrowed, Pilot, PublicNoise, by_round
+from .pilot import REPLICATES, TOO_NOISY, Masses, Narrowed, Pilot, PublicNoise, by_round
 from .pilot_cells import column_edges, column_ends, cut_axis, named_atoms
 from .pilot_crowds import atoms_of, crowded_pairs, pairs_in
 from .pilot_descent import Descent, Explored, explore, imagined
@@ -195,6 +195,9 @@ class PilotTree(TreeAnswers):
         }
         read = nearest if self._far and self.statistic.integrated else Explored.read
         descents = {stratum: read(each, each.solution) for stratum, each in explored.items()}
+        if not any(each.into[0].any() for each in descents.values()):
+            # Noise of a half's share is as large as everybody: no part of the domain was told from another.
+            raise NotEstimable(TOO_NOISY)
         beside, missed, uneven = 0.0, 0.0, self._uneven(descents)
         one_part: NDArray[np.float64] | None = None
         if self._two_numbers:
@@ -242,6 +245,7 @@ class PilotTree(TreeAnswers):
             beside=beside,
             one_part=one_part,
             missed=missed,
+            anyhow=(np.diff(edges[0]) == 1).astype(np.float64) if self._far and self._coarse else None,
             narrowed=[self._narrowed(each, edges[0]) for each in narrowed],
         )
 
@@ -293,6 +297,9 @@ class PilotTree(TreeAnswers):
             others = tuple(other for other in range(len(edges)) if other != place)
             marginals = [each.reshape(shape).sum(axis=others) for each in masses.values()]
             atoms = named_atoms(column, marginals, wide)
+            if self._far and self._coarse:
+                # A wide leaf that most people share is not one value, and distances within it count.
+                atoms = np.zeros_like(atoms)
             axes = cut_axis(self.columns[place], self.bits[place], column, atoms)
             given.append(axes[0])
             seen.append(axes[1])

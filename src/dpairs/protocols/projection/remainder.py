@@ -25,7 +25,7 @@ from ...statistics.vertices import cell_means
 from ..fitted import ALL_TOGETHER, FAR_APART, SMOOTH, SMOOTH_PLANE, UNEVEN, UNEVEN_LINE
 from .crowded import NOBODY, Crowded
 from .heavier import NO_TAIL, Heavier
-from .pilot import Masses, Pilot
+from .pilot import TOO_NOISY, Masses, Pilot
 from .pilot_copula import beyond_function
 from .reading import by_stratum, not_negative, share_of_pairs, two_numbers
 
@@ -226,7 +226,7 @@ def imagined_remainders(
         linear.value - each.value - sum(moved) for (_, each), moved in zip(seen, corrections, strict=True)
     ]
     if len(missed) < len(pilot.imagined) / 2:
-        raise NotEstimable("the first round is too noisy for a pilot: more people are needed in it")
+        raise NotEstimable(TOO_NOISY)
     return missed, corrections
 
 
@@ -277,6 +277,17 @@ def allowed_variance(statistic: Statistic, pilot: Pilot, variance: float, half_r
         further = UNEVEN_LINE * pilot.uneven if line else ALL_TOGETHER * max(pilot.uneven - apart, 0.0)
         variance += (pilot.uneven * (UNEVEN + further) * half_range) ** 2
     return variance
+
+
+def within_leaves(statistic: Statistic, pilot: Pilot) -> float:
+    """How far the first form may be off where a tree has too few bits to say where in a leaf people lie.
+
+    A deep tree needs no such allowance: parts that are wider than its leaves hold few people.
+    """
+    if pilot.anyhow is None:
+        return 0.0
+    (masses,) = pilot.masses.values()
+    return max(map(abs, statistic.uneven(pilot.grid, masses, pilot.anyhow)))
 
 
 def slab_deviation(pilot: Pilot) -> float:

@@ -38,7 +38,7 @@ from .one_part import between_parts
 from .pilot import Pilot
 from .pilot_cells import at_vertices
 from .reading import Earlier, by_stratum, read_earlier, read_grid, write_edges
-from .remainder import remainder_of
+from .remainder import remainder_of, within_leaves
 from .winsorize import left_out, levelled
 
 _FIELDS = ("round", "first", "mechanism", "edges", "functions")
@@ -95,7 +95,8 @@ class SecondRound(Alone):
             influences[name] = Influence.of(given, at_vertices(pilot.grid, given, values))
         extents = {name: high - low for name, (_, (low, high)) in influences.items()}
         half_range = max(extents.values()) / (4 if len(extents) == 1 else 2)
-        remainder = remainder_of(statistic, linearizer, linear, pilot, half_range, gradient, unseen, beyond)
+        hidden = abs(beyond) + abs(gradient) * within_leaves(statistic, pilot)
+        remainder = remainder_of(statistic, linearizer, linear, pilot, half_range, gradient, unseen, hidden)
         remainder = replace(remainder, heavier=heavier)
         measured = None if ends is None else ends.mean
         divided = Divided.of(statistic, linearizer, linear, pilot, remainder, 0.0, measured=measured)
