@@ -6,14 +6,13 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from dpairs.data.domains import Domain
+from dpairs.data.domains import Domain, ends
 from dpairs.data.grids import Grid
 from dpairs.data.tables import Table
 from dpairs.garbled.custom import Expression
 from dpairs.garbled.encoding import FixedPoint
 from dpairs.garbled.kernels import PairKernel
 from dpairs.statistics import EVERYBODY, Form, Statistic
-from dpairs.statistics.base import ends
 from dpairs.statistics.binned import distance
 from dpairs.statistics.vertices import Vertices
 

@@ -248,6 +248,20 @@ several of these, one for each column."""
 _KINDS: dict[str, Any] = {item.kind: item for item in (Interval, Integers, Levels, Categories)}
 
 
+def ends(domain: Domain) -> tuple[float, float]:
+    """The least and the greatest value of a numeric domain."""
+    if isinstance(domain, (Levels, Categories)):
+        numbers = [float(value) for value in domain.values]
+        return min(numbers), max(numbers)
+    return float(domain.low), float(domain.high)
+
+
+def extent(domain: Domain) -> float:
+    """The distance between a numeric domain's ends."""
+    low, high = ends(domain)
+    return high - low
+
+
 def domain_from_json(spec: Any) -> Domain:
     """Read a domain back from its JSON form."""
     if not isinstance(spec, Mapping):

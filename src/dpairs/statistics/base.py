@@ -19,7 +19,7 @@ from typing import Any, ClassVar, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ..data.domains import Categories, Domain, Interval, Levels
+from ..data.domains import Domain, Interval, extent
 from ..data.grids import Axis, Grid
 from ..data.tables import Table
 from ..errors import BadParameter, NotEnoughData, NotEstimable
@@ -390,17 +390,3 @@ def need_two(count: int) -> None:
     """Refuse fewer than two people."""
     if count < 2:
         raise NotEnoughData(f"a statistic over pairs needs at least 2 people, not {count}")
-
-
-def ends(domain: Domain) -> tuple[float, float]:
-    """The least and the greatest value of a numeric domain."""
-    if isinstance(domain, (Levels, Categories)):
-        numbers = [float(value) for value in domain.values]
-        return min(numbers), max(numbers)
-    return float(domain.low), float(domain.high)
-
-
-def extent(domain: Domain) -> float:
-    """The distance between a numeric domain's ends."""
-    low, high = ends(domain)
-    return high - low

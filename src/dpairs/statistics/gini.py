@@ -9,13 +9,13 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..data.domains import Domain
+from ..data.domains import Domain, ends, extent
 from ..data.grids import Grid
 from ..data.tables import Table
 from ..errors import BadParameter, BadValue, NotEnoughData, NotEstimable
 from ..garbled.encoding import FixedPoint
 from ..garbled.kernels import Distance, PairKernel
-from .base import CERTAIN, EVERYBODY, ErrorOf, Finished, Form, Statistic, ends, extent, need_two
+from .base import CERTAIN, EVERYBODY, ErrorOf, Finished, Form, Statistic, need_two
 from .binned import distance, mean
 from .hidden import (
     below_less_above,

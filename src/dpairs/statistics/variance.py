@@ -9,12 +9,12 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..data.domains import Domain
+from ..data.domains import Domain, extent
 from ..data.grids import Grid
 from ..data.tables import Table
 from ..garbled.encoding import FixedPoint
 from ..garbled.kernels import PairKernel, SquaredDistance
-from .base import EVERYBODY, Form, Statistic, extent, need_two
+from .base import EVERYBODY, Form, Statistic, need_two
 from .binned import half_square
 from .hidden import half_square_hidden, half_square_uneven
 from .vertices import Vertices
