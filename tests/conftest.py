@@ -56,6 +56,11 @@ def pytest_collection() -> Iterator[None]:
         gc.enable()
 
 
+def pytest_unconfigure() -> None:
+    """What was set aside is looked at once more: DuckDB says on the way out what it takes for leaks."""
+    gc.unfreeze()
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """The slow ones first. Tests on the paper's data are a step of its own: pytest -m data."""
