@@ -45,17 +45,3 @@ def spark(cluster):
         assert tasks.map(has_dpairs).sum() == 0, "executors get dpairs with the job, and only so"
         yield made
         made.stop()
-
-
-@pytest.fixture(scope="session", autouse=True)
-def _one_duckdb():
-    """All connections have one database in memory: to make one for each takes 15 ms."""
-    try:
-        import duckdb
-    except ImportError:  # tests that need it say so
-        yield
-        return
-    connect = duckdb.connect
-    with connect(":memory:tests"), pytest.MonkeyPatch.context() as patch:
-        patch.setattr(duckdb, "connect", lambda where=":memory:tests", **options: connect(where, **options))
-        yield

@@ -14,12 +14,12 @@ from dpairs.cli.app import run
 from dpairs.engines import lakes, places, postgresql, tally_with_duckdb
 from dpairs.engines.files import FORMAT, STUDY
 from dpairs.engines.inspecting import inspect
-from dpairs.errors import BadFile, BadParameter, DpairsError, InvalidInput
+from dpairs.errors import BadFile, BadParameter, BadValue, DpairsError, InvalidInput
 
 from . import laketables
 from .reportfiles import FEW, SMALL, TREE, cells_of, write
 
-pytest.importorskip("duckdb", reason="DuckDB is not installed: the extra 'duckdb' has it.")
+duckdb = pytest.importorskip("duckdb", reason="DuckDB is not installed: the extra 'duckdb' has it.")
 
 
 def tabled(name: str | Path) -> dict[str, int]:
@@ -134,6 +134,14 @@ def test_what_a_file_says_of_its_smallest_and_largest_values_is_not_believed(tmp
     assert tally_with_duckdb(study, path).reasons == right
     with lakes.table(study, [str(path)], {}, cells=False) as rows:
         assert tally_with_duckdb(study, rows, keep_going=True).reasons == right
+    with duckdb.connect() as connection:
+        connection.execute("SET disabled_optimizers = 'join_order'")
+        relation = connection.read_parquet(str(path))
+        assert tally_with_duckdb(study, relation, keep_going=True).reasons == right
+        with pytest.raises(BadValue, match="out of range"):
+            tally_with_duckdb(study, relation)
+        setting = connection.execute("SELECT current_setting('disabled_optimizers')").fetchone()
+        assert setting == ("join_order",), "a user's connection gets its setting back"
 
 
 def test_a_file_that_says_it_has_fewer_rows_hides_no_wrong_cells(tmp_path):

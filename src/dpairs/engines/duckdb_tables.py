@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sized
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from ..study import Study
 from . import grouping, packing
 from .cpu import cores
 from .deduplication import coded
-from .duckdb_queries import connected, imported
+from .duckdb_queries import BELIEVING, connected, imported
 from .file_tally import FileTally
 from .files import CELLS, STUDY, SYMBOLS
 from .inspecting import SAMPLE, Comparison
@@ -48,7 +48,7 @@ def tally_table(
         with ExitStack() as stack:
             compared: Comparison | None = None
             if isinstance(data, duckdb.DuckDBPyRelation):
-                relation = data
+                relation = stack.enter_context(_disbelieving(data))
             else:
                 connection = stack.enter_context(connected())
                 rows = _arrow(data)
@@ -66,6 +66,25 @@ def tally_table(
     except (duckdb.Error, pa.ArrowException, OSError) as error:
         raise BadValue(f"the table cannot be read: {_cause(error)}") from None
     return check_rows(total, keep_going)
+
+
+@contextmanager
+def _disbelieving(relation: Any) -> Iterator[Any]:
+    """A user's relation, whose files are not believed about their smallest and largest values either.
+
+    It is read by the user's own connection, which gets its setting back.
+    """
+    name = "disabled_optimizers"
+    ((before,),) = relation.query(TABLE, f"SELECT current_setting('{name}')").fetchall()
+
+    def told(optimizers: str) -> None:
+        relation.query(TABLE, f"SET {name} = '{optimizers}'")
+
+    told(",".join(filter(None, (before, BELIEVING))))
+    try:
+        yield relation
+    finally:
+        told(before)
 
 
 def _cause(error: Exception) -> str:
