@@ -235,18 +235,16 @@ class Analysis:
         people far from the others, its value and its variance are small: by its own variance it would have
         nearly all of the weight. Older files do not have what this needs.
         """
-        alone = math.inf if self.alone is None else self.alone[1]
-        known = self.noises is not None and self.alone_noise is not None
-        variance, own = 0.0, (self.alone_noise or 0.0) if known else alone
+        squares = {stratum: (high - low) ** 2 for stratum, (low, high) in self.ranges.items()}
+        variance = sum(squares[stratum] * total / second for stratum, (total, second) in totals.items())
+        if self.noises is None or self.alone_noise is None:
+            return variance, math.inf if self.alone is None else self.alone[1]
+        own = self.alone_noise
         for stratum, (total, second) in totals.items():
-            low, high = self.ranges[stratum]
-            square = (high - low) ** 2
-            variance += square * total / second
-            if self.noises is not None and known:
-                first, seen = self.people[stratum], max(total - self.noises[stratum], 0.0)
-                differ = (first * self.variances[stratum] + second * seen) / (first + second)
-                variance += square * (differ - seen) / second
-                own += square * differ / first
+            first, seen = self.people[stratum], max(total - self.noises[stratum], 0.0)
+            differ = (first * self.variances[stratum] + second * seen) / (first + second)
+            variance += squares[stratum] * (differ - seen) / second
+            own += squares[stratum] * differ / first
         return variance, own
 
     def around_sample(

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ..tree.hierarchy import Solution
+from ..tree.hierarchy import Solution, of_both
 from .pilot_descent import Descent, Explored
 
 Vector = NDArray[np.float64]
@@ -31,7 +31,7 @@ def nearest(explored: Explored, solution: Solution) -> Descent:
         people = np.empty((*ends.shape[:-1], level.nodes.size))
         people[..., ~level.expanded] = own
         if masses:
-            people[..., level.expanded] = masses[-1].reshape(*ends.shape[:-1], -1, 2).sum(axis=-1)
+            people[..., level.expanded] = of_both(masses[-1])
         masses.append(people)
     masses.reverse()
     into = [level.expanded & (people > 0) for level, people in zip(explored.levels, masses, strict=True)]

@@ -245,7 +245,7 @@ class PilotTree(TreeAnswers):
             beside=beside,
             one_part=one_part,
             missed=missed,
-            anyhow=(np.diff(edges[0]) == 1).astype(np.float64) if self._far and self._coarse else None,
+            anyhow=(np.diff(edges[0]) == 1).astype(np.float64) if self._within_leaves else None,
             narrowed=[self._narrowed(each, edges[0]) for each in narrowed],
         )
 
@@ -296,10 +296,9 @@ class PilotTree(TreeAnswers):
         for place, column in enumerate(edges):
             others = tuple(other for other in range(len(edges)) if other != place)
             marginals = [each.reshape(shape).sum(axis=others) for each in masses.values()]
-            atoms = named_atoms(column, marginals, wide)
-            if self._far and self._coarse:
-                # A wide leaf that most people share is not one value, and distances within it count.
-                atoms = np.zeros_like(atoms)
+            atoms = np.zeros(column.size - 1, dtype=bool)
+            if not self._within_leaves:
+                atoms = named_atoms(column, marginals, wide)
             axes = cut_axis(self.columns[place], self.bits[place], column, atoms)
             given.append(axes[0])
             seen.append(axes[1])
@@ -310,6 +309,11 @@ class PilotTree(TreeAnswers):
         """Whether a few people far away could decide the value: of distances on numbers."""
         numbers = len(self.columns) == 1 and isinstance(self.columns[0], (Interval, Integers))
         return numbers and len(self.statistic.strata) == 1 and self.statistic.needs == "numeric"
+
+    @property
+    def _within_leaves(self) -> bool:
+        """Whether distances within a leaf count: one that is wide is not one value, whoever shares it."""
+        return self._far and self._coarse
 
     def _narrowed(self, ends: Ends, cuts: NDArray[np.float64]) -> Narrowed:
         """The same as bins and values."""

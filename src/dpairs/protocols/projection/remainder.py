@@ -169,8 +169,9 @@ def remainder_of(
     missed, moved = imagined_remainders(statistic, linearizer, linear, pilot)
     # Errors of several strata have nothing to do with each other, so their product is 0 on average but for
     # what cutting shares at 0 does. Imagined rounds start from pilots that are cut and show too much of it.
-    mean = float(np.mean(missed)) if len(pilot.masses) == 1 else 0.0
-    seen = float(np.var(missed, ddof=1)) if len(pilot.masses) == 1 else float(np.mean(np.square(missed)))
+    mean, seen = 0.0, float(np.mean(np.square(missed)))
+    if len(pilot.masses) == 1:
+        mean, seen = float(np.mean(missed)), float(np.var(missed, ddof=1))
     variance = allowed_variance(statistic, pilot, seen, half_range)
     cut, uncut, ends = 0.0, variance, 0.0
     if pilot.measured and statistic.form_count == 1 and statistic.needs != "discrete":

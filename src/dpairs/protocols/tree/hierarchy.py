@@ -56,7 +56,7 @@ class Weights:
             level = levels[depth]
             own[depth], variances[depth] = np.ones(level.nodes.size), np.full(level.nodes.size, noise[depth])
             if depth < last and level.expanded.any():
-                below = _of_both(variances[depth + 1])
+                below = of_both(variances[depth + 1])
                 own[depth][level.expanded] = _weight(noise[depth], below)
                 variances[depth][level.expanded] = _parallel(noise[depth], below)
         return cls(levels, variances, own, [np.ones((1, 1)), *map(_shares, variances[1:])])
@@ -70,7 +70,7 @@ class Weights:
             sums[depth] = measured[depth].copy()
             expanded = self.levels[depth].expanded
             if depth < last and expanded.any():
-                below = _of_both(sums[depth + 1])
+                below = of_both(sums[depth + 1])
                 weight = self.own[depth][expanded]
                 # A side of weight 0 was never measured, and its number is none.
                 sums[depth][..., expanded] = np.where(
@@ -80,7 +80,7 @@ class Weights:
         for depth in range(1, last + 1):
             parents = estimates[depth - 1][..., self.levels[depth - 1].expanded]
             pair = sums[depth].reshape(*rows, -1, 2)
-            lacking = parents - _of_both(sums[depth])
+            lacking = parents - of_both(sums[depth])
             estimates.append((pair + self.shares[depth] * lacking[..., None]).reshape(*rows, -1))
         return Solution(estimates, self)
 
@@ -113,7 +113,7 @@ class Solution:
         for depth in range(len(self.levels) - 1, 0, -1):
             parents = self.levels[depth - 1].expanded
             pair = carried[depth].reshape(-1, 2)
-            common = _of_both((self.weights.shares[depth] * pair).reshape(-1))
+            common = of_both((self.weights.shares[depth] * pair).reshape(-1))
             upward[depth] += (pair - common[:, None]).reshape(-1)
             carried[depth - 1][parents] += common
         measured = [np.zeros_like(each) for each in weights]
@@ -136,11 +136,11 @@ def _shares(variances: Vector) -> NDArray[np.float64]:
     # A child that nobody measured takes all that is lacking; two of them share it alike.
     unmeasured = np.isinf(pair)
     weight = np.where(unmeasured[:, :1] | unmeasured[:, 1:], unmeasured.astype(np.float64), pair)
-    shares: NDArray[np.float64] = weight / _of_both(weight.reshape(-1))[:, None]
+    shares: NDArray[np.float64] = weight / of_both(weight.reshape(-1))[:, None]
     return shares
 
 
-def _of_both(nodes: Vector) -> Vector:
+def of_both(nodes: Vector) -> Vector:
     """The sum of each two children; numpy's own sum over an axis of two takes several times as long."""
     return nodes[..., ::2] + nodes[..., 1::2]
 
