@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from ..exhibits import RESULTS, table
 from ..experiment import Table
 from ..zoo.cells import Cell
+from ..zoo.compare import PEOPLE, RUNS
 from ..zoo.journal import read
 from ..zoo.measure import Outcome
 from ..zoo.named import STORE as NAMED_STORE
@@ -195,4 +196,4 @@ def one_round() -> Table:
         "ratio",
         "covered",
     )
-    return Table("Root mean square errors, 30,000 people, 200 runs", head, rows)
+    return Table(f"Root mean square errors, {PEOPLE:,} people, {RUNS} runs", head, rows)
