@@ -1,10 +1,11 @@
 """Intervals of projection studies against the truth, over many runs of both rounds.
 
-With DPAIRS_VALIDATE=1 every case runs 400 times with 10^4 and 10^5 people at three epsilons, and 95%
-intervals must cover between 92% and 98%; otherwise 24 times with 10^4 people at epsilon 1, and they must
-cover at least what a correct 95% interval does except with probability FAILURE. Every run has new people,
-so one set of runs serves both targets: the population's value, and the exact value of the run's own
-people. Seeds are fixed.
+With DPAIRS_VALIDATE=1 every case runs 400 times with 10^4 and 10^5 people at three epsilons: 95% intervals
+must cover in 92%, but for what 400 runs are off by chance with probability FULL_FAILURE, and be at most 1.5
+times as long as those of somebody who knows how values are distributed. Otherwise every case runs 24 times
+with 10^4 people at epsilon 1, and intervals must cover at least what a correct 95% interval does except with
+probability FAILURE. Every run has new people, so one set of runs serves both targets: the population's value,
+and the exact value of the run's own people. Seeds are fixed.
 """
 
 import os
@@ -25,6 +26,10 @@ SIZES = (10_000, 100_000) if FULL else (10_000,)
 EPSILONS = (0.5, 1.0, 4.0) if FULL else (1.0,)
 FAILURE = 1e-4
 """Probability that intervals that cover 95% fail one of the smaller tests, for fresh seeds."""
+FULL_FAILURE = 0.01
+"""Probability that intervals that cover 92% fail one of the full tests, for fresh seeds."""
+ONE = 1 - 2 * stats.norm.sf(1)
+"""The share of normal errors within a standard error."""
 SHORT = 0.5 if FULL else 0.25
 """A part of an interval's length that is noticed to be too short: fewer runs notice less."""
 EVERY = continuous()
@@ -43,12 +48,19 @@ class Runs:
     def targets(self, target: str) -> list[float]:
         return self.exact if target == "sample" else [self.truth] * len(self.found)
 
+    def intervals(self, target: str) -> np.ndarray:
+        return np.array([each.confidence_interval(0.95, target) for each in self.found])
+
     def covered(self, target: str, shrink: float = 1.0) -> int:
-        hits = 0
-        for each, truth in zip(self.found, self.targets(target), strict=True):
-            low, high = each.confidence_interval(0.95, target)
-            hits += abs(truth - each.value) <= (high - low) / 2 * shrink
-        return hits
+        """How many intervals hold the truth, each end at ``shrink`` of its distance from the value."""
+        truths, values = np.array(self.targets(target)), np.array([each.value for each in self.found])
+        low, high = (values + shrink * (end - values) for end in self.intervals(target).T)
+        return int(np.count_nonzero((low <= truths) & (truths <= high)))
+
+    def length(self, target: str) -> float:
+        """The median length, as a multiple of the shortest around all values that covers in 95% of them."""
+        low, high = self.intervals(target).T
+        return float(np.median(high - low) / 2 / np.quantile(np.abs(self.errors(target)), 0.95))
 
     def errors(self, target: str) -> np.ndarray:
         return np.array([each.value for each in self.found]) - np.array(self.targets(target))
@@ -56,7 +68,12 @@ class Runs:
     def stated(self, target: str) -> float:
         sample = target == "sample"
         errors = [each.sample_standard_error if sample else each.standard_error for each in self.found]
-        return float(np.mean(errors))
+        return float(np.median(errors))
+
+    @property
+    def bias(self) -> float:
+        """How far values may be off on average, as the estimates say."""
+        return float(np.mean([each.bias for each in self.found]))
 
 
 def runs(name: str, n: int, epsilon: float) -> Runs:
@@ -71,13 +88,8 @@ def runs(name: str, n: int, epsilon: float) -> Runs:
 
 
 def fewest(count: int) -> int:
-    """How many of ``count`` intervals must cover: 92%, or what is nearly certain of a right interval."""
-    return int(np.ceil(0.92 * count)) if FULL else int(stats.binom.ppf(FAILURE, count, 0.95))
-
-
-def most(count: int) -> int:
-    """How many may: 98%, or all where runs are too few to tell."""
-    return int(0.98 * count) if FULL else count
+    """How many of ``count`` intervals must cover."""
+    return int(stats.binom.ppf(FULL_FAILURE, count, 0.92) if FULL else stats.binom.ppf(FAILURE, count, 0.95))
 
 
 def test_the_truths_are_those_of_large_samples():
@@ -92,15 +104,18 @@ def test_intervals_cover_and_say_how_long_they_must_be(name, n, epsilon):
     """One test of all that a set of runs shows, so that no two processes make the same runs."""
     made = runs(name, n, epsilon)
     for target in TARGETS:
-        assert fewest(RUNS) <= made.covered(target) <= most(RUNS), target
+        assert made.covered(target) >= fewest(RUNS), target
+        if FULL:
+            assert made.length(target) <= 1.5, target
         # Negative control: intervals that are much too short fail the same test.
         assert made.covered(target, SHORT) < fewest(RUNS), target
-        # Never far too small, never useless: a spread is off by more than this but for FAILURE.
-        slack = stats.norm.isf(FAILURE / 2) / np.sqrt(2 * (RUNS - 1))
+        # Never far too small, never useless. A few ratios are far off, so quantiles are compared: that of the
+        # share ONE within a standard error is off by more than this but for FAILURE.
+        slack = stats.norm.isf(FAILURE / 2) * np.sqrt(ONE * (1 - ONE) / RUNS) / (2 * stats.norm.pdf(1))
         errors, stated = made.errors(target), made.stated(target)
-        assert 0.8 * (1 - slack) < stated / errors.std(ddof=1) < 1.4 * (1 + slack), target
+        assert 0.8 * (1 - slack) < stated / np.quantile(np.abs(errors), ONE) < 1.4 * (1 + slack), target
         slack = stats.norm.isf(FAILURE / 2) * errors.std(ddof=1) / np.sqrt(RUNS)
-        assert abs(errors.mean()) < 0.35 * stated + slack, target
+        assert abs(errors.mean()) < 0.35 * stated + made.bias + slack, target
 
 
 def test_the_two_targets_differ_where_they_should():

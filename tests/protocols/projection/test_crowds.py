@@ -15,8 +15,8 @@ STEADY = np.zeros((4, 4))
 """Imagined rounds that do not vary."""
 
 
-def marked(atoms: list[bool], shares: list[float], repeated: np.ndarray = STEADY) -> list[bool]:
-    return crowds(CUTS, np.array(atoms), np.array(shares), repeated).tolist()
+def marked(atoms: list[bool], shares: list[float], noise: np.ndarray = STEADY) -> list[bool]:
+    return crowds(CUTS, np.array(atoms), np.array(shares), np.array(shares) + noise).tolist()
 
 
 def test_an_atom_far_from_others_is_no_crowd():
@@ -35,6 +35,27 @@ def test_an_atom_of_everybody_is_a_crowd():
     noisy = 0.02 * np.array([[0, 1, 0, 0], [0, -1, 0, 0], [0, 1, 0, 0], [0, -1, 0, 0]])
     assert marked([False, True, False, False], [0.03, 0.97, 0.0, 0.0], noisy) == [False, True, False, False]
     assert not any(marked([False, True, False, False], [0.03, 0.97, 0.0, 0.0]))
+    # Imagined rounds lose 3% of them as well: so may the true one have, which had everybody.
+    losing = STEADY + np.array([0.03, -0.03, 0.0, 0.0])
+    assert marked([False, True, False, False], [0.03, 0.97, 0.0, 0.0], losing) == [False, True, False, False]
+
+
+@pytest.mark.parametrize("labels", ["public", "private"])
+def test_scores_on_a_domain_a_million_times_too_wide_say_next_to_nothing(labels):
+    """One leaf holds everybody, who count as ties there; who is above whom was not seen.
+
+    Negative control: on a domain that fits, the same people's interval is short and far from 1/2.
+    """
+    rng, n = np.random.default_rng(7), 5_000
+    label = rng.integers(0, 2, n)
+    people = {"score": rng.normal(3 + 2 * label, 1.0).clip(0, 10), "label": label}
+    for high, short in ((1e7, False), (10.0, True)):
+        study = dpairs.Study.create(
+            "auc", labels=labels, protocol="projection", epsilon=4.0, domain=Interval(0, high), n=n, seed=1
+        )
+        low, high = dpairs.simulate(study, people, seed=1).confidence_interval()
+        assert low <= dpairs.exact("auc", people) <= high
+        assert (high - low < 0.1 and low > 0.8) if short else high - low > 0.9
 
 
 def test_pairs_in_crowds_add_nothing_or_as_much_as_others():

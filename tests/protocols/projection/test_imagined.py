@@ -64,7 +64,7 @@ def left_over(name: str) -> np.ndarray:
             low, high = analysis.ranges[stratum]
             seen += (high - low) * (heights.mean() - analysis.means[stratum])
         truth = population.truth
-        if analysis.remainder.bias:
+        if analysis.remainder.bias and len(second.influences) == 1:
             (influence,) = second.influences.values()
             moved = np.clip(EVERYBODY[name]["everybody"], *level_ends(influence))
             truth = exact(population.statistic, {"value": moved})

@@ -303,6 +303,7 @@ class Analysis:
         """From the unit of the functions to the statistic's own; ``beyond`` adds to the bias."""
         details: dict[str, float] = {}
         hidden = self.remainder.hidden(value)
+        population, sample = (each * self.remainder.slope(value, each) ** 2 for each in (population, sample))
         crowds = self.remainder.crowded.unseen(value, math.sqrt(population))
         value += hidden
         forms: NDArray[np.float64]

@@ -69,6 +69,8 @@ class Pilot:
     """The imagined rounds before they are made distributions, where that is all that is done to them."""
     anyhow: Vector | None = None
     """Of each cell the share of people who may lie anyhow in it, where a tree has too few bits to tell."""
+    crowds: Masses | None = None
+    """Of each cell the people in crowds of one column, whom a kernel compares: see `pilot_crowds`."""
     narrowed: Sequence[Narrowed] = ()
     """Ends that values could be moved between, where few people far away would decide the value."""
 

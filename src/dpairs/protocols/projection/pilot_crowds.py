@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from ...data.grids import Grid
 from .crowded import Crowded
+from .pilot import Masses
 from .pilot_cells import AROUND, AtomAxis
 from .winsorize import SIGNIFICANT
 
@@ -24,12 +25,14 @@ def crowds(cuts: Vector, atoms: NDArray[np.bool_], shares: Vector, repeated: Vec
     """Of one column, atoms that hold everybody, or that lie beside people; and these.
 
     People are beside an atom if the next bin is denser than even ones around it were: an eighth as dense. An
-    atom holds everybody if what is left is noise, by the same shares from imagined rounds (a row each).
+    atom holds everybody if what is left is noise, by the same shares from imagined rounds (a row each), which
+    also show how many people noise takes from it.
     """
     density = np.concatenate([[0.0], shares / np.diff(cuts), [0.0]])
     here, below, above = density[1:-1], density[:-2], density[2:]
     lower, upper = atoms & (AROUND * below > here), atoms & (AROUND * above > here)
-    everybody = atoms & (1 - shares <= SIGNIFICANT * repeated.std(axis=0, ddof=1))
+    taken = shares - repeated.mean(axis=0)
+    everybody = atoms & (1 - shares - taken <= SIGNIFICANT * repeated.std(axis=0, ddof=1))
     crowd: NDArray[np.bool_] = lower | upper | everybody
     crowd[:-1] |= lower[1:]
     crowd[1:] |= upper[:-1]
@@ -42,6 +45,30 @@ def atoms_of(grid: Grid) -> list[NDArray[np.bool_]]:
         np.array(axis.atoms) if isinstance(axis, AtomAxis) else np.zeros(axis.bins, dtype=bool)
         for axis in grid.axes
     ]
+
+
+def crowded_people(
+    grid: Grid, place: int, cuts: Vector, masses: Masses, imagined: Sequence[Masses]
+) -> Masses | None:
+    """The people of every cell in a crowd of the column at this place, if any stratum has one.
+
+    With those whom noise took from it: as many as it takes from imagined rounds.
+    """
+    shape = [axis.bins for axis in grid.axes]
+    crowd, people = np.zeros(shape[place], dtype=bool), {}
+    for stratum, own in masses.items():
+        rounds = np.array([own, *(each[stratum] for each in imagined)]).reshape(-1, *shape)
+        shares, *repeated = (
+            np.moveaxis(rounds, 1 + place, 1).reshape(len(rounds), shape[place], -1).sum(axis=2)
+        )
+        crowd |= crowds(cuts, atoms_of(grid)[place], shares, np.array(repeated))
+        whole = np.clip(2 * shares - np.mean(repeated, axis=0), shares, 1.0)
+        whole[1 - whole <= SIGNIFICANT * np.std(repeated, axis=0, ddof=1)] = 1.0
+        people[stratum] = whole / np.where(shares > 0, shares, 1.0)
+    if not crowd.any():
+        return None
+    every = np.indices(shape)[place].reshape(-1)
+    return {stratum: (crowd * factor)[every] * masses[stratum] for stratum, factor in people.items()}
 
 
 def crowded_pairs(grid: Grid, edges: Sequence[Vector], shares: Vector, imagined: Sequence[Vector]) -> Crowded:

@@ -35,10 +35,10 @@ from ..tree.leaves import Leaves, bits_of
 from ..tree.oracle import Oracle
 from ..tree.parities import best_parities
 from ..tree.predict import level_noise
-from .crowded import NOBODY, Crowded
+from .crowded import NOBODY
 from .pilot import REPLICATES, TOO_NOISY, Masses, Narrowed, Pilot, PublicNoise, by_round
 from .pilot_cells import column_edges, column_ends, cut_axis, named_atoms
-from .pilot_crowds import atoms_of, crowded_pairs, pairs_in
+from .pilot_crowds import atoms_of, crowded_pairs, crowded_people, pairs_in
 from .pilot_descent import Descent, Explored, explore, imagined
 from .pilot_isotone import nearest
 from .pilot_missed import missed_share
@@ -198,7 +198,7 @@ class PilotTree(TreeAnswers):
         if not any(each.into[0].any() for each in descents.values()):
             # Noise of a half's share is as large as everybody: no part of the domain was told from another.
             raise NotEstimable(TOO_NOISY)
-        beside, missed, uneven = 0.0, 0.0, self._uneven(descents)
+        beside, missed, uneven, crowded = 0.0, 0.0, self._uneven(descents), NOBODY
         one_part: NDArray[np.float64] | None = None
         if self._two_numbers:
             ((stratum, descent),) = descents.items()
@@ -226,7 +226,7 @@ class PilotTree(TreeAnswers):
         def on_edges(descents: Mapping[str, Descent]) -> Masses:
             return {stratum: each.parts.on(edges, ends) for stratum, each in descents.items()}
 
-        masses = on_edges(descents)
+        masses, rounds = on_edges(descents), by_round(on_edges(again))
         given, seen = self._cells(edges, masses)
         if self._two_numbers:
             # The function is given on cells, which may be wider than the boxes that were told apart.
@@ -234,18 +234,19 @@ class PilotTree(TreeAnswers):
             beside = max(beside, float(pairs_in(table, *(~atoms for atoms in atoms_of(seen)))))
             one_part = parts[stratum].together(edges, ends, table)
             missed = missed_share(evidence.oracles[0], self.nodes, edges, table)
-        rounds = by_round(on_edges(again))
+            crowded = crowded_pairs(seen, edges, masses[stratum], [each[stratum] for each in rounds])
         return Pilot(
             seen,
             masses,
             rounds,
             uneven,
             given=given,
-            crowded=self._crowded(seen, edges, masses, rounds),
+            crowded=crowded,
             beside=beside,
             one_part=one_part,
             missed=missed,
             anyhow=(np.diff(edges[0]) == 1).astype(np.float64) if self._within_leaves else None,
+            crowds=self._crowds(seen, edges, masses, rounds),
             narrowed=[self._narrowed(each, edges[0]) for each in narrowed],
         )
 
@@ -260,7 +261,7 @@ class PilotTree(TreeAnswers):
         masses, *imagined = ({stratum: each.reshape(-1)} for each in (smooth.shares, *smooth.imagined))
         given, seen = self._cells(smooth.edges, masses, wide=True)
         uneven = float((smooth.shares**2).sum())
-        crowded = self._crowded(seen, smooth.edges, masses, imagined)
+        crowded = crowded_pairs(seen, smooth.edges, masses[stratum], [each[stratum] for each in imagined])
         return Pilot(
             seen,
             masses,
@@ -274,18 +275,18 @@ class PilotTree(TreeAnswers):
             missed=missed_share(oracles, self.nodes, smooth.edges, smooth.shares),
         )
 
-    def _crowded(
+    def _crowds(
         self,
         grid: Grid,
         edges: Sequence[NDArray[np.float64]],
         masses: Masses,
         rounds: Sequence[Masses],
-    ) -> Crowded:
-        """The pairs of two columns that a kernel compares, in crowds of either."""
-        if len(edges) != 2 or self.statistic.needs != "ordered":
-            return NOBODY
-        ((stratum, shares),) = masses.items()
-        return crowded_pairs(grid, edges, shares, [each[stratum] for each in rounds])
+    ) -> Masses | None:
+        """People in crowds of the only column of numbers, where a kernel compares these."""
+        binned = [place for place in range(len(edges)) if self._binned(place)]
+        if len(binned) != 1 or self.statistic.needs != "ordered" or self.statistic.arity > 2:
+            return None
+        return crowded_people(grid, binned[0], edges[binned[0]], masses, rounds)
 
     def _cells(
         self, edges: Sequence[NDArray[np.float64]], masses: Masses, wide: bool = False

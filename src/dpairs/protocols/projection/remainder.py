@@ -117,6 +117,17 @@ class Remainder:
         missing = abs(self._unseen(reached))
         return math.copysign(min(missing, (1 - abs(tau)) / 2), tau)
 
+    def slope(self, value: float, variance: float) -> float:
+        """How many times as far off the value is with what is hidden, which follows from it and its error.
+
+        The mean slope of both together within a standard error, where they rise together.
+        """
+        error = math.sqrt(variance)
+        if self.beside <= 0 or error <= 0:
+            return 1.0
+        rise = self.hidden(value + error) - self.hidden(value - error)
+        return max(1.0, 1 + rise / (2 * error))
+
     def _unseen(self, tau: float) -> float:
         """The middle of what the function may not see of pairs that depend so."""
         return (self.beside - self.together) * beyond_function(tau) + self.together * tau / 2
@@ -186,8 +197,8 @@ def remainder_of(
     # and 1 makes at most the square of that of them.
     crowd = abs(gradient) * (2 * pilot.missed) ** 2
     bias, expected = abs(inside) / 2 + abs(beyond) + cut + crowd, np.empty(0)
-    if len(pilot.grid.axes) == 1:
-        # A pilot of several columns is drawn towards columns that have nothing to do with each other, and so
+    if len(statistic.domain_columns) == 1:
+        # A pilot of two columns is drawn towards columns that have nothing to do with each other, and so
         # is off along the function where it misses little.
         expected = np.mean(np.square(moved), axis=0)
     beside = min(abs(gradient) * pilot.beside, 1.0)
@@ -283,8 +294,12 @@ def allowed_variance(statistic: Statistic, pilot: Pilot, variance: float, half_r
 def within_leaves(statistic: Statistic, pilot: Pilot) -> float:
     """How far the first form may be off where a tree has too few bits to say where in a leaf people lie.
 
-    A deep tree needs no such allowance: parts that are wider than its leaves hold few people.
+    A deep tree needs no such allowance for distances: parts that are wider than its leaves hold few people.
+    A comparison of two people in one leaf may come out anyhow, however narrow the leaf is.
     """
+    if pilot.crowds is not None:
+        there = pilot.grid if pilot.given is None else pilot.given
+        return float(statistic.hidden(there, "average", tuple(pilot.crowds.values()))[0])
     if pilot.anyhow is None:
         return 0.0
     (masses,) = pilot.masses.values()
@@ -298,12 +313,15 @@ def slab_deviation(pilot: Pilot) -> float:
     the share (1 + t) / 2 of its width, it is off by t C_ij at the cells (i, j), where C_ij is the share of
     the bin's people who are below j in the other column less that above; and the remainder has 2 sum_ij e_ij
     t_i C_ij in it, likewise for the other column. The values lie anywhere: t is even on [-1, 1], of variance
-    1/3. The errors are those of imagined rounds.
+    1/3, either in each bin by itself, or the same in all, as of round numbers. The larger of both counts. The
+    errors are those of imagined rounds.
     """
     (stratum,) = pilot.masses
     masses = pilot.masses[stratum]
     errors = np.array([each[stratum] for each in pilot.imagined]) - masses
-    total = sum(float((off**2).sum(axis=1).mean()) for off in _moved_within(pilot.grid, masses, errors))
+    total = 0.0
+    for off in _moved_within(pilot.grid, masses, errors):
+        total += float(max((off**2).sum(axis=1).mean(), (off.sum(axis=1) ** 2).mean()))
     return 2 * math.sqrt(total / 3)
 
 
