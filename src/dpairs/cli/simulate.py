@@ -19,7 +19,6 @@ from ..statistics import exact
 from ..study import Study
 from .columns import batches, column_names, counted_in_lines, rows_of
 from .show import output, print_estimate, print_json, print_table, progress
-from .site import site_columns
 
 
 def simulate(
@@ -70,7 +69,7 @@ def simulate(
     """
     integer("runs", runs, 1, 1_000_000)
     study = Study.load(study_file)
-    names = column_names(study, column, site_columns(study))
+    names = column_names(study, column, study.protocol.record_columns)
     if reports is not None:
         if runs > 1 or plot is not None or estimator is not None or crypto is not None:
             raise BadParameter(

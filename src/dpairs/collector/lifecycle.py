@@ -11,7 +11,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, Table, delete, func, insert, select, update
 
 from ..errors import BadParameter, Closed, Conflict, NotEnoughData
-from ..protocols.base import SHARES
+from ..protocols.sides import collected
 from ..randomness import secret_bytes
 from ..study import Study
 from . import schema
@@ -101,8 +101,7 @@ def _begin(connection: Connection, item: Begin) -> Any:
         raise Conflict("this study is already here; a second one needs another public seed")
     if study.protocol.round != 1:
         raise BadParameter("a study begins with its first round; later ones follow from its tally here")
-    if study.protocol.sends == SHARES:
-        raise BadParameter("a collector is one server: a two_servers study needs two, see `dpairs server`")
+    collected(study)
     table = schema.studies.c
     stored = connection.scalar(select(table.state).where(table.id == study.id))
     if stored == DELETED:
