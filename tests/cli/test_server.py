@@ -1,6 +1,7 @@
 """Two servers by hand: every step of a study on files."""
 
 import json
+from typing import Any
 
 import pytest
 
@@ -119,7 +120,7 @@ def test_wrong_files_are_refused_in_a_sentence(folder, capsys):
 
 def test_shares_never_go_into_one_file_of_reports(folder, capsys):
     """Anybody who has both shares learns the value."""
-    asked = {"epsilon": 1.0, "domain": Interval(0, 1), "bins": 8}
+    asked: dict[str, Any] = {"epsilon": 1.0, "domain": Interval(0, 1), "bins": 8}
     Study.create("auc", protocol="two_servers", **asked).save("study.json")
     Study.create("auc", protocol="histogram", **asked).save("alone.json")
     given = "--index 0 --stratum positive --score 0.5"

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, ClassVar
 
@@ -26,7 +26,7 @@ class SiteMoments(BySites, FirstRound):
     statistic: Statistic
     domains: tuple[Interval]
     budget: NoiseBudget
-    unit: Unit = Unit()
+    unit: Unit = field(default_factory=Unit)
     name: ClassVar[str] = "site-moments"
     options: ClassVar[tuple[str, ...]] = ()
     estimators: ClassVar[tuple[str, ...]] = ("moments",)
