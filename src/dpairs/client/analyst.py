@@ -134,11 +134,11 @@ class Analyst:
                 where = f"{API}/studies/{study}/reports?after={place[0]}.{place[1]}{query}"
                 body, headers = self._line.answer("GET", where, token=self.token)
                 following = headers.get("x-next", "")
-                _after(place, following)
+                _next_place(place, following)
                 places.write(path, body)
                 places.write(note, following.encode())  # written last: without it the part is not there
             paths.append(path)
-            place = _after(place, following)
+            place = _next_place(place, following)
         return paths
 
     def _round(self, study: str, wanted: str) -> Study:
@@ -174,7 +174,7 @@ class Analyst:
         return indices
 
 
-def _after(place: tuple[int, int], following: str) -> tuple[int, int] | None:
+def _next_place(place: tuple[int, int], following: str) -> tuple[int, int] | None:
     """Where the next part begins: further on, or the parts would never end; nothing after the last."""
     if not following:
         return None

@@ -192,9 +192,12 @@ def _purge(connection: Connection, study: str) -> bool:
     rounds = connection.scalars(select(schema.rounds.c.serial).where(schema.rounds.c.study == study)).all()
     stretches: list[tuple[Table, Any, Any]] = []
     for serial in rounds:
-        stretches += [(schema.reports, schema.reports.c.round == serial, schema.reports.c.index)]
-        stretches += [(schema.growth, schema.growth.c.round == serial, schema.growth.c.reports)]
-        stretches += [(schema.answers, schema.answers.c.round == serial, schema.answers.c.index)]
+        for table, order in (
+            (schema.reports, schema.reports.c.index),
+            (schema.estimate_history, schema.estimate_history.c.reports),
+            (schema.answers, schema.answers.c.index),
+        ):
+            stretches += [(table, table.c.round == serial, order)]
     for table, order in (
         (schema.messages, schema.messages.c.pair),
         (schema.failures, schema.failures.c.pair),

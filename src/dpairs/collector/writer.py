@@ -267,7 +267,7 @@ class Writer:
                 with contextlib.suppress(Exception):
                     connection.invalidate()
         if failure is not None:
-            self._ask_after(failure, items)
+            self._raise_unless_committed(failure, items)
             log.warning("the commit in doubt has happened", changes=len(items))
         return outcomes
 
@@ -282,7 +282,7 @@ class Writer:
                 with contextlib.suppress(Exception):
                     connection.invalidate()
         if failure is not None and at_once is renew_at_once:
-            self._ask_after(failure, items)
+            self._raise_unless_committed(failure, items)
             return [None] * len(items)
         if failure is not None:
             return self._lost(failure, items)
@@ -294,10 +294,10 @@ class Writer:
         """After a statement whose answer was lost, nothing has changed, or what it has is to be read."""
         if isinstance(failure, LeaseLost):
             raise failure
-        self._ask_after(failure, items)
+        self._raise_unless_committed(failure, items)
         raise LeaseLost("a commit has happened whose answer was lost: everything is read again")
 
-    def _ask_after(self, failure: Exception, items: list[Any]) -> None:
+    def _raise_unless_committed(self, failure: Exception, items: list[Any]) -> None:
         """Raise what put a commit in doubt if it has not happened."""
         log.warning("a commit is in doubt", reason=cause(failure), changes=len(items))
         if not self._settled():
