@@ -187,6 +187,24 @@ def test_a_name_without_a_role_is_noticed():
     assert not roleless(ast.parse("print([each for each in table], lambda each: each)"))
 
 
+def short_docstrings(tree: ast.Module) -> list[str]:
+    """Docstrings of four words or fewer: too few for a formula, a promise or a reason."""
+    kinds = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    texts = [ast.get_docstring(node) or "" for node in ast.walk(tree) if isinstance(node, kinds)]
+    return [text for text in texts if 0 < len(text.split()) <= 4]
+
+
+def test_docstrings_say_something():
+    short = {
+        path.relative_to(SOURCE).as_posix(): short_docstrings(parsed(path)) for path in SOURCE.rglob("*.py")
+    }
+    assert not {path: texts for path, texts in short.items() if texts}
+    # Negative control.
+    assert short_docstrings(ast.parse('def f():\n    """The mechanism\'s own."""')) == [
+        "The mechanism's own."
+    ]
+
+
 def messages(tree: ast.Module) -> str:
     """The words of a module that users read: its texts without docstrings, one in a line."""
     nodes = list(ast.walk(tree))

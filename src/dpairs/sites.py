@@ -195,7 +195,7 @@ class SiteTally:
 
     @property
     def n(self) -> int:
-        """How many sites answered."""
+        """How many sites answered, whatever they hold."""
         return len(self._answers)
 
     @property

@@ -137,8 +137,10 @@ class Writer:
         self._queue.put(None)
         if self._thread.is_alive():
             self._thread.join()
-        with contextlib.suppress(SQLAlchemyError, DpairsError):
+        try:
             self._lease.release()
+        except (SQLAlchemyError, DpairsError) as error:
+            log.warning("the lease was not let go, and runs out by itself", reason=cause(error))
 
     def _run(self) -> None:
         going = True
@@ -264,7 +266,7 @@ class Writer:
                 connection.commit()
             except Exception as error:
                 failure = error
-                with contextlib.suppress(Exception):
+                with contextlib.suppress(Exception):  # of a broken connection; what broke it is logged below
                     connection.invalidate()
         if failure is not None:
             self._raise_unless_committed(failure, items)
@@ -279,7 +281,7 @@ class Writer:
                 outcomes = at_once(connection, self._lease.renewal, items)
             except Exception as error:  # of whatever came after the statement, too
                 failure = error
-                with contextlib.suppress(Exception):
+                with contextlib.suppress(Exception):  # likewise
                     connection.invalidate()
         if failure is not None and at_once is renew_at_once:
             self._raise_unless_committed(failure, items)
