@@ -36,8 +36,10 @@ TWO_SIDED, CERTAIN = 1.959963984540054, 3.090232306167813
 """The normal quantiles of 97.5%, and of 99.9%."""
 CLEAR = 3.0
 """Standard deviations of noise beyond which a difference is believed."""
-WIDEST = 1e70
-"""The largest extent whose fourth power, the variance of squared distances, is a number by far."""
+WIDEST = 1e25
+"""The largest extent of a domain whose distances are taken."""
+LARGEST = WIDEST**4
+"""The variance of squared distances, and so the largest number in a file; its square is a number by far."""
 KERNELS = ("average", "midpoint")
 ErrorOf: TypeAlias = "Callable[[NDArray[np.float64]], float]"
 

@@ -23,13 +23,11 @@ from ...errors import BadFile
 from ...formats.canonical import agreed
 from ...formats.checks import real
 from ...statistics import Linear, Statistic
-from ...statistics.base import TWO_SIDED
+from ...statistics.base import LARGEST, TWO_SIDED
 from ...statistics.fixed_length import fieller
 from ...statistics.linear import Linearizer, nominal
 from .pilot import Pilot
 from .remainder import Remainder, moved_by
-
-MOST = 1e100
 
 
 @dataclass(frozen=True)
@@ -149,6 +147,6 @@ class Divided:
             raise BadFile("what a divisor does is a list of six numbers")
         numbers = [real("what a divisor does", each) for each in spec]
         factor, square, both, missed_square, relative, shift = numbers
-        if max(map(abs, numbers)) > MOST or min(square, missed_square, relative, shift) < 0 or factor < -1:
+        if max(map(abs, numbers)) > LARGEST or min(square, missed_square, relative, shift) < 0 or factor < -1:
             raise BadFile("what a divisor does has variances from 0 and a factor from -1")
         return cls(factor, square, both, missed_square, relative, shift)
