@@ -129,8 +129,9 @@ class Divided:
         if math.isfinite(self.slack):
             return ()
         return (
-            "By the first round, the divisor of this value may be 0, so the interval is the whole range of "
-            "the statistic: more people, or a larger epsilon, would help.",
+            "By the first round, the divisor of this value may be 0, and then it is not defined. So the "
+            "interval is the whole range of the statistic: more people, or a larger epsilon, would help, "
+            "unless it is 0.",
         )
 
     def to_json(self) -> list[float]:
