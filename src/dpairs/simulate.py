@@ -18,9 +18,8 @@ from .errors import BadParameter, BadValue
 from .estimate import Estimate
 from .formats.checks import choice
 from .garbled.function import PairFunction
-from .protocols import InPairs
-from .protocols.base import NUMBERS, PAIRS, REPORTS, SHARES, SITE_COLUMN
-from .protocols.sides import alone, by_sites, in_pairs, shared
+from .protocols.base import NUMBERS, PAIRS, PEOPLE, REPORTS, SHARES, SITE_COLUMN
+from .protocols.sides import alone, by_sites, in_pairs, of_symbols, shared
 from .protocols.two_servers.released import Numbers
 from .randomness import Randomness, SystemRandomness, source
 from .release import Release
@@ -194,11 +193,8 @@ def simulate_tally(
     progress: Callable[[int], None] | None = None,
 ) -> Tally:
     """The tally of the last round, from which `simulate` computes its estimate."""
-    bits, way = source(seed), _way(study, crypto)
-    if study.protocol.answered_by == PAIRS:
-        return _pairs(study, in_pairs(study), data, bits, way, progress)
-    indices = {stratum: _first_index(study, bits) for stratum in study.strata}
-    return _every_round(study, data, lambda asked: _round(asked, data, bits, indices, progress))
+    run = _ANSWERED_BY[of_symbols(study).answered_by]
+    return run(study, data, source(seed), _way(study, crypto), progress)
 
 
 _COUNTED_BY: dict[str, Callable[..., Tally | Release | SiteTally]] = {
@@ -206,6 +202,13 @@ _COUNTED_BY: dict[str, Callable[..., Tally | Release | SiteTally]] = {
     SHARES: simulate_release,
     NUMBERS: simulate_sites,
 }
+
+
+def _alone(
+    study: Study, data: Any, bits: Randomness, crypto: str, progress: Callable[[int], None] | None
+) -> Tally:
+    indices = {stratum: _first_index(study, bits) for stratum in study.strata}
+    return _every_round(study, data, lambda asked: _round(asked, data, bits, indices, progress))
 
 
 def simulate_round(study: Study, data: Any, seed: int | None = None) -> Tally:
@@ -241,14 +244,10 @@ def _round(
 
 
 def _pairs(
-    study: Study,
-    protocol: InPairs,
-    data: Any,
-    bits: Randomness,
-    crypto: str,
-    progress: Callable[[int], None] | None,
+    study: Study, data: Any, bits: Randomness, crypto: str, progress: Callable[[int], None] | None
 ) -> Tally:
     """The tally of all pairs: what two devices of each would compute together."""
+    protocol = in_pairs(study)
     parts: dict[str, list[NDArray[np.uint64]]] = {stratum: [] for stratum in study.statistic.strata}
     for number, table in enumerate(tables(data, study.statistic.columns)):
         try:
@@ -275,6 +274,9 @@ def _pairs(
         if progress is not None:
             progress(len(x))
     return tally
+
+
+_ANSWERED_BY = {PEOPLE: _alone, PAIRS: _pairs}
 
 
 def _garbled(
