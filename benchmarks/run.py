@@ -1,7 +1,8 @@
 """Run the benchmarks: ``python benchmarks/run.py [names...] [--quick]``.
 
 Prints a table for each and keeps it in benchmarks/results.json, of which the documentation's tables are made
-when it is built; what was not run again stays. Ends with 1 when a wanted ratio is missed.
+when it is built; what was not run again stays, and a quick run keeps nothing. Ends with 1 when a wanted ratio
+is missed.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ WIDTH = 140
 def main() -> int:
     parser = argparse.ArgumentParser(description="Run the benchmarks on one core.")
     parser.add_argument("names", nargs="*", metavar="name", help=f"which: {', '.join(NAMES)} (all)")
-    parser.add_argument("--quick", action="store_true", help="less data and fewer repeats")
+    parser.add_argument("--quick", action="store_true", help="less data and fewer repeats; keeps nothing")
     asked = parser.parse_args()
     unknown = set(asked.names) - set(NAMES)
     if unknown:
@@ -48,9 +49,10 @@ def main() -> int:
     one_core()
     chosen = {name: importlib.import_module(name) for name in NAMES if name in (asked.names or NAMES)}
     measured = measure(chosen, asked.quick)
-    kept = {**earlier(), **measured}
-    results = {name: kept[name] for name in (*NAMES, *kept) if name in kept}
-    RESULTS.write_text(json.dumps(results, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    if not asked.quick:
+        kept = {**earlier(), **measured}
+        results = {name: kept[name] for name in (*NAMES, *kept) if name in kept}
+        RESULTS.write_text(json.dumps(results, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
     return verdict(measured)
 
 
@@ -78,7 +80,6 @@ def measure(modules: dict[str, ModuleType], quick: bool) -> dict[str, Any]:
                 "title": title,
                 "about": about.strip(),
                 "machine": machine(),
-                "quick": quick,
                 "rows": [{**row, "cells": cells(row)} for row in rows],
             }
             progress.update(task, advance=1, refresh=True)

@@ -39,7 +39,7 @@ def scores(rng: np.random.Generator) -> Callable[[str, int], dict[str, float]]:
 
 
 def grown(server: Collector, name: str, before: int) -> bool:
-    return len(server.progress(name)["stages"][1]["growth"]) > before
+    return len(server.progress(name)["stages"][1]["history"]) > before
 
 
 def answered(server: Collector) -> str:
@@ -55,7 +55,7 @@ def answered(server: Collector) -> str:
         server.answer(name, each, scores(rng))
     server.ask("POST", f"/api/v1/studies/{name}/advance", {"seen": "round 1"})
     for each in gateways:
-        before = len(server.progress(name)["stages"][1]["growth"])
+        before = len(server.progress(name)["stages"][1]["history"])
         server.answer(name, each, scores(rng))
         until(partial(grown, server, name, before), "a point")
     return name

@@ -22,6 +22,7 @@ from dpairs.statistics import STATISTICS, register_statistic
 from .cli.typed import refused
 from .plugins.mean_minimum import MeanMinimum, MinimumIn
 from .plugins.moments import Moments
+from .plugins.site_moments import SiteMoments
 
 ROOT = Path(__file__).parents[1]
 SIGMAS = 5.5
@@ -36,6 +37,7 @@ def registered(monkeypatch: pytest.MonkeyPatch) -> None:
     register_statistic(MeanMinimum)
     register_statistic(MinimumIn)
     register_protocol(Moments)
+    register_protocol(SiteMoments)
 
 
 def ages(n: int = 60_000) -> dict[str, Any]:
@@ -94,6 +96,18 @@ def test_plans_compare_it():
         option.protocol
         for option in plan("gini_mean_difference", epsilon=1.0, n=1000, domain=Interval(0, 1)).options
     }
+
+
+def test_a_protocol_of_sites_that_says_nothing_of_their_number_is_rehearsed():
+    values = np.random.default_rng(4).uniform(0, 7, 3000)
+    asked: dict[str, Any] = {"epsilon": 1.0, "n": 3000, "domain": Interval(0, 7), "like": {"value": values}}
+    (toy,) = plan("variance", protocol="site-moments", **asked).options
+    assert toy.rehearsal is not None
+    assert 0 < toy.error < 0.1 * values.var()
+    study = toy.begin()
+    assert Study.from_json(study.to_json()) == study
+    told = simulate(study, {"value": values, "site": np.arange(3000) % 3}, seed=1)
+    assert abs(told.value - values.var()) < SIGMAS * told.standard_error
 
 
 @pytest.mark.parametrize("protocol", ["histogram", "projection"])

@@ -45,9 +45,14 @@ RETIRED = {
     "machine": "cpu",
     "bitround": "second round",
     "spread": "kernel uncertainty, standard error or deviation",
-    "doubt": "kernel uncertainty or standard error",
+    "doubt": "kernel uncertainty, standard error or deviation",
+    "rest": "remainder",
+    "seal": "frame",
+    "after": "OnCommit",
 }
-"""Words that named a module or a class once, and the word that does now."""
+"""Words that named a module, a class or a function once, and the word that does now."""
+NAMES_NOTHING = {"spread", "doubt", "growth"}
+"""Those that no variable has in its name either."""
 ROLELESS = {"each", "found", "wish"}
 """Names that tell nothing of a value; `each` and `found` only within one comprehension."""
 RETIRED_PHRASES = {
@@ -133,9 +138,16 @@ def test_a_class_has_one_meaning():
     assert not twice
 
 
-def test_retired_words_name_no_module_and_no_class():
+def functions() -> set[str]:
+    """Every function and method, but those that follow the words of drafts."""
+    paths = (path for path in SOURCE.rglob("*.py") if not {"vdaf", "dap"} & set(path.parts))
+    nodes = (node for path in paths for node in ast.walk(parsed(path)))
+    return {node.name for node in nodes if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))}
+
+
+def test_retired_words_name_no_module_no_class_and_no_function():
     modules = {path.stem for path in SOURCE.rglob("*.py")} | {path.name for path in SOURCE.iterdir()}
-    found = {name: retired(name) for name in {*modules, *classes()} if retired(name)}
+    found = {name: retired(name) for name in {*modules, *classes(), *functions()} if retired(name)}
     assert not found, found
 
 
@@ -144,6 +156,7 @@ def test_a_retired_word_is_noticed():
     assert retired("Surface") == retired("surface_of") == {"surface"}
     assert retired("Corners") == {"corner"}
     assert retired("BitRound") == {"bitround"}
+    assert retired("After") == retired("_ask_after") == {"after"}
     assert not retired("Planes")
 
 
@@ -159,7 +172,7 @@ def roleless(tree: ast.Module) -> list[str]:
             names.append(node.arg)
         elif isinstance(node, ast.FunctionDef):
             names.append(node.name)
-    return sorted(name for name in names if name in ROLELESS or "spread" in parts(name))
+    return sorted(name for name in names if name in ROLELESS or NAMES_NOTHING & set(parts(name)))
 
 
 def test_names_say_a_role():
@@ -170,7 +183,26 @@ def test_names_say_a_role():
 def test_a_name_without_a_role_is_noticed():
     """Negative control of the test above."""
     assert roleless(ast.parse("found = 1\ndef spread_of(each): pass")) == ["each", "found", "spread_of"]
+    assert roleless(ast.parse("growth = 1")) == ["growth"]
     assert not roleless(ast.parse("print([each for each in table], lambda each: each)"))
+
+
+def short_docstrings(tree: ast.Module) -> list[str]:
+    """Docstrings of four words or fewer: too few for a formula, a promise or a reason."""
+    kinds = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    texts = [ast.get_docstring(node) or "" for node in ast.walk(tree) if isinstance(node, kinds)]
+    return [text for text in texts if 0 < len(text.split()) <= 4]
+
+
+def test_docstrings_say_something():
+    short = {
+        path.relative_to(SOURCE).as_posix(): short_docstrings(parsed(path)) for path in SOURCE.rglob("*.py")
+    }
+    assert not {path: texts for path, texts in short.items() if texts}
+    # Negative control.
+    assert short_docstrings(ast.parse('def f():\n    """The mechanism\'s own."""')) == [
+        "The mechanism's own."
+    ]
 
 
 def messages(tree: ast.Module) -> str:

@@ -25,8 +25,6 @@ def page() -> str:
     for part in benchmark().values():
         machine = ", ".join(f"{name} {value}" for name, value in part["machine"].items())
         parts += [f"## {part['title']}", part["about"], f"Measured with: {machine}."]
-        if part["quick"]:
-            parts.append("*From a short run (`--quick`), with less data and fewer repeats.*")
         lines = [list(COLUMNS), ["---"] * len(COLUMNS), *(row["cells"] for row in part["rows"])]
         parts.append("\n".join("| " + " | ".join(line) + " |" for line in lines))
     return "\n\n".join(parts)

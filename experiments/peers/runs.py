@@ -10,6 +10,7 @@ it is not there (see benchmarks/environment.py).
 
 from __future__ import annotations
 
+import argparse
 import json
 import subprocess
 import sys
@@ -226,9 +227,17 @@ def read() -> list[Result]:
     return [Result(**each) for each in json.loads(STORE.read_text(encoding="utf-8"))]
 
 
-def main(names: Sequence[str]) -> None:
+def main(given: Sequence[str] | None = None) -> None:
     """Measure the named packages anew and keep the others' results."""
-    for package in names:
+    packages = ("dpairs", *MECHANISMS, "opendp")
+    parser = argparse.ArgumentParser(
+        "python -m experiments.peers.runs", description="Studies by dpairs and by other packages."
+    )
+    parser.add_argument("packages", nargs="*", metavar="package", help=f"which: {', '.join(packages)} (all)")
+    names = parser.parse_args(given).packages
+    if unknown := sorted(set(names) - set(packages)):
+        parser.error(f"there is no package {', '.join(unknown)}; there are {', '.join(packages)}")
+    for package in names or packages:
         found = {"dpairs": ours, "opendp": of_opendp}.get(package, lambda name=package: of_package(name))()
         results = [each for each in read() if each.package != package]
         for each in found:  # written down at once: some take minutes
@@ -239,4 +248,4 @@ def main(names: Sequence[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:] or ["dpairs", *MECHANISMS, "opendp"])
+    main()

@@ -61,6 +61,11 @@ class Report:
             raise BadValue(f"this report names stratum {stratum}; the study has {len(study.strata)}")
         return cls(study, study.strata[stratum], index, int.from_bytes(wire[_HEAD.size :], "big"))
 
+    @property
+    def messages(self) -> tuple[Any, ...]:
+        """What is sent, to the collector or to each server: each has bytes and `to_json`."""
+        return (self,)
+
     def to_json(self) -> dict[str, Any]:
         """The report as plain values, one line of a report file."""
         return {"study": self.study.id, "stratum": self.stratum, "index": self.index, "symbol": self.symbol}

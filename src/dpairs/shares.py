@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from .errors import BadFile, BadParameter, BadValue, WrongStudy
 from .formats.canonical import canonical, parse
 from .formats.checks import choice, fields, integer, required
-from .protocols.sides import shared
+from .protocols.sides import asks_sites, shared
 from .protocols.sites.by_sites import MOST_RECORDS
 from .protocols.sites.numbers import site_name
 from .randomness import Randomness, SystemRandomness
@@ -166,6 +166,10 @@ class SharedReport(Report):
         """Both shares, one after the other: a form that nobody but the person may hold."""
         return b"".join(bytes(share) for share in self.shares)
 
+    @property
+    def messages(self) -> tuple[Share, Share]:
+        return self.shares
+
     def to_json(self) -> dict[str, Any]:
         return {"shares": [share.to_json() for share in self.shares]}
 
@@ -229,8 +233,7 @@ class SiteShares:
     @classmethod
     def of(cls, study: Study, site: str, data: Any, *, bits: Randomness | None = None) -> SiteShares:
         """Fresh shares for all records of ``data``."""
-        if not shared(study).of_sites:
-            raise BadParameter("this study asks people, not sites")
+        asks_sites(study)
         check_first(study)
         source = SystemRandomness() if bits is None else bits
         reports = share_site(study, site, data, source)

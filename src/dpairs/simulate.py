@@ -18,15 +18,13 @@ from .errors import BadParameter, BadValue
 from .estimate import Estimate
 from .formats.checks import choice
 from .garbled.function import PairFunction
-from .protocols import InPairs
-from .protocols.base import NUMBERS, PAIRS, SHARES
-from .protocols.sides import alone, by_sites, in_pairs, shared
-from .protocols.sites.unit import PERSON
+from .protocols.base import NUMBERS, PAIRS, PEOPLE, REPORTS, SHARES, SITE_COLUMN
+from .protocols.sides import alone, by_sites, in_pairs, of_symbols, shared
 from .protocols.two_servers.released import Numbers
 from .randomness import Randomness, SystemRandomness, source
 from .release import Release
 from .report import check_study
-from .sites import PERSON_COLUMN, SITE_COLUMN, SiteAnswer, SiteTally
+from .sites import SiteAnswer, SiteTally
 from .study import Study
 from .tally import Tally
 
@@ -70,24 +68,32 @@ def simulate(
     """
     check_study(study)
     people = with_columns(data, study.statistic.columns, columns, positive)
-    if study.protocol.sends == NUMBERS:
-        if crypto is not None:
-            raise BadParameter("crypto is for studies of pairs and of two servers; a sites study has none")
-        estimate = simulate_sites(study, people, seed, progress=progress).estimate(estimator)
-    else:
-        run = simulate_release if study.protocol.sends == SHARES else simulate_tally
-        estimate = run(study, people, seed, crypto=crypto, progress=progress).estimate(estimator)
-    return replace(estimate, study=study)
+    run = _COUNTED_BY[study.protocol.sends]
+    counted = run(study, people, seed, crypto=crypto, progress=progress)
+    return replace(counted.estimate(estimator), study=study)
+
+
+def _way(study: Study, crypto: str | None) -> str:
+    """How several parties' computation is simulated, where there is one."""
+    if crypto is not None and not study.protocol.has_crypto:
+        raise BadParameter(
+            f"crypto is for studies of pairs and of two servers; a {study.protocol.name} study has none"
+        )
+    return "ideal" if crypto is None else choice("crypto", crypto, CRYPTO)
 
 
 def simulate_sites(
-    study: Study, data: Any, seed: int | None = None, *, progress: Callable[[int], None] | None = None
+    study: Study,
+    data: Any,
+    seed: int | None = None,
+    *,
+    crypto: str | None = None,
+    progress: Callable[[int], None] | None = None,
 ) -> SiteTally:
     """All sites' answers in the last round; the column `site` of ``data`` names each record's site."""
+    _way(study, crypto)
     bits = source(seed)
-    protocol = by_sites(study)
-    person = (PERSON_COLUMN,) if protocol.unit.kind == PERSON else ()
-    table = whole(data, (*study.statistic.columns, SITE_COLUMN, *person))
+    table = whole(data, (*study.statistic.columns, *by_sites(study).record_columns))
     sites = sorted_by_site(table)
 
     def run(asked: Study) -> SiteTally:
@@ -115,8 +121,7 @@ def simulate_release(
     ``"real"`` splits every answer into shares with proofs, verifies them between two servers, adds up the
     valid ones and multiplies by oblivious transfer. Both release the same numbers for the same seed.
     """
-    bits = source(seed)
-    way = "ideal" if crypto is None else choice("crypto", crypto, CRYPTO)
+    bits, way = source(seed), _way(study, crypto)
     return _every_round(study, data, lambda asked: _released(asked, data, bits, way, progress))
 
 
@@ -124,9 +129,8 @@ def _released(
     study: Study, data: Any, bits: Randomness, crypto: str, progress: Callable[[int], None] | None
 ) -> Release:
     protocol = shared(study)
-    named = (SITE_COLUMN,) if protocol.of_sites else ()
     parts: dict[str, list[NDArray[np.int64]]] = {stratum: [] for stratum in study.strata}
-    for number, table in enumerate(tables(data, (*study.statistic.columns, *named))):
+    for number, table in enumerate(tables(data, (*study.statistic.columns, *protocol.record_columns))):
         try:
             for stratum, columns in study.statistic.split(table):
                 parts[stratum].append(protocol.measure(stratum, columns))
@@ -154,7 +158,7 @@ def _shared_release(
     # Shares come from the operating system: they decide over no number.
     bits = SystemRandomness()
     if shared(study).of_sites:
-        table = whole(data, (*study.statistic.columns, SITE_COLUMN))
+        table = whole(data, (*study.statistic.columns, *study.protocol.record_columns))
         sites = sorted_by_site(table)
         return in_one_process(
             study, [each for site, rows in sites for each in share_site(study, site, rows, bits)], noise
@@ -189,12 +193,20 @@ def simulate_tally(
     progress: Callable[[int], None] | None = None,
 ) -> Tally:
     """The tally of the last round, from which `simulate` computes its estimate."""
-    bits = source(seed)
-    if study.protocol.answered_by == PAIRS:
-        way = "ideal" if crypto is None else choice("crypto", crypto, CRYPTO)
-        return _pairs(study, in_pairs(study), data, bits, way, progress)
-    if crypto is not None:
-        raise BadParameter(f"crypto is for studies of pairs; a {study.protocol.name} study has none")
+    run = _ANSWERED_BY[of_symbols(study).answered_by]
+    return run(study, data, source(seed), _way(study, crypto), progress)
+
+
+_COUNTED_BY: dict[str, Callable[..., Tally | Release | SiteTally]] = {
+    REPORTS: simulate_tally,
+    SHARES: simulate_release,
+    NUMBERS: simulate_sites,
+}
+
+
+def _alone(
+    study: Study, data: Any, bits: Randomness, crypto: str, progress: Callable[[int], None] | None
+) -> Tally:
     indices = {stratum: _first_index(study, bits) for stratum in study.strata}
     return _every_round(study, data, lambda asked: _round(asked, data, bits, indices, progress))
 
@@ -232,14 +244,10 @@ def _round(
 
 
 def _pairs(
-    study: Study,
-    protocol: InPairs,
-    data: Any,
-    bits: Randomness,
-    crypto: str,
-    progress: Callable[[int], None] | None,
+    study: Study, data: Any, bits: Randomness, crypto: str, progress: Callable[[int], None] | None
 ) -> Tally:
     """The tally of all pairs: what two devices of each would compute together."""
+    protocol = in_pairs(study)
     parts: dict[str, list[NDArray[np.uint64]]] = {stratum: [] for stratum in study.statistic.strata}
     for number, table in enumerate(tables(data, study.statistic.columns)):
         try:
@@ -266,6 +274,9 @@ def _pairs(
         if progress is not None:
             progress(len(x))
     return tally
+
+
+_ANSWERED_BY = {PEOPLE: _alone, PAIRS: _pairs}
 
 
 def _garbled(

@@ -20,6 +20,7 @@ from .formats import files
 from .formats.canonical import canonical, parse
 from .formats.checks import choice, head, unaltered
 from .protocols import BySites
+from .protocols.base import PERSON_COLUMN
 from .protocols.sides import by_sites
 from .protocols.sites.by_sites import OfSites, SiteNumbers
 from .protocols.sites.numbers import read_answers, read_numbers, site_name, write_answers, write_numbers
@@ -31,7 +32,6 @@ from .study import Study
 
 FORMAT, TALLY = "dpairs-site-answer", "dpairs-site-tally"
 VERSION = 1
-SITE_COLUMN, PERSON_COLUMN = "site", "person"
 _FIELDS = ("format", "version", "study", "site", "sizes", "numbers")
 
 
@@ -195,7 +195,7 @@ class SiteTally:
 
     @property
     def n(self) -> int:
-        """How many sites answered."""
+        """How many sites answered, whatever they hold."""
         return len(self._answers)
 
     @property

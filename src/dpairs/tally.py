@@ -12,17 +12,19 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .data.tables import whole_numbers
-from .errors import BadFile, BadParameter, BadValue, NotEstimable, WrongStudy
+from .errors import BadFile, BadParameter, BadValue, WrongStudy
 from .estimate import Estimate, Manipulation
 from .formats import files
 from .formats.canonical import canonical, parse
 from .formats.checks import choice, head, unaltered
 from .formats.compact import compress, expand
 from .formats.display import Shown
-from .protocols.base import SHARES, OfSymbols
+from .protocols.base import NUMBERS, REPORTS, SHARES, OfSymbols
 from .protocols.counts import Counts
-from .protocols.sides import of_symbols
+from .protocols.sides import estimable, of_symbols
+from .release import Release
 from .report import MAX_INDEX, Report, check_asked, check_study
+from .sites import SiteTally
 from .study import Study
 
 NO_CELLS = "reports of this study cannot be told by one cell each: their files hold symbols"
@@ -195,12 +197,7 @@ class Tally(Shown):
 
     def estimate(self, estimator: str | None = None) -> Estimate:
         """The statistic with its standard error, from the counts alone."""
-        if self._study.protocol.sends == SHARES:
-            raise NotEstimable(
-                "one server's tally says nothing by itself: "
-                "an estimate is made from what both servers release"
-            )
-        protocol = of_symbols(self._study)
+        protocol = estimable(self._study)
         chosen = (
             protocol.estimators[0]
             if estimator is None
@@ -279,3 +276,15 @@ class Tally(Shown):
         if content.startswith(_MAGIC[:-1]):
             return cls.from_bytes(content, study)
         return cls.from_json(content, study)
+
+
+_COUNTED_IN: dict[str, type[Tally | Release | SiteTally]] = {
+    REPORTS: Tally,
+    SHARES: Release,
+    NUMBERS: SiteTally,
+}
+
+
+def counted_in(study: Study) -> type[Tally | Release | SiteTally]:
+    """What an estimate is made from: a tally, what two servers released, or sites' answers."""
+    return _COUNTED_IN[study.protocol.sends]

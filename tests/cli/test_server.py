@@ -1,6 +1,7 @@
 """Two servers by hand: every step of a study on files."""
 
 import json
+from typing import Any
 
 import pytest
 
@@ -115,3 +116,17 @@ def test_wrong_files_are_refused_in_a_sentence(folder, capsys):
     (folder / "bad.jsonl").write_text("{}\n")
     assert refused("server verify study.json --server 0 --key key --shares bad.jsonl --out o")
     assert refused("server open study.json key key --out o")
+
+
+def test_shares_never_go_into_one_file_of_reports(folder, capsys):
+    """Anybody who has both shares learns the value."""
+    asked: dict[str, Any] = {"epsilon": 1.0, "domain": Interval(0, 1), "bins": 8}
+    Study.create("auc", protocol="two_servers", **asked).save("study.json")
+    Study.create("auc", protocol="histogram", **asked).save("alone.json")
+    given = "--index 0 --stratum positive --score 0.5"
+    assert refused(f"report study.json {given} --append reports.jsonl")
+    assert "reports of this study are shares" in capsys.readouterr().err
+    assert refused(f"report alone.json {given} --shares in")
+    assert "has no servers" in capsys.readouterr().err
+    assert not (folder / "reports.jsonl").exists()
+    assert not (folder / "in").exists()

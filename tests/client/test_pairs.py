@@ -12,7 +12,7 @@ import pytest
 
 from dpairs import Levels, Study
 from dpairs.client import Device, join
-from dpairs.client.sealing import Seal, public_key
+from dpairs.client.sealing import SealedChannel, public_key
 from dpairs.errors import BadMessage, DpairsError, NotYet, Unavailable, WrongPartner
 from dpairs.garbled.session import Evaluator, Garbler
 from dpairs.protocols.pairwise.protocol import Pairwise
@@ -71,7 +71,7 @@ class PlaysPartners(Dishonest):
         if "/pairs/" not in path:
             return self._public(method, path, body)
         number, kind = int(path.split("/")[-2]), path.split("/")[-1].partition("?")[0]
-        seal = Seal(SECRET, self.key, self.study.id, number)
+        seal = SealedChannel(SECRET, self.key, self.study.id, number)
         if method == "PUT":
             assert body is not None
             if kind in ("offer", "choice"):
@@ -79,7 +79,7 @@ class PlaysPartners(Dishonest):
             return {"state": "waiting"}
         return self._message(number, kind, seal)
 
-    def _message(self, number: int, kind: str, seal: Seal) -> Any:
+    def _message(self, number: int, kind: str, seal: SealedChannel) -> Any:
         protocol = self.study.protocol
         assert isinstance(protocol, Pairwise)
         strata = len(self.study.statistic.strata)
@@ -209,7 +209,7 @@ def test_a_partner_who_sends_rubbish_stops_no_other_pair(tmp_path):
     own = own_pairs(study, sizes, 0)
 
     class Rubbish(PlaysPartners):
-        def _message(self, number: int, kind: str, seal: Seal) -> Any:
+        def _message(self, number: int, kind: str, seal: SealedChannel) -> Any:
             sound = super()._message(number, kind, seal)
             return seal.close(kind, b"rubbish") if number == own[0][0] else sound
 

@@ -239,14 +239,14 @@ class Answer:
 
 
 def contents(database: str) -> dict[str, list[Any]]:
-    """All rows of all tables, but for the growth of estimates and the lease, which clocks write."""
+    """All rows of all tables, but for the history of estimates and the lease, which clocks write."""
     engine = create_engine(database)
     try:
         with engine.connect() as connection:
             return {
                 table.name: sorted(map(repr, connection.execute(select(table))))
                 for table in schema.metadata.sorted_tables
-                if table not in (schema.growth, schema.lease)
+                if table not in (schema.estimate_history, schema.lease)
             }
     finally:
         engine.dispose()

@@ -146,8 +146,8 @@ def test_a_study_that_began_in_the_place_of_another_has_no_point_of_its_chart(he
     crowd.enrol(here.transport())
     crowd.answer(here.transport(), second)
     progress = f"{STUDIES}/{second.id}/progress"
-    growth = until(lambda: ask("GET", progress).json["stages"][0]["growth"], "a point of its own")
-    assert [point[0] for point in growth] == [1]
+    history = until(lambda: ask("GET", progress).json["stages"][0]["history"], "a point of its own")
+    assert [point[0] for point in history] == [1]
 
 
 def test_a_study_that_is_being_deleted_cannot_be_closed(here, monkeypatch):

@@ -30,7 +30,7 @@ def test_the_migrations_make_the_schema_that_the_code_names(database):
         context = MigrationContext.configure(connection, opts={"compare_type": True})
         assert compare_metadata(context, schema.metadata) == []
         # The comparison would notice.
-        connection.execute(text("alter table growth drop column value"))
+        connection.execute(text("alter table estimate_history drop column value"))
         assert len(compare_metadata(context, schema.metadata)) == 1
         connection.rollback()
     engine.dispose()
@@ -149,7 +149,7 @@ def test_a_database_of_the_first_version_is_brought_up_to_date(database):
         assert enrol(call, study.id, 1)["secret"] == f"person.0.0.1.{mac}"
         assert stored_symbols(database) == {(1, 0, 0): 1, (1, 0, 5): 2}
         assert now.analyst().tally(study.id).n == 2
-        first, second = now.analyst().progress(study.id)["stages"][0]["growth"][:2]
+        first, second = now.analyst().progress(study.id)["stages"][0]["history"][:2]
         assert first == [
             1,
             1700000000,

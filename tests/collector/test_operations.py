@@ -43,12 +43,12 @@ def test_a_database_that_fails_at_reading_is_one_problem_that_may_be_tried_again
     begin(here.analyst(), study)
     engine = create_engine(here.database)
     with engine.begin() as connection:
-        connection.execute(text("alter table growth rename to elsewhere"))
+        connection.execute(text("alter table estimate_history rename to elsewhere"))
     answer = Caller(here.base, here.token)("GET", f"{STUDIES}/{study.id}/progress")
     assert answer.error == (503, "Unavailable")
     assert "retry-after" in answer.headers
     with engine.begin() as connection:
-        connection.execute(text("alter table elsewhere rename to growth"))
+        connection.execute(text("alter table elsewhere rename to estimate_history"))
     engine.dispose()
     assert Caller(here.base, here.token)("GET", f"{STUDIES}/{study.id}/progress").status == 200
 
@@ -260,7 +260,7 @@ def test_a_study_that_is_begun_again_has_a_history(here, monkeypatch):
         crowd = Population(study, 12, seed=1)
         crowd.enrol(here.transport())
         crowd.answer(here.transport(), study)
-        until(lambda: here.analyst().progress(study.id)["stages"][0]["growth"], "a point of the history", 60)
+        until(lambda: here.analyst().progress(study.id)["stages"][0]["history"], "a point of the history", 60)
         here.analyst().delete(study.id)
     assert estimate_history.STEP > 1
 

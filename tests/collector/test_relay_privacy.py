@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from dpairs.client import Device, Transport, join
-from dpairs.client.sealing import Seal, public_key
+from dpairs.client.sealing import SealedChannel, public_key
 from dpairs.collector import schema
 from dpairs.errors import BadMessage, WrongPartner
 
@@ -34,14 +34,14 @@ def holds(haystack: bytes, needle: bytes) -> bool:
 def test_the_database_never_holds_a_plain_message_a_token_or_an_address(sqlite, tmp_path, monkeypatch):
     sealed: list[bytes] = []
     plain: list[bytes] = []
-    close = Seal.close
+    close = SealedChannel.close
 
-    def note(self: Seal, kind: str, text: bytes) -> bytes:
+    def note(self: SealedChannel, kind: str, text: bytes) -> bytes:
         plain.append(text)
         sealed.append(close(self, kind, text))
         return sealed[-1]
 
-    monkeypatch.setattr(Seal, "close", note)
+    monkeypatch.setattr(SealedChannel, "close", note)
     with collector(sqlite) as running:
         two = Two(running, tmp_path / "people")
         (code,) = running.analyst().invite(pairwise_invited(running), 1)
@@ -123,7 +123,8 @@ class Between(Transport):
                 (two.evaluator, two.garbler) if what == "choice" else (two.garbler, two.evaluator)
             )
             one, other = (
-                Seal(self._false, self._keys[who], two.study.id, two.number) for who in (sender, receiver)
+                SealedChannel(self._false, self._keys[who], two.study.id, two.number)
+                for who in (sender, receiver)
             )
             self.read.append(one.open(what, answer))
             answer = other.close(what, self.read[-1])
@@ -161,7 +162,7 @@ def test_a_known_partner_s_key_that_changes_is_refused(two):
 @pytest.mark.parametrize("key", ["00" * 32, "01" + "00" * 31, ""])
 def test_a_key_that_cannot_be_used_is_refused(key):
     with pytest.raises(WrongPartner, match="cannot be used"):
-        Seal(bytes(range(32)), bytes.fromhex(key), "ab" * 32, 0)
+        SealedChannel(bytes(range(32)), bytes.fromhex(key), "ab" * 32, 0)
 
 
 def test_a_collector_cannot_choose_who_meets_whom(two):

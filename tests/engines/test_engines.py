@@ -1,6 +1,7 @@
 """Tallies of Parquet files by DuckDB: the same as in memory, whatever else is in the files."""
 
 import json
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 import dpairs
 from dpairs.cli.app import run
 from dpairs.engines import ReportWriter, open_files, packing, simulate_reports, simulated, tally_with_duckdb
+from dpairs.engines.duckdb_queries import connected
 from dpairs.engines.files import find
 from dpairs.errors import BadFile, BadParameter
 from dpairs.protocols.sides import of_symbols
@@ -241,3 +243,14 @@ def test_options_that_do_not_go_together(tmp_path, capsys, monkeypatch):
     assert "1 of another study" in capsys.readouterr().err
     assert run(["simulate", "study.json", "a.parquet", "--reports", "r", "--runs", "2"]) == 2
     assert run(["simulate", "study.json", "a.parquet", "--cells"]) == 2
+
+
+def test_duckdb_keeps_to_its_memory_and_to_its_own_folder():
+    """Without these settings it would take most of the memory there is, and write where it was started."""
+    asked = "SELECT current_setting('memory_limit'), current_setting('temp_directory')"
+    with connected() as connection:
+        memory, folder = connection.execute(asked).fetchone()
+        assert memory == "667.5 MiB"  # the 700 MB of MEMORY
+        assert Path(folder).is_dir()
+        assert Path(folder).parent == Path(tempfile.gettempdir())
+    assert not Path(folder).exists()

@@ -104,3 +104,12 @@ def test_every_package_was_run_as_often_as_the_page_says():
         ("opendp", 20),
         ("opendp", 3),
     }
+
+
+@pytest.mark.parametrize(("words", "code"), [(["--help"], 0), (["nobody"], 2)])
+def test_the_runs_explain_themselves_and_name_an_unknown_package(words, code, capsys):
+    with pytest.raises(SystemExit) as ended:
+        runs.main(words)
+    said = capsys.readouterr()
+    assert ended.value.code == code
+    assert "multi-freq-ldpy" in said.out + said.err

@@ -8,29 +8,14 @@ from typing import Annotated
 import typer
 
 from ..formats import files
-from ..protocols.base import NUMBERS, REPORTS, SHARES
-from ..release import Release
-from ..sites import SiteTally
 from ..study import Study
-from ..tally import Tally
+from ..tally import counted_in
 from .show import output, print_estimate, print_json, print_table
 
 
 def analysis_beside(study_file: Path) -> Path:
     """The analyst's file of a second round: that of the study, with another ending."""
     return study_file.with_suffix(".analysis.json")
-
-
-_COUNTED_IN: dict[str, type[Tally | Release | SiteTally]] = {
-    REPORTS: Tally,
-    SHARES: Release,
-    NUMBERS: SiteTally,
-}
-
-
-def counted(path: Path, study: Study) -> Tally | Release | SiteTally:
-    """What an estimate is made from: a tally, sites' answers, or what two servers released."""
-    return _COUNTED_IN[study.protocol.sends].load(path, study)
 
 
 def estimate(
@@ -56,7 +41,7 @@ def estimate(
     study, beside = Study.load(study_file), analysis or analysis_beside(study_file)
     if analysis is not None or (study.protocol.round > 1 and beside.exists()):
         study = study.with_analysis(files.read(beside, "the analysis"))
-    answer = counted(tally_file, study).estimate(estimator)
+    answer = counted_in(study).load(tally_file, study).estimate(estimator)
     if plot is not None:
         from .plots import plot_distributions  # drawing takes a second to load
 

@@ -13,7 +13,7 @@ from ..errors import BadFile, BadParameter, BadValue
 from ..formats.canonical import canonical
 from ..participant import Participant
 from ..privacy.ledger import Ledger
-from ..shares import SharedReport
+from ..protocols.sides import of_symbols, shared
 from ..study import Study
 from .show import output
 from .study import as_number
@@ -59,6 +59,10 @@ def report(
     study = Study.load(study_file, first=None if first is None else Study.load(first))
     if study.protocol.round > 1 and study.first is None:
         raise BadParameter("this is a second round: give the first, as agreed to, with --first FILE")
+    if shares is not None:
+        shared(study)
+    if append is not None:
+        of_symbols(study)
     me = Participant(study, index, stratum, max_epsilon=max_epsilon, max_delta=max_delta)
     if ledger is not None:
         Ledger.load(ledger).check(study)
@@ -67,35 +71,26 @@ def report(
     if ledger is not None:
         # Before anything leaves: a report that is lost then costs the person nothing but the entry.
         Ledger.record(ledger, study)
-    if isinstance(answer, SharedReport):
-        _write_shares(answer, shares)
-        return
-    line = bytes(answer).hex() if wire else canonical(answer.to_json())
-    if append is None:
-        print(line)
-        return
-    try:
-        with append.open("a", encoding="utf-8") as file:
-            file.write(line + "\n")
-    except OSError as error:
-        raise BadFile(f"the report cannot be added to {append}: {error.strerror or error}") from None
-    output.print(f"report {index} added to {append}", highlight=False)
-
-
-def _write_shares(report: SharedReport, folder: Path | None) -> None:
-    """A file or a line for each server: anybody who gets both learns the value."""
-    for share in report.shares:
-        line = canonical(share.to_json())
-        if folder is None:
+    for number, message in enumerate(answer.messages):
+        # A file for each server: anybody who gets both shares learns the value.
+        file = append if shares is None else shares / f"server-{number}.jsonl"
+        line = bytes(message).hex() if wire else canonical(message.to_json())
+        if file is None:
             print(line)
-            continue
-        file = folder / f"server-{share.server}.jsonl"
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-            with file.open("a", encoding="utf-8") as lines:
-                lines.write(line + "\n")
-        except OSError as error:
-            raise BadFile(f"the share cannot be added to {file}: {error.strerror or error}") from None
+        else:
+            _add(line, file, new_folder=shares is not None)
+    if append is not None:
+        output.print(f"report {index} added to {append}", highlight=False)
+
+
+def _add(line: str, file: Path, new_folder: bool) -> None:
+    try:
+        if new_folder:
+            file.parent.mkdir(parents=True, exist_ok=True)
+        with file.open("a", encoding="utf-8") as lines:
+            lines.write(line + "\n")
+    except OSError as error:
+        raise BadFile(f"the report cannot be added to {file}: {error.strerror or error}") from None
 
 
 def private_values(study: Study, given: dict[str, str | None]) -> dict[str, Any]:

@@ -19,7 +19,6 @@ from ..statistics import exact
 from ..study import Study
 from .columns import batches, column_names, counted_in_lines, rows_of
 from .show import output, print_estimate, print_json, print_table, progress
-from .site import site_columns
 
 
 def simulate(
@@ -70,7 +69,7 @@ def simulate(
     """
     integer("runs", runs, 1, 1_000_000)
     study = Study.load(study_file)
-    names = column_names(study, column, site_columns(study))
+    names = column_names(study, column, study.protocol.record_columns)
     if reports is not None:
         if runs > 1 or plot is not None or estimator is not None or crypto is not None:
             raise BadParameter(
@@ -85,7 +84,7 @@ def simulate(
     with counted_in_lines(data):
         if with_exact or runs > 1:
             table: Any = whole(batches(study, data, names, positive), tuple(names))
-            if with_exact and study.statistic.has_exact:
+            if with_exact and hasattr(study.statistic, "exact"):
                 truth = exact(study.statistic, table, domain=study.domains)
         else:
             table = _Stream(study, data, names, positive)

@@ -12,11 +12,9 @@ import typer
 from ..data.tables import whole
 from ..errors import BadFile, BadParameter
 from ..formats import files
-from ..protocols.base import NUMBERS, SHARES, SITES
-from ..protocols.sides import by_sites
-from ..protocols.sites.unit import PERSON
+from ..protocols.sides import asks_sites, by_sites, shared
 from ..shares import SERVERS
-from ..sites import PERSON_COLUMN, SITE_COLUMN, SiteAnswer, SiteTally
+from ..sites import SiteAnswer, SiteTally
 from ..study import Study
 from .columns import batches, column_names
 from .estimate import analysis_beside
@@ -93,9 +91,7 @@ def site(
         study = offer.study
     if study.protocol.round > 1 and study.first is None:
         raise BadParameter("this is a second round: give the first, as agreed to, with --first FILE")
-    if study.protocol.answered_by != SITES:
-        raise BadParameter(f"this {study.protocol.name} study asks people, not sites")
-    names = column_names(study, column, site_columns(study)[1:])
+    names = column_names(study, column, asks_sites(study).record_columns[1:])
     table = whole(batches(study, data, names), tuple(names))
     me = Site(
         name,
@@ -108,12 +104,12 @@ def site(
     leaving = me.preview(study, table, keep=keep)
     if not as_json:
         _show(study, leaving)
-    if study.protocol.sends == SHARES and (out is not None or send):
-        raise BadParameter("this study's answers go to two servers: give --shares, not --out or --send")
-    if study.protocol.sends != SHARES and shares is not None:
-        raise BadParameter("--shares is for studies of two servers: give --out")
-    if shares is not None and Path(name).name != name:
-        raise BadParameter(f"files are named after the site, so its name is no path, unlike {name!r}")
+    if out is not None or send:
+        by_sites(study)
+    if shares is not None:
+        shared(study)
+        if Path(name).name != name:
+            raise BadParameter(f"files are named after the site, so its name is no path, unlike {name!r}")
     if out is None and shares is None and not send:
         if as_json:
             print_json({"site": name, "study": study.id, "written": None, "sent": False, **vars(leaving)})
@@ -150,13 +146,6 @@ def site(
         output.print("\n".join(said), highlight=False, markup=False)
 
 
-def site_columns(study: Study) -> tuple[str, ...]:
-    """Columns that a sites study asks for beside the statistic's: the site, perhaps the person."""
-    if study.protocol.sends == NUMBERS and by_sites(study).unit.kind == PERSON:
-        return SITE_COLUMN, PERSON_COLUMN
-    return (SITE_COLUMN,) if study.protocol.answered_by == SITES else ()
-
-
 def _show(study: Study, leaving: Any) -> None:
     sizes = (
         "nothing: sizes are hidden"
@@ -190,7 +179,7 @@ def collect(study_file: Path, study: Study, paths: Sequence[Path], out: Path, as
         if not tally.add(SiteAnswer.load(path, study)):
             errors.print(f"again: {path}", highlight=False, markup=False, soft_wrap=True)
     tally.save(out)
-    expected = getattr(by_sites(study), "expected", None)
+    expected = by_sites(study).planned_sites
     if as_json:
         print_json({"tally": str(out), "study": study.id, "sites": list(tally.sites), "expected": expected})
         return

@@ -15,13 +15,12 @@ from ..formats import files
 from ..mechanisms import OPTIMIZED
 from ..mechanisms.optimize import STEPS
 from ..protocols import PROTOCOLS
-from ..protocols.base import REPORTS
-from ..protocols.sides import of_symbols
 from ..statistics import STATISTICS
 from ..study import Study
+from ..tally import counted_in
 from .assignments import assignments
 from .cache import remembered
-from .estimate import analysis_beside, counted
+from .estimate import analysis_beside
 from .show import output, print_json, print_table, progress
 
 app = typer.Typer(help="Make and read study files.", no_args_is_help=True)
@@ -247,7 +246,7 @@ def next_round(
     What only the analyst needs is written next to it, to a file that ends in .analysis.json.
     """
     first = Study.load(file)
-    study = first.next(counted(tally_file, first))
+    study = first.next(counted_in(first).load(tally_file, first))
     study.save(out)
     beside, analysis = analysis_beside(out), study.analysis_to_json()
     if analysis is not None:
@@ -285,7 +284,7 @@ def describe(study: Study) -> dict[str, Any]:
         "protocol": protocol.name,
         "round": protocol.round,
         "rounds": protocol.rounds,
-        "symbols": of_symbols(study).symbols if protocol.sends == REPORTS else None,
+        "symbols": protocol.symbols,
         "bits": protocol.report_bits,
         "privacy": study.privacy.to_json(),
     }

@@ -10,11 +10,11 @@ from typing import Any
 
 from ..errors import BadFile, BadParameter
 from ..estimate import Estimate
-from ..protocols.base import NUMBERS
 from ..randomness import secret_bytes
+from ..release import Release
 from ..sites import SiteTally
 from ..study import Study
-from ..tally import Tally
+from ..tally import Tally, counted_in
 from .transport import Transport
 
 API = "/api/v1"
@@ -91,7 +91,7 @@ class Analyst:
             raise BadParameter("people answer this study, not sites: see Analyst.tally")
         return counted
 
-    def _counted(self, study: str, number: int | None) -> Tally | SiteTally:
+    def _counted(self, study: str, number: int | None) -> Tally | Release | SiteTally:
         query = "" if number is None else f"?round={number}"
         path = f"{API}/studies/{study}/tally{query}"
         body = self._line.bytes("GET", path, token=self.token)
@@ -101,8 +101,7 @@ class Analyst:
             before = self._counted(study, asked.protocol.round - 1)
             made = before.study.next(before)
             asked = made if made == asked else asked
-        kind = SiteTally if asked.protocol.sends == NUMBERS else Tally
-        return kind.from_json(body, asked)
+        return counted_in(asked).from_json(body, asked)
 
     def reports(self, study: str, number: int | None = None, *, cells: bool = False) -> bytes:
         """The reports of a round, by default the current one, as a Parquet file: of symbols, or of cells."""
@@ -135,11 +134,11 @@ class Analyst:
                 where = f"{API}/studies/{study}/reports?after={place[0]}.{place[1]}{query}"
                 body, headers = self._line.answer("GET", where, token=self.token)
                 following = headers.get("x-next", "")
-                _after(place, following)
+                _next_place(place, following)
                 places.write(path, body)
                 places.write(note, following.encode())  # written last: without it the part is not there
             paths.append(path)
-            place = _after(place, following)
+            place = _next_place(place, following)
         return paths
 
     def _round(self, study: str, wanted: str) -> Study:
@@ -175,7 +174,7 @@ class Analyst:
         return indices
 
 
-def _after(place: tuple[int, int], following: str) -> tuple[int, int] | None:
+def _next_place(place: tuple[int, int], following: str) -> tuple[int, int] | None:
     """Where the next part begins: further on, or the parts would never end; nothing after the last."""
     if not following:
         return None

@@ -33,7 +33,7 @@ from ..study import Study
 from .device import Membership
 from .offer import API, Offer
 from .reporter import Book, Confirm, Joined
-from .sealing import Seal, fingerprint, public_key
+from .sealing import SealedChannel, fingerprint, public_key
 from .transport import part
 
 MOST = 10**7
@@ -244,7 +244,9 @@ class _Turn:
         if given["state"] != WAITING:
             self._end(given["state"])
         me.save()
-        self._seal = Seal(me.key(IDENTITY), bytes.fromhex(self._book["partner"]), self._study.id, self.number)
+        self._seal = SealedChannel(
+            me.key(IDENTITY), bytes.fromhex(self._book["partner"]), self._study.id, self.number
+        )
 
     def ask(self, confirm: Confirm | None) -> None:
         """Let the person compare fingerprints, before anything of this pair is sent."""

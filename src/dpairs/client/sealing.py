@@ -40,7 +40,7 @@ def fingerprint(key: bytes) -> str:
     return " ".join(digits[place : place + 5] for place in range(0, DIGITS, 5))
 
 
-class Seal:
+class SealedChannel:
     """Seals and opens the messages of one pair, for one of the two."""
 
     def __init__(self, secret: bytes, partner: bytes, study: str, pair: int) -> None:
@@ -54,10 +54,10 @@ class Seal:
             raise WrongPartner("the partner's public key cannot be used") from None
 
     def __repr__(self) -> str:
-        return "Seal()"
+        return "SealedChannel()"
 
     def close(self, kind: str, text: bytes) -> bytes:
-        """Seal a message of that kind for the partner."""
+        """SealedChannel a message of that kind for the partner."""
         key = self._key(kind, self._mine, self._partner)
         nonce = hmac.new(key, text, hashlib.sha256).digest()[:NONCE]
         return nonce + ChaCha20Poly1305(key).encrypt(nonce, text, self._about + kind.encode())

@@ -95,7 +95,7 @@ def restore(file: str | os.PathLike[str], database: str) -> dict[str, int]:
                 writing.execute(delete(schema.meta))
                 copied = {table.name: _copy(reading, writing, table) for table in COPIED}
                 renew_epoch(writing)
-                _after_copy(writing)
+                _count_on(writing)
                 writing.commit()
             lease.committed(0.0)
             lease.held = True
@@ -121,7 +121,7 @@ def _file(path: Path) -> URL:
     return URL.create("sqlite", database=str(path))
 
 
-def _after_copy(connection: Connection) -> None:
+def _count_on(connection: Connection) -> None:
     """Let PostgreSQL go on counting rounds after those that were copied."""
     if connection.dialect.name == "postgresql":
         counter = "pg_get_serial_sequence('rounds', 'serial')"

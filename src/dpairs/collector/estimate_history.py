@@ -58,7 +58,7 @@ def measure(asked: Round) -> Point:
 def keep(connection: Connection, items: Sequence[Grown]) -> list[Any]:
     outcomes: list[Any] = []
     for point in [item.point for item in items]:
-        table = schema.growth
+        table = schema.estimate_history
         last = connection.scalar(select(func.max(table.c.reports)).where(table.c.round == point.serial))
         rounds = schema.rounds.c.serial
         there = connection.scalar(select(rounds).where(rounds == point.serial)) is not None
@@ -72,6 +72,6 @@ def keep(connection: Connection, items: Sequence[Grown]) -> list[Any]:
 
 def points(connection: Connection, serial: int) -> list[Point]:
     """All points of a round, in order."""
-    table = schema.growth
+    table = schema.estimate_history
     rows = connection.execute(select(table).where(table.c.round == serial).order_by(table.c.reports))
     return [Point(row.round, row.reports, row.at, row.value, row.low, row.high) for row in rows]

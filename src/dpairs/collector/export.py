@@ -13,8 +13,7 @@ import pyarrow.parquet as pq
 
 from ..engines.files import CELLS, FORMAT, SCHEMA, STUDY, SYMBOLS, VERSION, encodings
 from ..errors import BadParameter
-from ..protocols.base import NUMBERS
-from ..protocols.sides import alone
+from ..protocols.sides import alone, of_symbols
 from ..tally import NO_CELLS
 from .database import Database
 from .live_study import Column, Round, following
@@ -108,7 +107,6 @@ def _written(asked: Round, cells: bool, parts: Iterable[Part]) -> Iterator[bytes
 
 def check(asked: Round, cells: bool) -> None:
     """Refuse cells where a study has none, and reports where sites answer."""
-    if asked.study.protocol.sends == NUMBERS:
-        raise BadParameter("sites send no reports: their answers are the tally")
-    if cells and asked.study.protocol.cell_codes is None:
+    protocol = of_symbols(asked.study)
+    if cells and protocol.cell_codes is None:
         raise BadParameter(NO_CELLS)

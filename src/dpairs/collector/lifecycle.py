@@ -11,7 +11,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, Table, delete, func, insert, select, update
 
 from ..errors import BadParameter, Closed, Conflict, NotEnoughData
-from ..protocols.base import SHARES
+from ..protocols.sides import collected
 from ..randomness import secret_bytes
 from ..study import Study
 from . import schema
@@ -101,8 +101,7 @@ def _begin(connection: Connection, item: Begin) -> Any:
         raise Conflict("this study is already here; a second one needs another public seed")
     if study.protocol.round != 1:
         raise BadParameter("a study begins with its first round; later ones follow from its tally here")
-    if study.protocol.sends == SHARES:
-        raise BadParameter("a collector is one server: a two_servers study needs two, see `dpairs server`")
+    collected(study)
     table = schema.studies.c
     stored = connection.scalar(select(table.state).where(table.id == study.id))
     if stored == DELETED:
@@ -193,9 +192,12 @@ def _purge(connection: Connection, study: str) -> bool:
     rounds = connection.scalars(select(schema.rounds.c.serial).where(schema.rounds.c.study == study)).all()
     stretches: list[tuple[Table, Any, Any]] = []
     for serial in rounds:
-        stretches += [(schema.reports, schema.reports.c.round == serial, schema.reports.c.index)]
-        stretches += [(schema.growth, schema.growth.c.round == serial, schema.growth.c.reports)]
-        stretches += [(schema.answers, schema.answers.c.round == serial, schema.answers.c.index)]
+        for table, order in (
+            (schema.reports, schema.reports.c.index),
+            (schema.estimate_history, schema.estimate_history.c.reports),
+            (schema.answers, schema.answers.c.index),
+        ):
+            stretches += [(table, table.c.round == serial, order)]
     for table, order in (
         (schema.messages, schema.messages.c.pair),
         (schema.failures, schema.failures.c.pair),

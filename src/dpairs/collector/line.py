@@ -6,12 +6,14 @@ of them.
 
 from __future__ import annotations
 
-import contextlib
 import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import structlog
 from sqlalchemy import URL, Connection, create_engine, event
+
+log = structlog.get_logger()
 
 
 class Line:
@@ -55,8 +57,10 @@ class Line:
     def cut(self) -> None:
         """Give up a connection of which nobody knows where it stands."""
         if self._connection is not None:
-            with contextlib.suppress(Exception):
+            try:
                 self._connection.invalidate()
+            except Exception as error:  # of any driver: the connection is gone either way
+                log.warning("a connection broke while it was given up", reason=type(error).__name__)
 
     def close(self) -> None:
         self._let_go()

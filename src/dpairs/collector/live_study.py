@@ -32,6 +32,8 @@ OPEN, PAIRING, CLOSED, DELETED = "open", "pairing", "closed", "deleted"
 """People enrol and answer; people compute in pairs, nobody enrols; nothing more is taken; its rows go."""
 GATHER = 2**16
 """Reports that wait to be counted: a batch's columns are held no longer than until so many are there."""
+SLICE = 2**18
+"""Stored reports that are counted at a time."""
 WRAP = 2**64
 Column = NDArray[np.int64]
 
@@ -80,9 +82,13 @@ class Round:
             if self._gathered >= GATHER or len(self._waiting) >= 4096:
                 self._fold()
 
-    def fold(self) -> None:
-        with self._lock:
-            self._fold()
+    def recount(self, connection: Connection) -> None:
+        """Count what is stored, in slices, so that no transaction is left open meanwhile."""
+        for stratum, indices, symbols in committed(connection, self, SLICE):
+            self.count(stratum, indices, symbols)
+            with self._lock:
+                self._fold()
+            connection.rollback()
 
     def _fold(self) -> None:
         for place, name in enumerate(self.study.strata):

@@ -16,12 +16,10 @@ from ..formats.canonical import parse
 from ..formats.checks import choice
 from ..study import Study
 from . import schema
-from .live_study import CLOSED, DELETED, OPEN, PAIRING, LiveStudy, Round, committed
+from .live_study import CLOSED, DELETED, OPEN, PAIRING, LiveStudy, Round
 from .models import StudyWords
-from .sites import SiteRound, load_answers, load_sites, new_round
+from .sites import load_sites, new_round
 
-SLICE = 2**18
-"""Reports that are counted at a time."""
 log = structlog.get_logger()
 
 
@@ -87,7 +85,7 @@ def _study(connection: Connection, row: Mapping[Any, Any]) -> LiveStudy:
         if number:
             # What only the analyst needs of an earlier round follows from its reports.
             asked.recall(rounds[number - 1])
-        _recount(connection, asked)
+        asked.recount(connection)
     return live
 
 
@@ -104,14 +102,3 @@ def half_deleted(connection: Connection) -> list[str]:
     """Studies whose rows are still to go."""
     table = schema.studies.c
     return list(connection.scalars(select(table.id).where(table.state == DELETED)))
-
-
-def _recount(connection: Connection, into: Round) -> None:
-    """Count a round's reports from the table, in slices; or sites' answers."""
-    if isinstance(into, SiteRound):
-        load_answers(connection, into)
-        return
-    for stratum, indices, symbols in committed(connection, into, SLICE):
-        into.count(stratum, indices, symbols)
-        into.fold()
-        connection.rollback()  # no transaction is left open meanwhile

@@ -152,7 +152,7 @@ class Stage(BaseModel):
     reports: dict[str, int]
     asked: dict[str, int]
     """How many of those enrolled are asked in this round."""
-    growth: list[tuple[int, int, float | None, float | None, float | None]]
+    history: list[tuple[int, int, float | None, float | None, float | None]]
     """Reports, time, value, and the ends of its 95% interval, as the reports grew."""
 
 

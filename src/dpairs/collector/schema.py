@@ -146,8 +146,8 @@ failures = Table(
 )
 """Pairs that cannot be done any more: refused or expired."""
 
-growth = Table(
-    "growth",
+estimate_history = Table(
+    "estimate_history",
     metadata,
     Column("round", ForeignKey("rounds.serial", ondelete="CASCADE"), primary_key=True),
     Column("reports", BigInteger, primary_key=True, autoincrement=False),

@@ -14,7 +14,8 @@ from sqlalchemy import Connection, func, insert, select, update
 from ..errors import AlreadyAnswered, BadValue, Closed, Conflict, NotYours
 from ..formats.canonical import parse
 from ..formats.signatures import is_signed
-from ..protocols.base import NUMBERS
+from ..protocols.base import NUMBERS, REPORTS
+from ..protocols.sides import collected
 from ..protocols.sites.by_sites import SiteNumbers
 from ..sites import SiteAnswer, SiteTally
 from ..study import Study
@@ -68,6 +69,12 @@ class SiteRound(Round):
     def refuse(self, site: str) -> None:
         self.kept[site].refused += 1
 
+    def recount(self, connection: Connection) -> None:
+        table = schema.answers.c
+        wanted = select(table.body, table.refused).where(table.round == self.serial).order_by(table.index)
+        for body, refused in connection.execute(wanted):
+            self.keep(SiteAnswer.from_bytes(body, self.study), refused)
+
     @property
     def tally(self) -> SiteTally:
         with self._lock:
@@ -75,8 +82,11 @@ class SiteRound(Round):
             return copy
 
 
+_KINDS: dict[str, type[Round]] = {REPORTS: Round, NUMBERS: SiteRound}
+
+
 def new_round(serial: int, study: Study) -> Round:
-    return SiteRound(serial, study) if study.protocol.sends == NUMBERS else Round(serial, study)
+    return _KINDS[collected(study).sends](serial, study)
 
 
 def site_round(asked: Round) -> SiteRound:
@@ -177,10 +187,3 @@ def load_sites(connection: Connection, live: LiveStudy) -> None:
     for row in connection.execute(select(table.index, table.name, table.key).where(table.study == live.id)):
         site = EnrolledSite(*row)
         live.sites[site.index] = site
-
-
-def load_answers(connection: Connection, into: SiteRound) -> None:
-    table = schema.answers.c
-    wanted = select(table.body, table.refused).where(table.round == into.serial).order_by(table.index)
-    for body, refused in connection.execute(wanted):
-        into.keep(SiteAnswer.from_bytes(body, into.study), refused)

@@ -96,7 +96,7 @@ def progress(
                 study=stage.study.id,
                 reports=dict(zip(_counted_by(live, stage.study), stage.reports, strict=True)),
                 asked=_asked(live, stage.study),
-                growth=[(point.reports, point.at, point.value, point.low, point.high) for point in points],
+                history=[(point.reports, point.at, point.value, point.low, point.high) for point in points],
             )
         )
     return models.Progress(

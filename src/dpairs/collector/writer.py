@@ -137,8 +137,10 @@ class Writer:
         self._queue.put(None)
         if self._thread.is_alive():
             self._thread.join()
-        with contextlib.suppress(SQLAlchemyError, DpairsError):
+        try:
             self._lease.release()
+        except (SQLAlchemyError, DpairsError) as error:
+            log.warning("the lease was not let go, and runs out by itself", reason=cause(error))
 
     def _run(self) -> None:
         going = True
@@ -255,7 +257,7 @@ class Writer:
         """One transaction; an error means that nothing of it is in the database."""
         if handler in self._at_once:
             return self._state(self._at_once[handler], items)
-        doubt: Exception | None = None
+        failure: Exception | None = None
         with contextlib.ExitStack() as stack:
             connection = stack.enter_context(self._database.transaction())
             self._lease.renew(connection)
@@ -263,45 +265,45 @@ class Writer:
             try:
                 connection.commit()
             except Exception as error:
-                doubt = error
-                with contextlib.suppress(Exception):
+                failure = error
+                with contextlib.suppress(Exception):  # of a broken connection; what broke it is logged below
                     connection.invalidate()
-        if doubt is not None:
-            self._ask_after(doubt, items)
+        if failure is not None:
+            self._raise_unless_committed(failure, items)
             log.warning("the commit in doubt has happened", changes=len(items))
         return outcomes
 
     def _state(self, at_once: AtOnce, items: list[Any]) -> list[Any]:
         """The same in one statement, of which an error leaves in doubt whether it was done."""
-        doubt, outcomes = None, None
+        failure, outcomes = None, None
         with self._database.statements() as connection:
             try:
                 outcomes = at_once(connection, self._lease.renewal, items)
             except Exception as error:  # of whatever came after the statement, too
-                doubt = error
-                with contextlib.suppress(Exception):
+                failure = error
+                with contextlib.suppress(Exception):  # likewise
                     connection.invalidate()
-        if doubt is not None and at_once is renew_at_once:
-            self._ask_after(doubt, items)
+        if failure is not None and at_once is renew_at_once:
+            self._raise_unless_committed(failure, items)
             return [None] * len(items)
-        if doubt is not None:
-            return self._lost(doubt, items)
+        if failure is not None:
+            return self._lost(failure, items)
         if outcomes is None:
             raise LeaseLost(TAKEN)
         return outcomes
 
-    def _lost(self, doubt: Exception, items: list[Any]) -> NoReturn:
+    def _lost(self, failure: Exception, items: list[Any]) -> NoReturn:
         """After a statement whose answer was lost, nothing has changed, or what it has is to be read."""
-        if isinstance(doubt, LeaseLost):
-            raise doubt
-        self._ask_after(doubt, items)
+        if isinstance(failure, LeaseLost):
+            raise failure
+        self._raise_unless_committed(failure, items)
         raise LeaseLost("a commit has happened whose answer was lost: everything is read again")
 
-    def _ask_after(self, doubt: Exception, items: list[Any]) -> None:
+    def _raise_unless_committed(self, failure: Exception, items: list[Any]) -> None:
         """Raise what put a commit in doubt if it has not happened."""
-        log.warning("a commit is in doubt", reason=cause(doubt), changes=len(items))
+        log.warning("a commit is in doubt", reason=cause(failure), changes=len(items))
         if not self._settled():
-            raise doubt
+            raise failure
 
     def _settled(self) -> bool:
         """Ask until the database says whether the commit has happened."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import py_compile
 import re
@@ -37,6 +38,7 @@ rootLogger.level = off
 rootLogger.appenderRef.nowhere.ref = nowhere
 """
 """Settings of Java's log. Without an appender Spark would take its own."""
+log = logging.getLogger(__name__)
 
 
 def session(master: str | None = None, settings: dict[str, str] | None = None) -> Any:
@@ -162,7 +164,8 @@ def _executors(context: Any) -> int:
     """How many executors there are; the driver of a session on this machine alone is one itself."""
     try:
         there = len(context._jsc.sc().statusTracker().getExecutorInfos())
-    except Exception:  # as above; Spark stops a session whose cluster it cannot reach
+    except Exception as error:  # as above; Spark stops a session whose cluster it cannot reach
+        log.info("Spark does not say how many executors there are: %s", type(error).__name__)
         return 0
     return there - (not context.master.startswith("local"))
 

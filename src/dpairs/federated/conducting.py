@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from ..errors import BadFile, BadParameter, DpairsError
 from ..estimate import Estimate
 from ..formats.display import printable
-from ..protocols.base import NUMBERS, PAIRS, SHARES
+from ..protocols.base import NUMBERS, REPORTS
 from ..report import Report
 from ..sites import SiteAnswer, SiteTally
 from ..study import Study
@@ -24,6 +24,8 @@ Client: TypeAlias = int | str
 Request: TypeAlias = dict[str, str]
 Ask: TypeAlias = Callable[[Mapping[Client, Request]], Iterable[tuple[Client, Mapping[str, object]]]]
 """Sends a request to each client by its number, and yields what came back."""
+Read: TypeAlias = Callable[[Study, Client, str, int], Report | SiteAnswer]
+"""Makes a client's answer from a reply's text, if the client of that number can have given it."""
 SENTENCE = 500
 """Letters of a client's reason that are kept."""
 
@@ -44,9 +46,9 @@ def site_of(client: Client) -> str:
 
 def conduct(study: Study, clients: Iterable[Client], ask: Ask) -> Outcome:
     """Ask all rounds of ``study``; a client that drops out of a round is not asked again."""
-    if study.protocol.round != 1 or study.protocol.sends == SHARES or study.protocol.answered_by == PAIRS:
+    if study.protocol.round != 1 or study.protocol.has_crypto:
         raise BadParameter("a federated tool conducts a first round that sites or people answer alone")
-    sites = study.protocol.sends == NUMBERS
+    kind, read = _ANSWERS[study.protocol.sends]
     asked = sorted(set(clients), key=str)
     numbers = {client: place for place, client in enumerate(asked)}
     refused: dict[Client, str] = {}
@@ -54,18 +56,20 @@ def conduct(study: Study, clients: Iterable[Client], ask: Ask) -> Outcome:
     while True:
         request = {"study": now.to_json()} | ({} if now == study else {"first": study.to_json()})
         requests = {client: {**request, "index": str(numbers[client])} for client in asked}
-        tally: SiteTally | Tally = SiteTally(now) if sites else Tally(now)
-        answered = _collect(now, tally, requests, ask, refused)
+        tally = kind(now)
+        answered = _collect(now, tally, read, requests, ask, refused)
         if now.protocol.round == now.protocol.rounds:
             return Outcome(tally.estimate(), tuple(sorted(answered, key=str)), refused)
         now = study.next(tally)
-        # Of one-record clients each acts in one round, and those who said nothing yet are left.
-        asked = [client for client in asked if (client in answered) == sites and client not in refused]
+        # Where each acts in one round, those who said nothing yet are left.
+        again = study.protocol.asks_again
+        asked = [client for client in asked if (client in answered) == again and client not in refused]
 
 
 def _collect(
     study: Study,
-    tally: SiteTally | Tally,
+    tally: Any,
+    read: Read,
     requests: Mapping[Client, Request],
     ask: Ask,
     refused: dict[Client, str],
@@ -84,24 +88,31 @@ def _collect(
             wire = reply.get("answer")
             if not isinstance(wire, str):
                 raise BadFile("the reply has no answer")
-            _add(tally, study, client, wire, int(requests[client]["index"]))
+            tally.add(read(study, client, wire, int(requests[client]["index"])))
             answered.add(client)
         except DpairsError as error:
             refused[client] = str(error)
     return answered
 
 
-def _add(tally: SiteTally | Tally, study: Study, client: Client, wire: str, index: int) -> None:
-    if isinstance(tally, SiteTally):
-        answer = SiteAnswer.from_bytes(wire, study)
-        if answer.site != site_of(client):
-            raise BadFile(f"the reply is in the name of {answer.site!r}, not of {site_of(client)!r}")
-        tally.add(answer)
-        return
+def _site_answer(study: Study, client: Client, wire: str, index: int) -> SiteAnswer:
+    answer = SiteAnswer.from_bytes(wire, study)
+    if answer.site != site_of(client):
+        raise BadFile(f"the reply is in the name of {answer.site!r}, not of {site_of(client)!r}")
+    return answer
+
+
+def _report(study: Study, client: Client, wire: str, index: int) -> Report:
     try:
         report = Report.from_bytes(bytes.fromhex(wire), study)
     except ValueError as error:
         raise BadFile(f"the reply is not a report: {error}") from None
     if report.index != index:
         raise BadFile(f"the reply belongs to participant {report.index}, not to {index}")
-    tally.add(report)
+    return report
+
+
+_ANSWERS: dict[str, tuple[type[Tally | SiteTally], Read]] = {
+    REPORTS: (Tally, _report),
+    NUMBERS: (SiteTally, _site_answer),
+}

@@ -23,10 +23,8 @@ from ..data.tables import Table, is_table, whole
 from ..errors import AlreadyAnswered, BadFile, BadParameter, BadValue, NotAsked
 from ..participant import Participant, check_limits
 from ..privacy.ledger import LIMIT, Ledger
-from ..protocols.base import NUMBERS
-from ..protocols.sides import by_sites
-from ..protocols.sites.unit import PERSON
-from ..sites import PERSON_COLUMN, SiteAnswer, exact_numbers
+from ..protocols.base import NUMBERS, PERSON_COLUMN, SITE_COLUMN
+from ..sites import SiteAnswer, exact_numbers
 from ..study import Study
 
 LEDGER, ANSWER, SECOND, UNFIT = "ledger", "answer ", "second ", "unfit"
@@ -87,13 +85,10 @@ def _fitted(study: Study, data: Any) -> Table:
     """The study's columns, with numbers moved into their domains."""
     statistic = study.statistic
     names = statistic.columns
-    if study.protocol.sends == NUMBERS:
-        if by_sites(study).unit.kind == PERSON:
-            names = (*names, PERSON_COLUMN)
-        elif is_table(data) and _has(data, PERSON_COLUMN):
-            raise BadParameter(
-                "this client's records belong to persons, and the study protects single records"
-            )
+    beside = study.protocol.record_columns
+    names = (*names, *beside[1:])
+    if beside == (SITE_COLUMN,) and is_table(data) and _has(data, PERSON_COLUMN):
+        raise BadParameter("this client's records belong to persons, and the study protects single records")
     if is_table(data) and not all(_has(data, name) for name in names):
         raise BadParameter(f"this client does not have all of {', '.join(names)}, which the study asks for")
     table = whole(data, names)

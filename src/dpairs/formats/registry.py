@@ -32,7 +32,7 @@ class Registry(Mapping[str, Kind], Generic[Kind]):
             raise BadParameter(f"a {self._what} needs a name before it can be registered")
         missing = [each for each in self._needs if not hasattr(kind, each)]
         if missing or inspect.isabstract(kind):
-            lacks = ", ".join((*missing, *sorted(getattr(kind, "__abstractmethods__", ()))))
+            lacks = ", ".join(sorted((*missing, *getattr(kind, "__abstractmethods__", ()))))
             raise BadParameter(f"the {self._what} {name!r} cannot be registered: it does not say its {lacks}")
         if self._kinds.setdefault(name, kind) is not kind:
             raise BadParameter(f"there is a {self._what} named {name!r} already")

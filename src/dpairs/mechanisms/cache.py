@@ -44,11 +44,11 @@ class MechanismCache:
             if kept.inputs == len(prior) and kept.epsilon <= epsilon:
                 return kept
         except (DpairsError, OSError):
-            pass
+            pass  # not there, or damaged: it is found again, which takes longer and changes nothing
         made = optimize(kernels, prior, epsilon, self.progress)
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             files.write(path, canonical(made.to_json()).encode() + b"\n", "the mechanism")
         except (DpairsError, OSError):
-            pass
+            pass  # a folder that cannot be written to, as above
         return made

@@ -72,7 +72,6 @@ def spaced_response(
 
 
 def _windows(epsilon: float, candidates: tuple[int, ...]) -> Iterator[WindowResponse]:
-    """The windows worth trying."""
     for symbols in candidates:
         for width in range(1, symbols):
             window = _window(symbols, width, epsilon)

@@ -98,6 +98,6 @@ def unseen(off: NDArray[np.float64], people: NDArray[np.float64], share: float) 
     if variance == 0 or off.size < 3:
         return 0.0
     slope = float(np.mean((people - people.mean()) * (off - off.mean()))) / variance
-    rest = off - off.mean() - slope * (people - people.mean())
-    doubt = float(rest @ rest) / (off.size - 2) / (off.size * variance)
-    return math.sqrt(max((slope - 1) ** 2 - doubt, 0.0) * variance * share)
+    residuals = off - off.mean() - slope * (people - people.mean())
+    slope_variance = float(residuals @ residuals) / (off.size - 2) / (off.size * variance)
+    return math.sqrt(max((slope - 1) ** 2 - slope_variance, 0.0) * variance * share)

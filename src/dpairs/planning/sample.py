@@ -15,12 +15,12 @@ from ..data.domains import Domain
 from ..data.positions import placed
 from ..data.tables import whole
 from ..errors import NotEnoughData, NotEstimable
-from ..protocols.base import NUMBERS
+from ..protocols.base import PERSON_COLUMN, SITE_COLUMN
 from ..protocols.shape import Shape
+from ..protocols.sites.protocol import USUAL_SITES
 from ..randomness import SeededRandomness
 from ..randomness.coins import below
 from ..simulate import simulate
-from ..sites import SITE_COLUMN
 from ..statistics import Statistic, exact
 from ..study import Study
 from .outcomes import SimulatedRun
@@ -100,9 +100,9 @@ class Sample:
     def outcome(self, study: Study, sizes: Mapping[str, int], run: int) -> SimulatedRun:
         """One run: fresh people, fresh coins, fresh noise."""
         people, seed = self.draw(sizes, run), seed_of(run, f"noise of {study.id}")
-        if study.protocol.sends == NUMBERS:
-            sites = study.protocol.to_json()["sites"]
-            people[SITE_COLUMN] = np.arange(sum(sizes.values())) % sites
+        numbers = np.arange(sum(sizes.values()))
+        dealt = {SITE_COLUMN: numbers % (study.protocol.planned_sites or USUAL_SITES), PERSON_COLUMN: numbers}
+        people |= {name: dealt[name] for name in study.protocol.record_columns}
         try:
             value = simulate(replace(study, seed=seed), people, seed=seed).value
         except (NotEstimable, NotEnoughData) as error:

@@ -36,6 +36,8 @@ PEOPLE, PAIRS, SITES = "people", "pairs", "sites"
 """Who answers a round: people for themselves, two people together, sites for all records that they hold."""
 REPORTS, SHARES, NUMBERS = "reports", "shares", "numbers"
 """What an answer is: a symbol, shares for two servers, or noisy numbers of a site."""
+SITE_COLUMN, PERSON_COLUMN = "site", "person"
+"""Columns of records that sites hold, beside the statistic's."""
 
 
 class Trust(StrEnum):
@@ -127,6 +129,10 @@ class Protocol(ABC):
     """The chance that epsilon is exceeded; 0 for pure privacy."""
     answered_by: str = PEOPLE
     sends: ClassVar[str] = REPORTS
+    asks_again: ClassVar[bool] = False
+    """Whether the next round asks those who answered this one."""
+    has_crypto: ClassVar[bool] = False
+    """Whether several parties compute together, so that a simulation can do without their cryptography."""
 
     @abstractmethod
     def to_json(self) -> dict[str, Any]:
@@ -151,6 +157,21 @@ class Protocol(ABC):
     def strata(self) -> tuple[str, ...]:
         """What reports are counted by: the public classes people belong to."""
         return self.statistic.strata
+
+    @property
+    def record_columns(self) -> tuple[str, ...]:
+        """Columns that everybody's records need beside the statistic's: the site, perhaps the person."""
+        return (SITE_COLUMN,) if self.answered_by == SITES else ()
+
+    @property
+    def planned_sites(self) -> int | None:
+        """How many sites the study was planned for, where it says so."""
+        return None
+
+    @property
+    def symbols(self) -> int | None:
+        """How many symbols a report can hold, where reports are symbols."""
+        return None
 
     def continues(self, first: Protocol) -> bool:
         """Whether this later round, which asks everybody again, keeps what ``first`` said of its noise."""
@@ -291,6 +312,7 @@ class InPairs(OfSymbols):
     pairs: int
     """In how many pairs each person is."""
     answered_by = PAIRS
+    has_crypto: ClassVar[bool] = True
 
     @property
     @abstractmethod

@@ -105,14 +105,14 @@ def _largest(reports: Vector) -> float:
     return max(float(np.ptp(reports - row, axis=1).max()) for row in reports)
 
 
-def at_corners(finish: Callable[[Vector], float], forms: Vector, reaches: Sequence[Reach]) -> Reach:
+def at_vertices(finish: Callable[[Vector], float], forms: Vector, reaches: Sequence[Reach]) -> Reach:
     """The reach of a finished answer, when each form has its own."""
     value = finish(forms)
     ends = [(form - each.down, form + each.up) for form, each in zip(forms, reaches, strict=True)]
     values = [value]
-    for corner in product(*ends):
+    for vertex in product(*ends):
         try:
-            values.append(finish(np.array(corner)))
+            values.append(finish(np.array(vertex)))
         except NotEstimable:
             # A liar who can take a ratio its denominator can move it as far as he likes.
             return Reach(math.inf, math.inf)

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from ..errors import BadParameter, NotAsked
-from .base import PAIRS, PEOPLE, SITES, Alone, InPairs, OfSymbols, Protocol, Tallied
+from ..errors import BadParameter, NotAsked, NotEstimable
+from .base import PAIRS, PEOPLE, SHARES, SITES, Alone, InPairs, OfSymbols, Protocol, Tallied
 from .sites.by_sites import BySites
 from .two_servers.shared import Shared
 
@@ -40,10 +40,33 @@ def of_symbols(study: Study) -> OfSymbols:
     return study.protocol
 
 
+def estimable(study: Study) -> OfSymbols:
+    """The side of an analyst whose counts are enough for an estimate."""
+    if study.protocol.sends == SHARES:
+        raise NotEstimable(
+            "one server's tally says nothing by itself: an estimate is made from what both servers release"
+        )
+    return of_symbols(study)
+
+
+def collected(study: Study) -> Protocol:
+    """The side of a collector, which sees all answers."""
+    if study.protocol.sends == SHARES:
+        raise BadParameter("a collector is one server: a two_servers study needs two, see `dpairs server`")
+    return study.protocol
+
+
+def asks_sites(study: Study) -> Protocol:
+    """The side of whoever holds many people's records: noisy numbers of them, or shares."""
+    if study.protocol.answered_by != SITES:
+        raise BadParameter(f"this {study.protocol.name} study asks people, not sites")
+    return study.protocol
+
+
 def tallied(study: Study) -> Tallied:
     """The side of whoever adds answers up."""
     if not isinstance(study.protocol, Tallied):
-        raise BadParameter("answers of sites are kept by site: see dpairs.SiteTally")
+        raise BadParameter("answers of sites are kept by site, and are no reports: see dpairs.SiteTally")
     return study.protocol
 
 
@@ -66,8 +89,8 @@ def shared(study: Study) -> Shared:
 def by_sites(study: Study) -> BySites:
     """The side of sites that answer once for all their records."""
     if not isinstance(study.protocol, BySites):
-        asked = "sites for shares" if study.protocol.answered_by == SITES else "people, not sites"
-        raise BadParameter(f"a {study.protocol.name} study asks {asked}")
+        asks_sites(study)
+        raise BadParameter(f"sites answer this {study.protocol.name} study in shares for two servers")
     return study.protocol
 
 

@@ -53,7 +53,7 @@ __all__ = [
     "statistic_from_json",
 ]
 
-STATISTICS: Registry[type[Statistic]] = Registry("statistic", "dpairs.statistics", ("columns",))
+STATISTICS: Registry[type[Statistic]] = Registry("statistic", "dpairs.statistics", ("columns", "exact"))
 """Every statistic known by name. A package adds its own by `register_statistic`, or by an entry point."""
 register_statistic = STATISTICS.register
 for _kind in (
@@ -127,6 +127,8 @@ def exact(
     0.75
     """
     chosen = statistic(which, **options)
+    if not hasattr(chosen, "exact"):
+        raise BadParameter("a study carries no kernel's function: call dpairs.exact with the Kernel itself")
     return chosen.exact(_prepared(chosen, with_columns(data, chosen.columns, columns, positive), domain))
 
 

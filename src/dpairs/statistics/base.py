@@ -36,8 +36,10 @@ TWO_SIDED, CERTAIN = 1.959963984540054, 3.090232306167813
 """The normal quantiles of 97.5%, and of 99.9%."""
 CLEAR = 3.0
 """Standard deviations of noise beyond which a difference is believed."""
-WIDEST = 1e70
-"""The largest extent whose fourth power, the variance of squared distances, is a number by far."""
+WIDEST = 1e25
+"""The largest extent of a domain whose distances are taken."""
+LARGEST = WIDEST**4
+"""The variance of squared distances, and so the largest number in a file; its square is a number by far."""
 KERNELS = ("average", "midpoint")
 ErrorOf: TypeAlias = "Callable[[NDArray[np.float64]], float]"
 
@@ -91,8 +93,8 @@ class Statistic(ABC):
     """Whether the value is minus the logarithm of a form, whose error is the normal one."""
     integrated: ClassVar[bool] = False
     """Whether the form is an integral of F (1 - F) over the domain, F being the distribution function."""
-    has_exact: ClassVar[bool] = True
-    """Whether the exact value can be computed from data: not from a kernel's table or name alone."""
+    exact: Callable[[Table], float]
+    """The statistic of all values, without privacy. Only what a study carries of a custom kernel has none."""
 
     @classmethod
     def option_names(cls) -> tuple[str, ...]:
@@ -116,6 +118,11 @@ class Statistic(ABC):
         return 1
 
     @property
+    def is_mean(self) -> bool:
+        """Whether the value is the mean of one kernel over pairs of people, and nothing more."""
+        return self.form_count == 1 and self.arity == 2 and not self.counts_people
+
+    @property
     def private_columns(self) -> tuple[str, ...]:
         """The columns that a person's report protects."""
         return self.columns
@@ -135,6 +142,11 @@ class Statistic(ABC):
         return {name: getattr(self, name) for name in self.option_names()}
 
     def to_json(self) -> dict[str, Any]:
+        if self.own_domain is not None:
+            raise BadParameter(
+                f"a {self.name} that is a function has no JSON form of its own; "
+                "create a Study, which carries its table"
+            )
         return {"name": self.name, **self.options()}
 
     @classmethod
@@ -186,11 +198,9 @@ class Statistic(ABC):
 
     def pair_kernel(self, codes: tuple[FixedPoint, ...]) -> PairKernel | None:
         """The kernel as a circuit of two people's encoded values; None: its table on listed values."""
-        if self.form_count > 1 or self.arity != 2 or self.counts_people:
+        if not self.is_mean:
             raise BadParameter(
-                f"pairs compute the mean of one kernel, which {self.name} with these options is not; they "
-                f"compute auc with public labels, kendall_tau (variant a), gini_mean_difference, variance, "
-                f"collision_entropy and custom kernels"
+                f"pairs compute the mean of one kernel, which {self.name} with these options is not"
             )
         return None
 
@@ -220,10 +230,6 @@ class Statistic(ABC):
     def split(self, table: Table) -> Iterator[tuple[str, tuple[NDArray[Any], ...]]]:
         """Each stratum's people: their private columns."""
         yield EVERYBODY, tuple(table[name] for name in self.private_columns)
-
-    @abstractmethod
-    def exact(self, table: Table) -> float:
-        """The statistic of all values, without privacy."""
 
     def exact_details(self, table: Table) -> dict[str, float]:
         """Further figures that go with the exact value."""

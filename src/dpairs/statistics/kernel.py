@@ -91,10 +91,6 @@ class Kernel(Statistic):
     def own_domain(self) -> tuple[Domain, ...]:
         return self.domain
 
-    def options(self) -> dict[str, Any]:
-        """Only a study's table can be written down."""
-        raise BadParameter("a Kernel has no JSON form of its own; create a Study, which carries its table")
-
     def range(self, domains: tuple[Domain, ...]) -> tuple[float, float]:
         return self.range_
 

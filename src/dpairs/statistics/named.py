@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from ..data.domains import Domain
 from ..data.grids import Grid
-from ..data.tables import Table
 from ..errors import BadFile, BadParameter
 from ..formats.checks import fields, real, required, text
 from .base import Form, Statistic
@@ -29,7 +28,6 @@ class NamedKernel(Statistic):
     range_: tuple[float, float]
     name: ClassVar[str] = "named_kernel"
     needs: ClassVar[str] = "any"
-    has_exact: ClassVar[bool] = False
 
     @property
     def columns(self) -> tuple[str, ...]:  # type: ignore[override]
@@ -39,10 +37,6 @@ class NamedKernel(Statistic):
     def options(self) -> dict[str, Any]:
         """What is left of the kernel."""
         return {"label": self.label, "columns": list(self.columns), "range": list(self.range_)}
-
-    def exact(self, table: Table) -> float:
-        """Not possible from a name."""
-        _refuse()
 
     def forms(self, grid: Grid, kernel: str) -> tuple[Form, ...]:
         """Not possible from a name."""

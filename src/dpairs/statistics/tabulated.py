@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from ..data.domains import Domain
 from ..data.grids import Grid
-from ..data.tables import Table
 from ..errors import BadFile, BadParameter
 from ..formats.checks import choice, fields, real, required, text
 from .base import EVERYBODY, KERNELS, Form, Statistic
@@ -34,7 +33,6 @@ class TabulatedKernel(Statistic):
     name: ClassVar[str] = "kernel"
     needs: ClassVar[str] = "any"
     from_table: ClassVar[bool] = True
-    has_exact: ClassVar[bool] = False
 
     @property
     def columns(self) -> tuple[str, ...]:  # type: ignore[override]
@@ -60,13 +58,6 @@ class TabulatedKernel(Statistic):
             raise BadParameter(f"the kernel's table has {len(self.matrix)} cells and the study {grid.cells}")
         if kernel != self.kernel:
             raise BadParameter(f"the kernel's table has kind {self.kernel!r}, not {kernel!r}")
-
-    def exact(self, table: Table) -> float:
-        """Not possible from a table."""
-        raise BadParameter(
-            "a study carries only its kernel's table; for the exact value, "
-            "call dpairs.exact with the Kernel itself"
-        )
 
     def forms(self, grid: Grid, kernel: str) -> tuple[Form, ...]:
         return (Form(self.matrix, self.uncertainty),)

@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from dpairs import (
     BadParameter,
     Categories,
     Integers,
+    Interval,
     Levels,
     NotEstimable,
     Study,
@@ -21,6 +23,7 @@ from dpairs import (
 )
 from dpairs.protocols.projection.second_round import SecondRound
 from dpairs.statistics import NamedKernel
+from dpairs.statistics.base import WIDEST
 
 from .cases import (
     AGREE,
@@ -189,3 +192,20 @@ def test_a_second_round_carries_only_a_kernels_name():
     }
     with pytest.raises(BadParameter, match=r"call dpairs\.exact with the Kernel"):
         dpairs.exact(study.statistic, {"x": [0.1, 0.2], "y": [0.1, 0.2]})
+
+
+@pytest.mark.parametrize("name", ["variance", "gini_mean_difference"])
+def test_the_widest_domain_fits_into_the_files(name):
+    """Variances of squared distances are the largest numbers in them."""
+    people = {"value": WIDEST * np.random.default_rng(5).random(3000)}
+    asked: dict[str, Any] = {"protocol": "projection", "epsilon": 2.0, "seed": 1}
+    study = Study.create(name, domain=Interval(0, WIDEST), **asked)
+    tally = simulate_tally(study, people, seed=1)
+    analysis = tally.study.analysis_to_json()
+    assert analysis is not None
+    again = Study.from_json(tally.study.to_json(), first=study).with_analysis(analysis)
+    found = Tally.from_json(tally.to_json(), again).estimate()
+    assert found.value == tally.estimate().value
+    assert abs(found.value - dpairs.exact(name, people)) < 5.5 * found.sample_standard_error
+    with pytest.raises(BadParameter, match=r"apart at most"):
+        Study.create(name, domain=Interval(0, 1.01 * WIDEST), **asked)

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...statistics import ErrorOf, Finished
-from ..manipulation import Reach, at_corners
+from ..manipulation import Reach, at_vertices
 from ..projection.pilot import on_simplex
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def hidden_bias(
         moved = statistic.hidden(grid, protocol.kernel, masses)
     if len(forms) == 1:
         return abs(float(finished.gradient[0])) * float(moved[0])
-    reach = at_corners(
+    reach = at_vertices(
         lambda each: statistic.finish(each, sizes).value, forms, [Reach(each, each) for each in moved]
     )
     return max(reach.down, reach.up)

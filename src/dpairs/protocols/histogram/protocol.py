@@ -35,7 +35,7 @@ from ...statistics.labels import need_both
 from ...statistics.ustatistics import OneSample, TwoSamples, Variances
 from ..base import Alone, Answer, FirstRound, Setting
 from ..counts import DenseCounts
-from ..manipulation import at_corners, of_forms, span
+from ..manipulation import at_vertices, of_forms, span
 from ..shape import Prediction, Shape, onto
 from ..theory import MAX_PEOPLE
 from .binning import binning_bias
@@ -218,7 +218,7 @@ class Histogram(Alone, FirstRound):
         values = np.array([average.mean(vectors) for average in averages])
         reaches = [of_forms(average, vectors, people) for average in averages]
         finished = self.statistic.finish(values, sizes)
-        reach = at_corners(
+        reach = at_vertices(
             lambda forms: self.statistic.finish(forms, sizes).value, values, [each for each, _ in reaches]
         )
         multiplier = 0.0

@@ -33,7 +33,7 @@ from ...randomness import Randomness
 from ...randomness.coins import Coins
 from ...statistics import Statistic
 from ..base import Answer, FirstRound, InPairs, Setting, Trust
-from ..manipulation import at_corners, linear, span
+from ..manipulation import at_vertices, linear, span
 from ..shape import Prediction, Shape
 from .code import PairCode, pair_code
 from .counts import PairCounts
@@ -245,7 +245,7 @@ class Pairwise(InPairs, FirstRound):
         spoiled = min(people * self.pairs, int(total))
         form = linear([(decode / total, symbols)], spoiled)
         mean = float(symbols @ decode) / total
-        reach = at_corners(lambda forms: self.statistic.finish(forms, {}).value, np.array([mean]), [form])
+        reach = at_vertices(lambda forms: self.statistic.finish(forms, {}).value, np.array([mean]), [form])
         kernel = self.code.kernel
         multiplier = span(decode) / (float(kernel.step) * kernel.top)
         return Manipulation(people, spoiled, reach.down, reach.up, self.pairs == 1, multiplier)

@@ -23,13 +23,11 @@ from ...errors import BadFile
 from ...formats.canonical import agreed
 from ...formats.checks import real
 from ...statistics import Linear, Statistic
-from ...statistics.base import TWO_SIDED
+from ...statistics.base import LARGEST, TWO_SIDED
 from ...statistics.fixed_length import fieller
 from ...statistics.linear import Linearizer, nominal
 from .pilot import Pilot
 from .remainder import Remainder, moved_by
-
-MOST = 1e100
 
 
 @dataclass(frozen=True)
@@ -42,7 +40,7 @@ class Divided:
     """The mean of f^2."""
     both: float
     """The mean of f q."""
-    rest: float
+    missed_square: float
     """The mean of q^2."""
     relative: float
     """The relative variance of the divisor."""
@@ -70,7 +68,7 @@ class Divided:
             return None
         people = nominal(statistic)
         divided = statistic.finish(linear.forms, people).gradient[0]
-        factors, rests, missed = [], [], []
+        factors, remainders, missed = [], [], []
         linears = linearizer.every(pilot.imagined, people)
         told = [
             (masses, each) for masses, each in zip(pilot.imagined, linears, strict=True) if each is not None
@@ -79,15 +77,15 @@ class Divided:
             factor = float(divided / statistic.finish(there.forms, people).gradient[0])
             moved = sum(by_stratum)
             factors.append(factor - 1)
-            rests.append(linear.value - there.value - factor * moved)
+            remainders.append(linear.value - there.value - factor * moved)
             missed.append(linear.value - there.value - moved)
         # Allowances that the remainder's variance has for what imagined rounds do not show.
         seen = float(np.var(missed, ddof=1))
         allowed = remainder.variance / seen if seen > 0 else 1.0
-        f, q = np.array(factors), np.array(rests) - np.mean(missed)
+        f, q = np.array(factors), np.array(remainders) - np.mean(missed)
         mean = float(f.mean())
         relative = float(np.var(f, ddof=1)) / (1 + mean) ** 2
-        square, both, rest = (float((a * b).mean()) for a, b in ((f, f), (f, q), (q, q)))
+        square, both, missed_square = (float((a * b).mean()) for a, b in ((f, f), (f, q), (q, q)))
         if measured is not None:
             divisor, error = measured
             ((at_pilot, _),) = statistic.divisors(linear.forms).values()
@@ -97,12 +95,12 @@ class Divided:
             else:
                 ratio = at_pilot / divisor
                 square = max(square, (ratio - 1) ** 2 + (ratio * error / divisor) ** 2)
-        square, both, rest = allowed * square, allowed * both, allowed * rest
-        return cls(*map(agreed, (mean, square, both, rest + crowd, relative, shift)))
+        square, both, missed_square = allowed * square, allowed * both, allowed * missed_square
+        return cls(*map(agreed, (mean, square, both, missed_square + crowd, relative, shift)))
 
     def variance(self, correction: float) -> float:
         """Of what is missed, for the correction c: the mean of (f c + q)^2, f beside the largest shift."""
-        seen = max(self.square * correction**2 + 2 * self.both * correction + self.rest, 0.0)
+        seen = max(self.square * correction**2 + 2 * self.both * correction + self.missed_square, 0.0)
         return seen + (self.shift * correction) ** 2
 
     def further(self, square: float) -> Divided:
@@ -111,7 +109,7 @@ class Divided:
             self,
             square=square * self.square,
             both=math.sqrt(square) * square * self.both,
-            rest=square**2 * self.rest,
+            missed_square=square**2 * self.missed_square,
             relative=square * self.relative,
         )
 
@@ -131,8 +129,9 @@ class Divided:
         if math.isfinite(self.slack):
             return ()
         return (
-            "By the first round, the divisor of this value may be 0, so the interval is the whole range of "
-            "the statistic: more people, or a larger epsilon, would help.",
+            "By the first round, the divisor of this value may be 0, and then it is not defined. So the "
+            "interval is the whole range of the statistic: more people, or a larger epsilon, would help, "
+            "unless it is 0.",
         )
 
     def to_json(self) -> list[float]:
@@ -148,7 +147,7 @@ class Divided:
         if not isinstance(spec, list) or len(spec) != 6:
             raise BadFile("what a divisor does is a list of six numbers")
         numbers = [real("what a divisor does", each) for each in spec]
-        factor, square, both, rest, relative, shift = numbers
-        if max(map(abs, numbers)) > MOST or min(square, rest, relative, shift) < 0 or factor < -1:
+        factor, square, both, missed_square, relative, shift = numbers
+        if max(map(abs, numbers)) > LARGEST or min(square, missed_square, relative, shift) < 0 or factor < -1:
             raise BadFile("what a divisor does has variances from 0 and a factor from -1")
-        return cls(factor, square, both, rest, relative, shift)
+        return cls(factor, square, both, missed_square, relative, shift)

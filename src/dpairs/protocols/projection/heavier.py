@@ -20,8 +20,8 @@ from ...data.grids import Grid
 from ...errors import BadFile
 from ...formats.canonical import agreed
 from ...formats.checks import real
+from ...statistics.base import LARGEST
 from ...statistics.vertices import Vertices, cell_means
-from .reading import LARGEST
 from .winsorize import LEAST_LEFT
 
 Vector = NDArray[np.float64]

@@ -20,7 +20,7 @@ from ...estimate import Manipulation
 from ...mechanisms import ScalarResponse
 from ...statistics import Statistic
 from ..counts import DenseCounts
-from ..manipulation import Reach, at_corners, linear, span
+from ..manipulation import Reach, at_vertices, linear, span
 from .analysis import Analysis
 
 
@@ -46,7 +46,7 @@ def second_round_manipulation(
     if analysis.alone is not None and combined:
         value, reach = _mixed(analysis, decode, counts, (value, reach), analysis.alone[0], people)
     sizes = {stratum: table.people + analysis.people[stratum] for stratum, table in counts.items()}
-    reach = at_corners(
+    reach = at_vertices(
         lambda form: analysis.finished(statistic, float(form[0]), 0.0, 0.0, sizes).value,
         np.array([value]),
         [reach],

@@ -12,11 +12,9 @@ from ...errors import BadFile
 from ...formats.canonical import big_integer, read_integer
 from ...formats.checks import fields, integer, real, required, text
 from ...statistics import Statistic
+from ...statistics.base import LARGEST
 from ...statistics.influence import Influence
 from ..rounds import BLOCK
-
-LARGEST = 1e100
-"""Beyond all values of a statistic."""
 
 
 @dataclass(frozen=True)

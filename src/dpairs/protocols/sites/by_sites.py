@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from ...errors import BadValue
 from ...estimate import Manipulation
 from ...randomness import Randomness
-from ..base import NUMBERS, SITES, Answer
+from ..base import NUMBERS, PERSON_COLUMN, SITE_COLUMN, SITES, Answer
 from ..two_servers.budget import LAPLACE, Query
 from ..two_servers.rounds import Noisy
-from .unit import Unit
+from .unit import PERSON, Unit
 
 FAR = 64
 """Scales of noise beyond which a number is refused: an honest one lies there with a chance of e^-64."""
@@ -51,6 +51,10 @@ class BySites(Noisy):
     uses_coins: ClassVar[bool] = False
     answered_by = SITES
     sends: ClassVar[str] = NUMBERS
+
+    @property
+    def record_columns(self) -> tuple[str, ...]:
+        return (SITE_COLUMN, PERSON_COLUMN) if self.unit.kind == PERSON else (SITE_COLUMN,)
 
     @property
     @abstractmethod

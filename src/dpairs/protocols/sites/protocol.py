@@ -63,6 +63,12 @@ class Counting(BySites):
     """A round in which sites count their records in the cells of ``grid``."""
 
     bins: tuple[int, ...]
+    expected: int
+    """Sites that the study was planned for."""
+
+    @property
+    def planned_sites(self) -> int:
+        return self.expected
 
     @cached_property
     def grid(self) -> Grid:
@@ -134,7 +140,6 @@ class Sites(Counting, FirstRound):
     unit: Unit
     budget: NoiseBudget
     expected: int
-    """Sites that the study was planned for."""
     name: ClassVar[str] = "sites"
     options: ClassVar[tuple[str, ...]] = (
         *("rounds", "bins", "split", "noise", "delta", "n", "sites"),

@@ -25,7 +25,7 @@ from ...randomness.coins import Coins
 from ...statistics import Statistic
 from ...statistics.influence import Influence
 from ..base import Answer
-from ..manipulation import at_corners
+from ..manipulation import at_vertices
 from ..projection.reading import by_stratum, read_first, read_grid, write_edges
 from ..two_servers.budget import BUDGET_FIELDS, LAPLACE, NoiseBudget, Query
 from ..two_servers.corrected import LARGEST, corrected
@@ -186,7 +186,7 @@ class SitesSum(BySites, TwoRounds):
         means = self._means(answers, sizes)
         value = at.value + at.remainder.mean
         value += sum(extents[name] * (mean - at.means[name]) for name, mean in means.items())
-        reach = at_corners(
+        reach = at_vertices(
             lambda form: at.finished(self.statistic, float(form[0]), 0.0, 0.0, sizes).value,
             np.array([value]),
             [sums],

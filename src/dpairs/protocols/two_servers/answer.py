@@ -98,7 +98,7 @@ class Measured:
         )
         laws = [replace(around, sampling=most)] if math.isfinite(most) else []
         if seen is not None:
-            laws.append(replace(around, sampling=seen.sampling + second_order).with_doubt(seen.doubt))
+            laws.append(replace(around, sampling=seen.sampling + second_order).with_freedom(seen.deviation))
         # The narrower one: both cover.
         reaches = [law.reach(LEVEL) for law in laws]
         population = laws[int(np.argmin(reaches))] if laws else ErrorLaw(known=math.inf)
@@ -214,7 +214,7 @@ class Measured:
             if self.counted is not None:
                 binning += scale**2 * at_few_values(rough, self.counted)
             hidden += pairs
-            sampling, doubt = share * rough.sampling, share * rough.doubt
+            sampling, deviation = share * rough.sampling, share * rough.sampling_deviation
             unseen = rough.unseen(released)
             if self.counted is not None:
                 unseen = max(unseen, unseen_in_table(rough, self.counted))
@@ -222,14 +222,14 @@ class Measured:
             if unseen > 0:
                 # Two parts of a derivative vary together by at most the square of their deviations' sum.
                 seen, hiding = math.sqrt(rough.sampling) * scale, math.sqrt(unseen)
-                # At an end of the range a comparison does not vary, and its doubt has no share of that.
-                sampling, doubt = (
+                # At an end of the range a comparison does not vary, and its deviation has no share of that.
+                sampling, deviation = (
                     (seen + hiding) ** 2,
-                    (math.sqrt(rough.doubt) * scale + hiding) ** 2 - unseen,
+                    (math.sqrt(rough.sampling_deviation) * scale + hiding) ** 2 - unseen,
                 )
                 if seen > 0:
-                    doubt = rough.doubt * sampling / rough.sampling
-            return _Seen(sampling, doubt, binning, hidden)
+                    deviation = rough.sampling_deviation * sampling / rough.sampling
+            return _Seen(sampling, deviation, binning, hidden)
         except NotEstimable:
             return None
 
@@ -255,7 +255,7 @@ class Measured:
         low, high = self.statistic.range(self.domains)
         # With pairs of one bin for equal ones, it is those that vary.
         counted = forms if self.ties is None or forms.size > 1 else self.ties.most
-        scale, mean, doubt = 1.0, float(counted[0]), math.sqrt(float(self.noise[0, 0]))
+        scale, mean, deviation = 1.0, float(counted[0]), math.sqrt(float(self.noise[0, 0]))
         if forms.size > 1:
             if self.rough is None:
                 return math.inf, 0.0
@@ -263,13 +263,13 @@ class Measured:
             along = np.tensordot(gradient, np.array([form.matrix for form in kernels]), axes=1)
             reach = np.tensordot(np.abs(gradient), np.array([form.uncertainty for form in kernels]), axes=1)
             low, high = float((along - reach).min()), float((along + reach).max())
-            mean, doubt = float(gradient @ forms), math.sqrt(noise)
+            mean, deviation = float(gradient @ forms), math.sqrt(noise)
         else:
             scale = float(gradient[0]) ** 2
             # U counts pairs without an end; its form is a share of them.
             low, high = (low, high) if math.isfinite(high) else (0.0, 1.0)
         middle = (low + high) / 2
-        towards = min(mean + doubt, middle) if mean < middle else max(mean - doubt, middle)
+        towards = min(mean + deviation, middle) if mean < middle else max(mean - deviation, middle)
         kernel, sizes = Bounded(towards, low, high), list(self.sizes.values())
         pairs = math.prod(sizes) if len(sizes) > 1 else sizes[0] * (sizes[0] - 1) / 2
         return scale * self.statistic.most_sampling(kernel, self.sizes), scale * kernel.variance / pairs
@@ -277,10 +277,10 @@ class Measured:
 
 @dataclass(frozen=True)
 class _Seen:
-    """From coarse counts: the sampling variance and its doubt, what binning does, and may do at most."""
+    """From coarse counts: the sampling variance and its deviation, what binning does, and may do at most."""
 
     sampling: float
-    doubt: float
+    deviation: float
     binning: float
     hidden: float
     """A bound of the bias, by those who stand out of coarse cells."""

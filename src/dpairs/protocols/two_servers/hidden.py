@@ -78,8 +78,8 @@ def compared_within(
         return 0.0
     if len(masses) == 2:
         one, two = masses
-        pair, doubts = (masses[one], masses[two]), (noise[one], noise[two])
-        return agreed(undecided(grid, pair, doubts, statistic.ties_apart))
+        pair, deviations = (masses[one], masses[two]), (noise[one], noise[two])
+        return agreed(undecided(grid, pair, deviations, statistic.ties_apart))
     ((name, shares),), steepness = masses.items(), 1.0
     crowd = shares if statistic.ties_apart else _crowd_of_levels(grid, shares)
     if statistic.form_count > 1:
@@ -89,8 +89,8 @@ def compared_within(
             return 0.0
         steepness = abs(float(statistic.finish(there, nominal(statistic)).gradient[0]))
     along = statistic.forms(grid, "average")[0].uncertainty @ crowd
-    doubt = 2 * TWO_SIDED * noise[name] * math.sqrt(float(along @ along))
-    return agreed(steepness * (float(crowd @ along) + doubt))
+    margin = 2 * TWO_SIDED * noise[name] * math.sqrt(float(along @ along))
+    return agreed(steepness * (float(crowd @ along) + margin))
 
 
 def together_within(
@@ -133,8 +133,8 @@ def table_within(
         return agreed(max(float(shares @ farthest @ shares) - allowed, 0.0))
     crowd = shares * standing_out(shares, widths(grid.axes[0]), 0.0)
     (form,), along = statistic.forms(grid, "average"), farthest @ crowd
-    doubt = 2 * TWO_SIDED * noise[name] * float(np.sqrt((along**2)[crowd > 0].sum()))
-    off = float(crowd @ along) + doubt + 2 * float(crowd @ form.uncertainty @ (shares - crowd))
+    margin = 2 * TWO_SIDED * noise[name] * float(np.sqrt((along**2)[crowd > 0].sum()))
+    off = float(crowd @ along) + margin + 2 * float(crowd @ form.uncertainty @ (shares - crowd))
     return agreed(max(off - allowed, 0.0))
 
 

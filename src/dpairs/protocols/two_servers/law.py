@@ -39,9 +39,9 @@ class ErrorLaw:
     draws: int = 2
     bias: float = 0.0
 
-    def with_doubt(self, doubt: float) -> ErrorLaw:
+    def with_freedom(self, deviation: float) -> ErrorLaw:
         """The same with a sampling variance whose estimate has this standard deviation (Satterthwaite)."""
-        freedom = 2 * (self.sampling / doubt) ** 2 if doubt > 0 else math.inf
+        freedom = 2 * (self.sampling / deviation) ** 2 if deviation > 0 else math.inf
         return replace(self, freedom=max(freedom, LEAST_FREEDOM))
 
     def wider(self, times: float) -> ErrorLaw:

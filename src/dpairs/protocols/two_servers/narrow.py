@@ -48,7 +48,7 @@ def surely(cells: int) -> float:
 def narrow(grid: Grid, masses: Vector, deviation: float) -> dict[int, Vector]:
     """The share of every cell that is narrow along each axis whose bins hold several values."""
     shape = [axis.bins for axis in grid.axes]
-    doubt, narrowed = surely(masses.size) * deviation, {}
+    limit, narrowed = surely(masses.size) * deviation, {}
     for place in hiding_places(grid):
         table = np.moveaxis(masses.reshape(shape), place, 0)
         width = widths(grid.axes[place]).reshape(-1, *[1] * (table.ndim - 1))
@@ -62,7 +62,7 @@ def narrow(grid: Grid, masses: Vector, deviation: float) -> dict[int, Vector]:
             beside[here] = np.where(denser, dense[there], beside[here])
             other[here] = np.where(denser, scale[there], other[here])
         beyond = table - width * beside
-        clear = beyond > doubt * np.sqrt(1 + (width * other) ** 2)
+        clear = beyond > limit * np.sqrt(1 + (width * other) ** 2)
         share = np.divide(beyond, table, out=np.zeros_like(table), where=clear & (table > 0))
         narrowed[place] = np.moveaxis(np.clip(share, 0.0, 1.0), 0, place)
     return narrowed
@@ -88,7 +88,7 @@ def crammed(
     alone = [[place] for place in places] if len(places) > 1 else []
     for axes in ([*places], *alone):
         two = dict.fromkeys(axes, 2)
-        if axes in alone and _doubt(shares, two, deviation) > OUTSIDE:
+        if axes in alone and _noise_outside(shares, two, deviation) > OUTSIDE:
             continue
         block = _holding_all(shares, two, deviation)
         ones = ({**two, place: 1} for place in axes)
@@ -102,7 +102,7 @@ def _sides(shares: Vector, lengths: Mapping[int, int]) -> list[int]:
     return [min(lengths.get(place, cells), cells) for place, cells in enumerate(shares.shape)]
 
 
-def _doubt(shares: Vector, lengths: Mapping[int, int], deviation: float) -> float:
+def _noise_outside(shares: Vector, lengths: Mapping[int, int], deviation: float) -> float:
     """How many noise alone may put outside of a block.
 
     Inside a block of k of K cells and outside of it noise is independent, and people add up to 1: so two
@@ -119,7 +119,7 @@ def _holding_all(shares: Vector, lengths: Mapping[int, int], deviation: float) -
     first = np.unravel_index(int(inside.argmax()), inside.shape)
     held, most = math.prod(sides), float(inside.max())
     outside = ((shares.size - held) * (1 - most) + held * (float(shares.sum()) - most)) / shares.size
-    if outside > min(_doubt(shares, lengths, deviation), OUTSIDE):
+    if outside > min(_noise_outside(shares, lengths, deviation), OUTSIDE):
         return None
     block = np.zeros(shares.shape, dtype=np.bool_)
     block[tuple(slice(at, at + side) for at, side in zip(first, sides, strict=True))] = True

@@ -162,14 +162,14 @@ class PilotRound(OneHot, TwoRounds, FirstRound):
         variance = self.budget.variance(self.query(sizes))
         shares = {name: adding_up(each.array / each.people) for name, each in released.items()}
         masses = {name: on_simplex(each) for name, each in shares.items()}
-        doubt = {name: math.sqrt(variance) / people for name, people in sizes.items()}
+        deviations = {name: math.sqrt(variance) / people for name, people in sizes.items()}
         noise, grid = PublicNoise(coins), cut_cells(self.grid)
         kept: Callable[[NDArray[np.float64]], NDArray[np.float64]] = adding_up
         start, truth = shares, shares
         if self.statistic.form_count > 1 and not self.statistic.same_bin:
             # What a ratio is divided by must be that of people, or it may be nothing.
             kept, start = on_simplex, masses
-            truth = {name: beyond_noise(each, doubt[name]) for name, each in shares.items()}
+            truth = {name: beyond_noise(each, deviations[name]) for name, each in shares.items()}
             try:
                 self.statistic.linearizer(grid).at(truth, nominal(self.statistic))
             except NotEstimable:
@@ -179,14 +179,23 @@ class PilotRound(OneHot, TwoRounds, FirstRound):
         drawn = self._noise(noise, [each.size for each in truth.values()], rounds)
         imagined = [
             {
-                name: kept(each + doubt[name] * rows[place])
+                name: kept(each + deviations[name] * rows[place])
                 for (name, each), rows in zip(truth.items(), drawn, strict=True)
             }
             for place in range(rounds)
         ]
         pilot, again = Pilot(grid, masses, []), Pilot(grid, truth, imagined)
         following = SumRound.of(
-            self.statistic, self.domains, pilot, start, again, study_id, self.split, self.budget, sizes, doubt
+            self.statistic,
+            self.domains,
+            pilot,
+            start,
+            again,
+            study_id,
+            self.split,
+            self.budget,
+            sizes,
+            deviations,
         )
         return replace(following, answered_by=self.answered_by)
 

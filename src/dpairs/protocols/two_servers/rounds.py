@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import ClassVar
 
 from ...errors import BadParameter
 from ..base import Protocol
@@ -26,6 +27,7 @@ class TwoRounds(Noisy):
 
     split: float
     """The pilot's share of the loss."""
+    asks_again: ClassVar[bool] = True
 
     def check_split(self) -> None:
         if not 0.01 <= self.split <= 0.9:

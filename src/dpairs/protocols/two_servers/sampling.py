@@ -143,7 +143,7 @@ class Rough:
         return errors
 
     @cached_property
-    def doubt(self) -> float:
+    def sampling_deviation(self) -> float:
         """The standard deviation of `sampling` under the noise of the counts, from imagined noise."""
         return float(np.std(self._imagined, ddof=1))
 

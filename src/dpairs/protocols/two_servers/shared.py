@@ -37,6 +37,7 @@ class Shared(Noisy, Tallied):
 
     uses_coins: ClassVar[bool] = False
     sends: ClassVar[str] = SHARES
+    has_crypto: ClassVar[bool] = True
 
     @property
     def of_sites(self) -> bool:

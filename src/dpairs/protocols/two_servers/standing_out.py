@@ -66,9 +66,9 @@ def standing_out(masses: Vector, width: Vector, deviation: float, most: int = 2)
         scale[0, 1:], scale[1, :-1] = wide[1:] / width[: mass.size - 1], wide[:-1] / width[together:]
         densest = density.max(axis=0)
         furthest = np.where(density == densest, scale, -np.inf).max(axis=0)
-        doubt = CLEAR * deviation * np.sqrt(together + furthest**2)
+        margin = CLEAR * deviation * np.sqrt(together + furthest**2)
         with np.errstate(divide="ignore", invalid="ignore"):
-            share = np.where(mass > 0, (mass - wide * densest - doubt) / mass, 0.0)
+            share = np.where(mass > 0, (mass - wide * densest - margin) / mass, 0.0)
         for cells in windows:
             shares[cells] = np.maximum(shares[cells], share)
     return np.clip(shares, 0.0, 1.0)
@@ -124,8 +124,8 @@ def possibly_crowded(grid: Grid, masses: Vector, deviation: float, seen: Sequenc
     total = 0.0
     for (_, _, along, _), square in zip(_axes(grid, masses, deviation), seen, strict=True):
         variance = 2 * deviation**2 * masses.size / along.size
-        doubt = math.sqrt(2 * along.size * variance**2 + 4 * variance * square)
-        total += min(square + TWO_SIDED * doubt, float(along @ along))
+        margin = math.sqrt(2 * along.size * variance**2 + 4 * variance * square)
+        total += min(square + TWO_SIDED * margin, float(along @ along))
     return min(total, together(grid, masses))
 
 

@@ -24,6 +24,7 @@ from ...formats.checks import fields, real, required
 from ...privacy import PrivacyClaim
 from ...randomness import Randomness
 from ...statistics import Statistic
+from ...statistics.base import LARGEST as MOST
 from ...statistics.influence import Influence
 from ...statistics.linear import Linearizer, nominal
 from ...vdaf.fields import FIELD64
@@ -55,7 +56,6 @@ if TYPE_CHECKING:
     from ...vdaf.prio3 import Prio3
 
 SEED = 32
-MOST_HIDDEN = 1e100
 _FIELDS = ("rounds", "round", "first", "split", *BUDGET_FIELDS, "edges", "functions")
 
 
@@ -179,11 +179,11 @@ class SumRound(Shared, TwoRounds):
     def with_analysis(self, spec: Any) -> SumRound:
         own = dict(spec) if isinstance(spec, Mapping) else {}
         hidden = real("hidden", own.pop("hidden", None))
-        if not 0 <= hidden <= MOST_HIDDEN:
-            raise BadFile(f"what cells hide is a number from 0 to {MOST_HIDDEN:g}, not {hidden!r}")
+        if not 0 <= hidden <= MOST:
+            raise BadFile(f"what cells hide is a number from 0 to {MOST:g}, not {hidden!r}")
         nearer = real("nearer", own.pop("nearer", None))
-        if not abs(nearer) <= MOST_HIDDEN:
-            raise BadFile(f"a mean over noisy shares is at most {MOST_HIDDEN:g}, not {nearer!r}")
+        if not abs(nearer) <= MOST:
+            raise BadFile(f"a mean over noisy shares is at most {MOST:g}, not {nearer!r}")
         divided = Divided.from_json(self.statistic, own.pop("divided", None))
         analysis = Analysis.from_json(self.statistic, own)
         return replace(self, analysis=analysis, hidden=hidden, divided=divided, nearer=nearer)

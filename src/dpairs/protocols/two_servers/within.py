@@ -143,21 +143,21 @@ def _of_classes(rough: Rough) -> tuple[float, float]:
     if classes is None:
         return 0.5, 0.0
     (place,) = cut_places(rough.grid)
-    (first, second), doubts = classes
+    (first, second), deviations = classes
     width = widths(rough.grid.axes[place])
     near = rough.finer_along[place]
-    both = tuple(zip((first, second), doubts, strict=True))
+    both = tuple(zip((first, second), deviations, strict=True))
     # A small class is too noisy to tell what the other one shows, or both together do.
     spike = np.any(
-        [standing_out(each, width, doubt, 1) > 0 for each, doubt in (*both, _together(both))], axis=0
+        [standing_out(each, width, deviation, 1) > 0 for each, deviation in (*both, _together(both))], axis=0
     )
     # Two cells side by side may be a hump.
-    clear = spike | np.any([standing_out(each, width, doubt) > 0 for each, doubt in both], axis=0)
+    clear = spike | np.any([standing_out(each, width, deviation) > 0 for each, deviation in both], axis=0)
     crowds = [np.where(clear, each * standing_out(each, width, 0.0), 0.0) for each, _ in both]
     # Who stands out may be in one bin, at either end of it, beside those who lie evenly there.
     others = crowds[0] * (second - crowds[1]) + (first - crowds[0]) * crowds[1]
     off = float(crowds[0] @ crowds[1] + near @ others) / 2
-    off += pairs_by_noise((np.where(spike, crowds[0], 0.0), np.where(spike, crowds[1], 0.0)), doubts) / 2
+    off += pairs_by_noise((np.where(spike, crowds[0], 0.0), np.where(spike, crowds[1], 0.0)), deviations) / 2
     return off, float(first @ (near * second)) / 2
 
 
@@ -191,7 +191,7 @@ def _in_one_cell(rough: Rough) -> float:
 
 def _together(both: tuple[tuple[Vector, float], ...]) -> tuple[Vector, float]:
     """The mean of two noisy distributions that is least noisy, and its noise."""
-    weights = np.array([1 / max(doubt, TINY) ** 2 for _, doubt in both])
+    weights = np.array([1 / max(deviation, TINY) ** 2 for _, deviation in both])
     mean = weights / weights.sum() @ np.array([each for each, _ in both])
     return np.asarray(mean), 1 / math.sqrt(float(weights.sum()))
 
@@ -203,10 +203,10 @@ def _of_table(rough: Rough, counted: Grid, farthest: Vector) -> tuple[float, flo
     if place is None or len(cut_places(counted)) != 1 or len(counted.axes) != 1:
         return float(farthest.max()), even
     coarse = np.bincount(place, weights=masses, minlength=counted.cells).astype(np.float64)
-    width, doubt = widths(counted.axes[0]), math.sqrt(rough.variance) / rough.sizes[name]
+    width, deviation = widths(counted.axes[0]), math.sqrt(rough.variance) / rough.sizes[name]
     # A hump of two cells is seen in the bins, where these are finer.
     most = 1 if counted.cells < rough.grid.cells else 2
-    clear = standing_out(coarse, width, doubt, most) > 0
+    clear = standing_out(coarse, width, deviation, most) > 0
     crowd = coarse * np.where(clear, standing_out(coarse, width, 0.0, most), 0.0)
     starts = np.searchsorted(place, np.arange(counted.cells))
     worst = np.maximum.reduceat(np.maximum.reduceat(farthest, starts, axis=0), starts, axis=1)
@@ -227,8 +227,8 @@ def unseen_in_table(rough: Rough, counted: Grid) -> float:
         return 0.0
     ((name, masses),), (form,) = rough.masses.items(), rough.statistic.forms(rough.grid, "average")
     coarse = np.bincount(place, weights=masses, minlength=counted.cells).astype(np.float64)
-    doubt = math.sqrt(rough.variance) / rough.sizes[name]
-    crowd = coarse * standing_out(coarse, widths(counted.axes[0]), doubt)
+    deviation = math.sqrt(rough.variance) / rough.sizes[name]
+    crowd = coarse * standing_out(coarse, widths(counted.axes[0]), deviation)
     starts = np.searchsorted(place, np.arange(counted.cells))
     low, high = form.matrix - form.uncertainty, form.matrix + form.uncertainty
     for axis in (0, 1):

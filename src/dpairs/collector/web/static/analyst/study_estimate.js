@@ -30,8 +30,8 @@ function whyNot(why, stages, study) {
 
 /** Points with a value, as columns: reports, value, upper and lower end. */
 function grown(stages) {
-  const stage = [...stages].reverse().find(({ growth }) => growth.some((point) => point[2] !== null));
-  const points = (stage?.growth ?? []).filter((point) => !point.includes(null));
+  const stage = [...stages].reverse().find(({ history }) => history.some((point) => point[2] !== null));
+  const points = (stage?.history ?? []).filter((point) => !point.includes(null));
   const columns = [
     points.map(([reports]) => reports),
     points.map(([, , value]) => value),
