@@ -147,3 +147,30 @@ def test_a_divisor_that_may_be_nothing_leaves_the_whole_range(rounds):
         assert estimate.standard_error <= 1
         whole += estimate.confidence_interval() == estimate.confidence_interval(target="sample") == (0, 1)
     assert whole > 0
+
+
+@pytest.mark.parametrize(("epsilon", "n"), [(1.0, 2_000), (20.0, 20_000)])
+def test_incomes_that_may_all_be_0_get_no_interval(epsilon, n):
+    """Of zeros the coefficient is not defined, and a bin does not show where in it people are.
+
+    Negative control: of incomes that fill many bins it is, and the interval is shorter.
+    """
+    rng = np.random.default_rng(3)
+    for values, defined in ((np.zeros(n), False), (rng.uniform(0, 1e5, n), True)):
+        for seed in range(4):
+            study = dpairs.Study.create(
+                "gini_coefficient",
+                protocol="two_servers",
+                epsilon=epsilon,
+                domain=dpairs.Interval(0, 1e5),
+                n=n,
+                seed=seed,
+            )
+            try:
+                estimate = dpairs.simulate(study, {"value": values}, seed=seed)
+            except dpairs.NotEstimable:
+                assert not defined
+                continue
+            low, high = estimate.confidence_interval()
+            assert (high - low < 0.2) if defined else (low, high) == (0.0, 1.0)
+            assert any("may be 0" in sentence for sentence in estimate.caveats) is not defined

@@ -26,6 +26,7 @@ from .hidden import crowded_bins
 from .law import ErrorLaw
 from .order import order_of
 from .sampling import Rough
+from .standing_out import widths
 from .ties import Ties
 from .within import (
     Within,
@@ -40,6 +41,12 @@ from .within import (
 
 LEVEL = 0.95
 """Of the intervals by which two ways to know a sampling variance are compared."""
+NEARLY_SURE = 0.998
+"""Nothing gets a ratio with an interval in one of a thousand studies."""
+DIVISOR = (
+    "What this value is divided by may be 0, and then it is not defined. So the interval is the whole range "
+    "of the statistic: a narrower domain, more people or a larger epsilon would help, unless it is 0."
+)
 SEVERAL = (
     "Bins hold several values, and nothing tells equal values of a bin from others. The interval reaches "
     "from all pairs of a bin being equal to as few as can be. Up to 4,096 values are told apart."
@@ -107,7 +114,8 @@ class Measured:
         if order.sample[0] and laws and sample.reach(LEVEL) > min(reaches):
             # What the population's error allows for is more than noise and bins do to this sample.
             sample = population
-        sample, population = (law.wider(self._slack(forms)) for law in (sample, population))
+        slack = self._slack(forms)
+        sample, population = (law.wider(slack) for law in (sample, population))
         deviation = min(population.deviation, high - low)
 
         def error(direction: NDArray[np.float64]) -> float:
@@ -122,7 +130,11 @@ class Measured:
             self.statistic.details(forms, self.sizes, error),
             bounds=(low, high),
             laws=Laws(population, sample),
-            caveats=(*sample.caveats, *self._unseen(population, laws, sample)) if not ranged else (SEVERAL,),
+            caveats=(SEVERAL,)
+            if ranged
+            else (*sample.caveats, *self._unseen(population, laws, sample))
+            if math.isfinite(slack)
+            else (DIVISOR,),
             centre=None if centre is None else centre.value,
         )
 
@@ -161,12 +173,18 @@ class Measured:
         return tuple(said)
 
     def _slack(self, forms: Vector) -> float:
-        """How much longer Fieller's interval of a ratio is."""
-        divisors = self.statistic.divisors(forms).values() if forms.size > 1 else ()
-        return fieller(
-            TWO_SIDED * math.sqrt(float(self.noise[place, place])) / abs(divisor)
-            for divisor, place in divisors
-        )
+        """How much longer Fieller's interval of a ratio is; without an end if everybody may have 0."""
+        reaches, half = [], 0.0
+        if self.rough is not None and self.statistic.needs == "numeric":
+            # A mean has every value at the middle of its bin.
+            half = float(widths(self.rough.bins.axes[0]).max()) / 2
+        for divisor, place in self.statistic.divisors(forms).values() if forms.size > 1 else ():
+            variance = float(self.noise[place, place])
+            law = ErrorLaw(noise=(variance,)) if self.laplace else ErrorLaw(variance)
+            if half and abs(divisor) <= half + law.reach(NEARLY_SURE):
+                return math.inf
+            reaches.append(TWO_SIDED * math.sqrt(variance) / abs(divisor))
+        return fieller(reaches)
 
     def _within(self, forms: Vector) -> Vector:
         """A single form cannot leave the kernel's range."""

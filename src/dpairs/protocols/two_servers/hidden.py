@@ -12,7 +12,7 @@ from ...data.grids import Grid
 from ...errors import NotEstimable
 from ...formats.canonical import agreed
 from ...statistics import Statistic
-from ...statistics.base import TWO_SIDED
+from ...statistics.base import CERTAIN, TWO_SIDED
 from ...statistics.linear import Masses, nominal
 from ..projection.pilot import on_simplex
 from .forms import farthest_off
@@ -146,11 +146,17 @@ class Uneven(NamedTuple):
     divisor: float = 0.0
 
 
-def uneven_within(statistic: Statistic, grid: Grid, masses: Mapping[str, Vector]) -> Uneven:
+def uneven_within(
+    statistic: Statistic,
+    grid: Grid,
+    masses: Mapping[str, Vector],
+    noisy: Mapping[str, Vector] | None = None,
+    noise: Mapping[str, float] | None = None,
+) -> Uneven:
     """The middle of what those who stand out of cells may do, and how far from that everybody may be.
 
     Who does not stand out is taken to lie evenly, but may be at a few values that all cells have, such as
-    whole tens.
+    whole tens. If the ``noisy`` shares leave it possible that a divisor is 0, all of it may be wrong.
     """
     if statistic.needs != "numeric" or len(hiding_places(grid)) != 1 or len(grid.axes) != 1:
         return Uneven()
@@ -159,6 +165,11 @@ def uneven_within(statistic: Statistic, grid: Grid, masses: Mapping[str, Vector]
     shift = sum(statistic.uneven(grid, shares, alone)) / 2
     least, most = statistic.uneven(grid, shares, np.ones_like(shares))
     divisor = statistic.uneven_divisor(grid, shares, alone)
+    if divisor > 0 and noisy is not None and noise is not None:
+        ((name, measured),), centres = noisy.items(), grid.axes[0].centres
+        error = noise[name] * math.sqrt(float(centres @ centres)) / float(measured @ centres)
+        if statistic.uneven_divisor(grid, measured, np.ones_like(measured)) + CERTAIN * error >= 1:
+            divisor = 1.0
     return Uneven(*map(agreed, (shift, max(most - shift, shift - least), divisor)))
 
 

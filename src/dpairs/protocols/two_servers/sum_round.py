@@ -121,7 +121,7 @@ class SumRound(Shared, TwoRounds):
         hidden += together_within(statistic, pilot.grid, pilot.masses, linear.value, noise)
         hidden += table_within(statistic, pilot.grid, pilot.masses, noise)
         remainder = remainder_of(statistic, linearizer, there, imagined, half_range)
-        uneven = uneven_within(statistic, pilot.grid, pilot.masses)
+        uneven = uneven_within(statistic, pilot.grid, pilot.masses, start, noise)
         crowd = crowd_variance(pilot.grid, there.functions, _functions(linearizer, imagined), pilot.masses)
         divided = Divided.of(statistic, linearizer, there, imagined, remainder, uneven.divisor, crowd)
         hidden += steepness * uneven.most
