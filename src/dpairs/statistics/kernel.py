@@ -246,7 +246,7 @@ class Kernel(Statistic):
         for start, block in self._blocks(flat_first, flat_second, align=per_cell):
             cube = block.reshape(-1, per_cell, cells, other)
             if how == "extremes" or weights_first is None or weights_second is None:
-                # Rows with each other first, a whole line at a time: both axes at once take four times as long.
+                # A whole line at a time: over both axes at once it takes four times as long.
                 parts.append([cube.min(axis=1).min(axis=2), cube.max(axis=1).max(axis=2)])
             else:
                 here = weights_first[start // per_cell : start // per_cell + cube.shape[0]]
