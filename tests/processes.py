@@ -107,3 +107,8 @@ def dpairs(
         code = child.wait(120)
         said, complained = (path.read_text(encoding="utf-8") for path in (out, err))
         return subprocess.CompletedProcess(arguments, code, said, complained)
+
+
+def program(text: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run statements of a test's own to their end, with ``arguments`` after the first word of `sys.argv`."""
+    return dpairs(*arguments, before=f"{text}\nraise SystemExit\n")

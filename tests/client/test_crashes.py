@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from typing import Any
 
 import pytest
@@ -14,7 +12,7 @@ from dpairs.formats import files
 
 from ..collector.people import histogram
 from ..collector.servers import contents, stored_symbols
-from ..processes import ENVIRONMENT
+from ..processes import program
 from .answering import VALUE, pair_of
 
 
@@ -122,14 +120,8 @@ def test_each_step_of_a_pair_in_a_process_of_its_own(here, tmp_path):
     states = []
     for _ in range(3):
         for device in devices:
-            done = subprocess.run(
-                [sys.executable, "-c", STEP, link, str(device.home)],
-                capture_output=True,
-                text=True,
-                check=True,
-                env=ENVIRONMENT,
-                timeout=60,
-            )
+            done = program(STEP, link, str(device.home))
+            assert done.returncode == 0, done.stderr
             states.append(done.stdout.strip())
         if states[-2:] == ["done", "done"]:
             break
@@ -159,8 +151,7 @@ def test_a_killed_process_is_continued_by_another(here, tmp_path, moment):
     study = histogram()
     link = here.analyst().begin(study, "Killed")
     home = tmp_path / "device"
-    command = [sys.executable, "-c", KILLED, link, str(home), moment]
-    assert subprocess.run(command, check=False, env=ENVIRONMENT, timeout=60).returncode == -9
+    assert program(KILLED, link, str(home), moment).returncode == -9
     kept = json.loads((home / f"{study.id}.json").read_text())
     assert here.analyst().tally(study.id).n == (moment == "after")
     done = join(link, VALUE, device=Device(home), transport=here.transport())

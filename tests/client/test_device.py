@@ -22,7 +22,7 @@ from dpairs.errors import (
 
 from ..collector.people import histogram, projection, tree
 from ..collector.servers import contents
-from ..processes import ENVIRONMENT, dpairs
+from ..processes import dpairs, program
 from .answering import VALUE, pair_of
 
 # ---------------------------------------------------------------- limits
@@ -198,8 +198,7 @@ with Device(sys.argv[1]).study("0" * 64) as me:
 @pytest.mark.parametrize("then", ["go on", "forget"])
 def test_what_a_killed_process_had_half_written_does_not_stay(tmp_path, then):
     """The encoded value and a session's key, in a file that was never renamed."""
-    command = [sys.executable, "-c", CUT_SHORT, str(tmp_path)]
-    assert subprocess.run(command, check=False, env=ENVIRONMENT, timeout=60).returncode == -9
+    assert program(CUT_SHORT, str(tmp_path)).returncode == -9
     (left,) = [each for each in tmp_path.iterdir() if each.suffix != ".lock"]
     assert b"session 1" in left.read_bytes()
     device = Device(tmp_path)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import signal
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -16,7 +14,7 @@ from dpairs.client import Device, Site
 from dpairs.formats import files, signatures
 from dpairs.randomness import SeededRandomness
 
-from ..processes import ENVIRONMENT
+from ..processes import program
 from .servers import STUDIES, Caller, collector, contents, unchanged
 
 
@@ -301,8 +299,7 @@ def test_a_process_that_is_killed_when_its_answer_was_counted_sends_the_same_aga
     """SIGKILL when the collector has it and the site does not know: after enrolment, and after the answer."""
     study, link = begin(here, study_of(rounds=1))
     for path in ("/sites", "/answers", "/answers", "nothing"):
-        command = [sys.executable, "-c", PROGRAM, link, str(tmp_path / "home"), path]
-        ended = subprocess.run(command, env=ENVIRONMENT, timeout=60, check=False).returncode
+        ended = program(PROGRAM, link, str(tmp_path / "home"), path).returncode
         assert ended == (0 if path == "nothing" else -signal.SIGKILL)
     shown = sites_of(here, study)
     assert list(shown) == ["north"]

@@ -16,6 +16,7 @@ from dpairs.privacy.composition import delta_of, filtered_epsilon
 from dpairs.privacy.ledger import Entry
 
 from ..every import every
+from ..processes import program
 
 
 def study(seed: int, epsilon: float = 0.5) -> Study:
@@ -198,10 +199,7 @@ def test_a_killed_process_leaves_the_ledger_as_it_was(tmp_path, where):
     book, path = tmp_path / "ledger.json", tmp_path / "study.json"
     Ledger(limit=2.0).save(book)
     study(1).save(path)
-    ended = subprocess.run(
-        [sys.executable, "-c", KILLED.format(where=where), str(book), str(path)], check=False
-    )
-    assert ended.returncode == -9
+    assert program(KILLED.format(where=where), str(book), str(path)).returncode == -9
     assert Ledger.load(book).spent == {}
     # The lock went with the process.
     assert Ledger.record(book, study(1)).total == pytest.approx(0.5)

@@ -34,6 +34,7 @@ LARGEST_MOVE, MOVES = GRID // 16, 300
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
 Knots = NDArray[np.int64]
+_NONE: Knots = np.array([], dtype=np.int64)
 
 
 def spaced_window(
@@ -172,19 +173,23 @@ def _moved(
     steps = np.concatenate((knot, -knot, gap, -gap))
     longer = steps[:, -1:]
     move = LARGEST_MOVE
+    by, shrunk = move * steps, GRID / (GRID + move * longer)
     for _ in range(MOVES):
-        tried = np.rint((knots + move * steps) * (GRID / (GRID + move * longer))).astype(np.int64)
-        tried = tried[(tried[:, 1:] > tried[:, :-1]).all(axis=1)]
-        better = np.array([], dtype=np.int64)
+        tried = np.rint((knots + by) * shrunk).astype(np.int64)
+        apart = np.logical_and.reduce(tried[:, 1:] > tried[:, :-1], axis=1)
+        if not apart.all():
+            tried = tried[apart]
+        better = _NONE
         if len(tried):
             variances = _agreed(crowd.variances(window, tried))
-            better = np.flatnonzero(variances < least * (1 - 1e-6))
+            (better,) = (variances < least * (1 - 1e-6)).nonzero()
         if better.size == 0:
             if move == 1:
                 break
             move //= 2
+            by, shrunk = move * steps, GRID / (GRID + move * longer)
             continue
-        best = int(np.argmin(variances))
+        best = int(variances.argmin())
         knots_of_best, least = tried[best], float(variances[best])
         together = knots + (tried[better] - knots).sum(axis=0)
         knots = knots_of_best
@@ -197,4 +202,4 @@ def _moved(
 
 def _agreed(variances: Vector) -> Vector:
     """To 12 decimals: sums of numbers of up to 1 are off in the 16th."""
-    return np.round(variances, 12)
+    return variances.round(12)

@@ -24,7 +24,7 @@ from .named import COLUMNS, kernel_range
 from .quadrature import average_nodes, cell_nodes, extreme_nodes, orders, split_nodes
 from .tabulated import TabulatedKernel
 
-BLOCK = 2**21
+BLOCK = 2**17
 """Kernel values held at once when the exact statistic or a table is computed."""
 MAX_TABLE_CELLS = 512
 CLOSE, PARTS = 1e-4, {1: 64, 2: 4}
@@ -242,7 +242,8 @@ class Kernel(Statistic):
         for start, block in self._blocks(flat_first, flat_second, align=per_cell):
             cube = block.reshape(-1, per_cell, cells, other)
             if how == "extremes" or weights_first is None or weights_second is None:
-                parts.append([cube.min(axis=(1, 3)), cube.max(axis=(1, 3))])
+                # A whole line at a time: over both axes at once it takes four times as long.
+                parts.append([cube.min(axis=1).min(axis=2), cube.max(axis=1).max(axis=2)])
             else:
                 here = weights_first[start // per_cell : start // per_cell + cube.shape[0]]
                 parts.append([np.einsum("ia,iajb,jb->ij", here, cube, weights_second)])

@@ -2,8 +2,6 @@
 
 import json
 import socket
-import subprocess
-import sys
 import threading
 import time
 from types import SimpleNamespace
@@ -12,6 +10,7 @@ import dpairs
 from dpairs.cli.app import run
 from dpairs.garbled.session import Evaluator
 
+from ...processes import Child
 from .terminals import (
     FIRST,
     PAIRWISE,
@@ -26,9 +25,6 @@ from .terminals import (
     read_message,
     said,
 )
-
-DPAIRS = [sys.executable, "-c", "from dpairs.cli import main; main()"]
-
 
 # ---------------------------------------------------------------- two processes
 
@@ -49,13 +45,11 @@ def test_from_the_study_to_the_estimate(folder, capsys):
             x, y = values[each[role]]
             arguments = ["pair", "study.json", "--number", str(each["pair"]), "--people", "4"]
             where = [way, f"127.0.0.1:{port}", "--x", str(x), "--y", str(y), "-o", f"{role}.jsonl"]
-            processes.append(
-                subprocess.Popen(
-                    [*DPAIRS, *arguments, *where], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-                )
-            )
-    ends = [process.communicate(timeout=120) for process in processes]
-    assert [process.returncode for process in processes] == [0] * 4, ends
+            said_by = folder / f"{port}-{role}.out", folder / f"{port}-{role}.err"
+            processes.append((Child([*arguments, *where], folder, *said_by), *said_by))
+    codes = [child.wait(120) for child, *_ in processes]
+    ends = [(out.read_text(), err.read_text()) for _, out, err in processes]
+    assert codes == [0] * 4, ends
     for place, (out, err) in enumerate(ends):
         number, kind = pairs[place // 2]["pair"], ("labels", "table")[place % 2]
         assert err == ""
