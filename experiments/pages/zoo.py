@@ -13,6 +13,7 @@ from ..zoo.compare import PEOPLE, RUNS
 from ..zoo.journal import read
 from ..zoo.measure import Outcome
 from ..zoo.named import STORE as NAMED_STORE
+from ..zoo.outside import STORE as OUTSIDE_STORE
 
 HALVES = ("first", "second")
 SETS = (*HALVES, "third")
@@ -145,6 +146,38 @@ def four() -> Table:
         "sample covered",
     )
     return Table("30,000 people, 400 runs: root mean square errors", head, rows)
+
+
+@table("zoo_outside")
+def outside() -> Table:
+    """Populations that somebody tried who had not written the estimator."""
+    with OUTSIDE_STORE.open(newline="", encoding="utf-8") as lines:
+        rows = [
+            [
+                row["population"],
+                row["statistic"],
+                row["epsilon"],
+                f"{int(row['n']):,}",
+                *("" if row["truth"] == "nan" else f"{float(row[name]):.3g}" for name in ("truth", "error")),
+                f"{float(row['width']):.3g}",
+                *(f"{float(row[name]):.3f}" for name in ("covered", "covered_sample")),
+                row["refused"],
+            ]
+            for row in csv.DictReader(lines)
+        ]
+    head = (
+        "population",
+        "statistic",
+        "epsilon",
+        "people",
+        "truth",
+        "error",
+        "half of the interval",
+        "population covered",
+        "sample covered",
+        "refused",
+    )
+    return Table("200 runs: root mean square errors", head, rows)
 
 
 @table("zoo_again")

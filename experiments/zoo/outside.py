@@ -1,0 +1,175 @@
+"""Populations that broke intervals after the zoo was written, by somebody who tried others: zoo-outside.csv.
+
+    python -m experiments.zoo.outside               all of them, 200 runs each
+    python -m experiments.zoo.outside --runs 20     fewer, shown and not kept
+
+Each run has fresh people and fresh noise, by `projection`. Of incomes that are all 0 there is no true value:
+nothing but the whole range covers.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import math
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import dpairs
+from dpairs.data.domains import Domain, Interval, Levels
+
+from ..exhibits import RESULTS
+
+STORE = RESULTS / "zoo-outside.csv"
+RUNS, MANY = 200, 400_000
+"""Runs of a row, and people of whom the population's value is taken."""
+Columns = dict[str, NDArray[Any]]
+
+
+@dataclass(frozen=True)
+class Case:
+    """People, what is asked of them, and why that was hard."""
+
+    name: str
+    statistic: str
+    domain: Domain
+    epsilon: float
+    n: int
+    draw: Callable[[np.random.Generator, int], Columns]
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    def study(self, seed: int) -> dpairs.Study:
+        given: dict[str, Any] = {"epsilon": self.epsilon, "domain": self.domain, "n": self.n, **self.options}
+        return dpairs.Study.create(self.statistic, protocol="projection", seed=seed, **given)
+
+    def exact(self, people: Columns) -> float:
+        labels = {name: value for name, value in self.options.items() if name == "labels"}
+        try:
+            return dpairs.exact(self.statistic, people, **labels)
+        except dpairs.NotEnoughData:
+            return math.nan
+
+
+@dataclass(frozen=True)
+class Outside:
+    """Of all runs of a row; widths are halves of intervals."""
+
+    population: str
+    statistic: str
+    epsilon: float
+    n: int
+    runs: int
+    refused: int
+    truth: float
+    error: float
+    width: float
+    covered: float
+    covered_sample: float
+
+
+def far(share: float) -> Callable[[np.random.Generator, int], Columns]:
+    """Nearly everybody has 0, this share 3."""
+    return lambda rng, n: {"value": 3 * (rng.random(n) < share)}
+
+
+def scores(positives: float, low: float, high: float) -> Callable[[np.random.Generator, int], Columns]:
+    """Two normal classes around these scores, this share of the people in the second."""
+
+    def draw(rng: np.random.Generator, n: int) -> Columns:
+        label = (rng.permutation(n) < round(positives * n)).astype(int)
+        return {"score": np.clip(rng.normal(low + (high - low) * label, 1.0), 0, None), "label": label}
+
+    return draw
+
+
+def lowest(rng: np.random.Generator, n: int) -> Columns:
+    """Five positives at the lowest score."""
+    label = (rng.permutation(n) < 5 * n // 1000).astype(int)
+    return {"score": np.where(label == 1, 0.0, rng.random(n)), "label": label}
+
+
+def two_leaves(rng: np.random.Generator, n: int) -> Columns:
+    """Normal numbers, which two of eight bins hold."""
+    return {"value": np.clip(rng.normal(0.3, 0.05, n), 0, 1)}
+
+
+LISTED, UNIT = Levels([0, 1, 2, 3]), Interval(0, 1)
+PRIVATE = {"labels": "private"}
+CASES = (
+    Case("3 for 1 in 1,000", "variance", LISTED, 8.0, 20_000, far(0.001)),
+    Case("3 for 1 in 1,000", "variance", LISTED, 8.0, 2_000, far(0.001)),
+    Case("bins=8", "gini_mean_difference", UNIT, 4.0, 5_000, two_leaves, {"bins": 8}),
+    Case("1,000 times too wide", "auc", Interval(0, 10_000), 4.0, 5_000, scores(0.5, 3, 5)),
+    Case("20,000 times too wide", "auc", Interval(0, 200_000), 4.0, 5_000, scores(0.5, 3, 5)),
+    Case("100,000 times too wide", "auc", Interval(0, 1_000_000), 4.0, 5_000, scores(0.5, 3, 5)),
+    Case("100,000 times too wide", "auc", Interval(0, 1_000_000), 1.0, 20_000, scores(0.5, 3, 5)),
+    Case("20,000 times too wide", "auc", Interval(0, 200_000), 4.0, 5_000, scores(0.5, 3, 5), PRIVATE),
+    Case("100,000 times too wide", "auc", Interval(0, 1_000_000), 4.0, 5_000, scores(0.5, 3, 5), PRIVATE),
+    Case("narrow classes", "auc", Interval(0, 5_000), 0.5, 2_000, scores(0.5, 1_000, 1_003)),
+    Case("a class of five", "auc", UNIT, 1.0, 1_000, lowest),
+    Case("a class of fifty", "auc", UNIT, 1.0, 10_000, lowest),
+    Case("all have 0", "gini_coefficient", Interval(0, 100_000), 1.0, 20_000, far(0.0)),
+    Case("all have 0", "gini_coefficient", Interval(0, 100_000), 8.0, 20_000, far(0.0)),
+)
+
+
+def measured(case: Case, runs: int) -> Outside:
+    truth = case.exact(case.draw(np.random.default_rng(0), MANY))
+    rows, refused = [], 0
+    for run in range(runs):
+        people = case.draw(np.random.default_rng(1 + run), case.n)
+        try:
+            estimate = dpairs.simulate(case.study(run), people, seed=run)
+        except (dpairs.NotEstimable, dpairs.NotEnoughData):
+            refused += 1
+            continue
+        own = case.exact(people)
+        ends = [estimate.confidence_interval(0.95, of) for of in ("population", "sample")]
+        holds = [
+            high - low == 1 if math.isnan(true) else low <= true <= high
+            for (low, high), true in zip(ends, (truth, own), strict=True)
+        ]
+        rows.append((estimate.value - truth, (ends[0][1] - ends[0][0]) / 2, *holds))
+    off, widths, covered, covered_sample = np.array(rows, dtype=float).T
+    labels = f":{case.options['labels']}" if "labels" in case.options else ""
+    return Outside(
+        case.name,
+        case.statistic + labels,
+        case.epsilon,
+        case.n,
+        runs,
+        refused,
+        truth,
+        float(np.sqrt((off**2).mean())),
+        float(np.median(widths)),
+        float(covered.mean()),
+        float(covered_sample.mean()),
+    )
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    words = argparse.ArgumentParser(
+        "python -m experiments.zoo.outside", description="Populations that broke intervals."
+    )
+    words.add_argument("--runs", type=int, default=RUNS, help="of each row")
+    given = words.parse_args(arguments)
+    found = []
+    for case in CASES:
+        row = asdict(measured(case, given.runs))
+        found.append({name: f"{each:.6g}" if isinstance(each, float) else each for name, each in row.items()})
+        print(*found[-1].values(), flush=True)
+    if given.runs >= RUNS:
+        with STORE.open("w", newline="", encoding="utf-8") as kept:
+            lines = csv.DictWriter(kept, found[0], lineterminator="\n")
+            lines.writeheader()
+            lines.writerows(found)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
