@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from experiments.zoo import __main__ as command
-from experiments.zoo import named
+from experiments.zoo import named, outside
 from experiments.zoo.cells import Cell, cells, sample
 from experiments.zoo.journal import read, write
 from experiments.zoo.measure import Outcome, measure
@@ -144,3 +144,17 @@ def test_the_kept_named_rows_are_whole_and_covered():
     for row in rows:
         assert int(row["runs"]) >= named.RUNS
         assert min(float(row["covered"]), float(row["covered_sample"])) >= 0.9
+
+
+def test_what_broke_outside_the_zoo_is_measured_and_kept_whole(monkeypatch, capsys, tmp_path):
+    with outside.STORE.open(newline="", encoding="utf-8") as lines:
+        kept = list(csv.DictReader(lines))
+    assert [(row["population"], int(row["n"])) for row in kept] == [
+        (case.name, case.n) for case in outside.CASES
+    ]
+    assert all(int(row["runs"]) >= outside.RUNS for row in kept)
+    monkeypatch.setattr(outside, "CASES", [case for case in outside.CASES if case.n <= 2_000])
+    monkeypatch.setattr(outside, "STORE", tmp_path / "kept.csv")
+    assert outside.main(["--runs", "2"]) == 0
+    assert not outside.STORE.exists(), "two runs are shown and not kept"
+    assert len(capsys.readouterr().out.splitlines()) == len(outside.CASES)
