@@ -41,8 +41,6 @@ from .within import (
 
 LEVEL = 0.95
 """Of the intervals by which two ways to know a sampling variance are compared."""
-NEARLY_SURE = 0.998
-"""Nothing gets a ratio with an interval in one of a thousand studies."""
 DIVISOR = (
     "What this value is divided by may be 0, and then it is not defined. So the interval is the whole range "
     "of the statistic: a narrower domain, more people or a larger epsilon would help, unless it is 0."
@@ -179,11 +177,10 @@ class Measured:
             # A mean has every value at the middle of its bin.
             half = float(widths(self.rough.bins.axes[0]).max()) / 2
         for divisor, place in self.statistic.divisors(forms).values() if forms.size > 1 else ():
-            variance = float(self.noise[place, place])
-            law = ErrorLaw(noise=(variance,)) if self.laplace else ErrorLaw(variance)
-            if half and abs(divisor) <= half + law.reach(NEARLY_SURE):
+            error = TWO_SIDED * math.sqrt(float(self.noise[place, place]))
+            if abs(divisor) <= half + error:
                 return math.inf
-            reaches.append(TWO_SIDED * math.sqrt(variance) / abs(divisor))
+            reaches.append(error / abs(divisor))
         return fieller(reaches)
 
     def _within(self, forms: Vector) -> Vector:
