@@ -12,7 +12,7 @@ from ...data.grids import Grid
 from ...errors import NotEstimable
 from ...formats.canonical import agreed
 from ...statistics import Statistic
-from ...statistics.base import CERTAIN, TWO_SIDED
+from ...statistics.base import TWO_SIDED
 from ...statistics.linear import Masses, nominal
 from ..projection.pilot import on_simplex
 from .forms import farthest_off
@@ -168,7 +168,7 @@ def uneven_within(
     if divisor > 0 and noisy is not None and noise is not None:
         ((name, measured),), centres = noisy.items(), grid.axes[0].centres
         error = noise[name] * math.sqrt(float(centres @ centres)) / float(measured @ centres)
-        if statistic.uneven_divisor(grid, measured, np.ones_like(measured)) + CERTAIN * error >= 1:
+        if statistic.uneven_divisor(grid, measured, np.ones_like(measured)) + TWO_SIDED * error >= 1:
             divisor = 1.0
     return Uneven(*map(agreed, (shift, max(most - shift, shift - least), divisor)))
 
