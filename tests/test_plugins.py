@@ -16,7 +16,7 @@ import dpairs
 from dpairs import BadParameter, Integers, Interval, Levels, Participant, Study, Tally, plan, simulate
 from dpairs.cli.app import run
 from dpairs.formats.registry import Registry
-from dpairs.protocols import PROTOCOLS, register_protocol
+from dpairs.protocols import PROTOCOLS, FirstRound, register_protocol
 from dpairs.statistics import STATISTICS, register_statistic
 
 from .cli.typed import refused
@@ -230,3 +230,26 @@ def test_its_twin_in_the_browser(tmp_path):
     asked = ["node", str(script), str(tmp_path / "study.json")]
     said = subprocess.run(asked, capture_output=True, text=True, timeout=120, check=True).stdout
     assert json.loads(said) == ["BadFile", study.id, 3]
+
+
+def test_a_protocol_that_nobody_could_answer_is_not_registered():
+    wrong = type("Wrong", (Moments,), {"name": "wrong", "answered_by": "sites"})
+    with pytest.raises(BadParameter, match="it asks people, and says that 'sites' answer"):
+        register_protocol(wrong)
+    said = dict.fromkeys(("rounds", "uses_coins", "options", "estimators"), ())
+    said |= dict.fromkeys(FirstRound.__abstractmethods__, ())
+    nobody = type("Nobody", (FirstRound,), {**said, "name": "nobody"})
+    with pytest.raises(BadParameter, match="derive it from Alone, InPairs, Shared, BySites"):
+        register_protocol(nobody)
+
+
+@pytest.mark.parametrize("protocol", ["two_servers", "sites"])
+@pytest.mark.parametrize("rounds", [1, 2])
+def test_distances_between_classes_are_refused_before_anybody_answers(protocol, rounds):
+    """What cells hide of them is known for one group only; comparisons of classes are fine."""
+    gap = {"name": "class_gap", "needs": "numeric"}
+    register_statistic(type("ClassGap", (STATISTICS["auc"],), gap))
+    given: dict[str, Any] = {"protocol": protocol, "epsilon": 1.0, "domain": Interval(0, 1), "rounds": rounds}
+    assert Study.create("auc", **given).protocol.name == protocol
+    with pytest.raises(BadParameter, match="distances between classes"):
+        Study.create("class_gap", **given)

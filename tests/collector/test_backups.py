@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import signal
+import sqlite3
 import stat
 from pathlib import Path
 
@@ -68,6 +69,18 @@ def test_backup_and_restore_are_commands(here, tmp_path):
     done = dpairs("restore", str(tmp_path / "nothing"), "--database", other)
     assert done.returncode == 2
     assert done.stderr.startswith("error: there is no backup")
+
+
+def test_a_database_of_another_version_is_not_backed_up(here, tmp_path):
+    begin(here.analyst(), histogram())
+    backup.back_up(here.database, tmp_path / "same")
+    older = sqlite3.connect(tmp_path / "same")
+    with older:
+        older.execute("update alembic_version set version_num = '0001'")
+    older.close()
+    with pytest.raises(BadFile, match="is of another version of dpairs: back it up with that one"):
+        backup.back_up(f"sqlite:///{tmp_path / 'same'}", tmp_path / "again")
+    assert [each.name for each in tmp_path.glob("*again*")] == []
 
 
 @pytest.mark.parametrize("name", ["a?b", "50%41", "a;b#c", "ü x"])

@@ -107,6 +107,7 @@ def test_broken_kernels_are_refused(name, kernel):
 DESCRIPTIONS = {
     "no function": (lambda: Kernel(5, range=(0, 1), domain=UNIT.domain), "function of two arrays, not int"),  # type: ignore[arg-type]
     "empty range": (lambda: unit_kernel(distance, (1, 1)), "low < high"),
+    "a range beyond files": (lambda: unit_kernel(distance, (0, 1e60)), "within 1e.50 of 0"),
     "range of one": (lambda: unit_kernel(distance, 5), "range must be two numbers"),
     "range of words": (lambda: unit_kernel(distance, ("a", "b")), "range low must be a finite number"),
     "three domains": (

@@ -16,7 +16,19 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import URL, Connection, Engine, Table, create_engine, delete, func, insert, inspect, select
+from sqlalchemy import (
+    URL,
+    Connection,
+    Engine,
+    Table,
+    create_engine,
+    delete,
+    func,
+    insert,
+    inspect,
+    select,
+    text,
+)
 from sqlalchemy.exc import SQLAlchemyError
 
 from ..errors import BadFile, Conflict, Unavailable
@@ -50,6 +62,11 @@ def back_up(database: str, file: str | os.PathLike[str]) -> dict[str, int]:
         with source.connect() as reading, copy.engine.begin() as writing:
             if source.dialect.name == "sqlite":
                 reading.exec_driver_sql("begin")  # one moment for all tables
+            if _version(reading) != _version(writing):
+                raise BadFile(
+                    f"{url.database} is of another version of dpairs: back it up with that one, or start a "
+                    "collector of this version first, which updates an older database"
+                )
             rows = {table.name: _copy(reading, writing, table) for table in COPIED}
         copy.close()
         with contextlib.closing(sqlite3.connect(part)) as line:
@@ -114,6 +131,12 @@ def _check_backup(source: Engine, place: Path) -> None:
         known = inspect(reading).has_table("meta") and set(reading.scalars(select(schema.meta.c.name)))
     if not known or not {"key", "analyst"} <= known:
         raise BadFile(f"{place} is not a backup of a collector")
+
+
+def _version(reading: Connection) -> str | None:
+    """The schema's, as its last change has it."""
+    there = inspect(reading).has_table("alembic_version")
+    return reading.scalar(text("select version_num from alembic_version")) if there else None
 
 
 def _file(path: Path) -> URL:

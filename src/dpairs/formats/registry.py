@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Generic, TypeVar
@@ -21,8 +21,15 @@ Kind = TypeVar("Kind", bound=type[Any])
 class Registry(Mapping[str, Kind], Generic[Kind]):
     """Classes by their ``name``, which also have the class attributes ``needs``."""
 
-    def __init__(self, what: str, group: str, needs: tuple[str, ...] = ()) -> None:
-        self._what, self._group, self._needs = what, group, needs
+    def __init__(
+        self,
+        what: str,
+        group: str,
+        needs: tuple[str, ...] = (),
+        lacks: Callable[[Kind], str | None] = lambda _: None,
+    ) -> None:
+        """``lacks`` may name something else that a kind does not have."""
+        self._what, self._group, self._needs, self._lacks = what, group, needs, lacks
         self._kinds: dict[str, Kind] = {}
 
     def register(self, kind: Kind) -> Kind:
@@ -34,6 +41,9 @@ class Registry(Mapping[str, Kind], Generic[Kind]):
         if missing or inspect.isabstract(kind):
             lacks = ", ".join(sorted((*missing, *getattr(kind, "__abstractmethods__", ()))))
             raise BadParameter(f"the {self._what} {name!r} cannot be registered: it does not say its {lacks}")
+        lacking = self._lacks(kind)
+        if lacking is not None:
+            raise BadParameter(f"the {self._what} {name!r} cannot be registered: {lacking}")
         if self._kinds.setdefault(name, kind) is not kind:
             raise BadParameter(f"there is a {self._what} named {name!r} already")
         return kind

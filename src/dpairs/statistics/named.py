@@ -13,7 +13,7 @@ from ..data.domains import Domain
 from ..data.grids import Grid
 from ..errors import BadFile, BadParameter
 from ..formats.checks import fields, real, required, text
-from .base import Form, Statistic
+from .base import WIDEST, Form, Statistic
 
 COLUMNS = {1: ("value",), 2: ("x", "y")}
 """The columns of a kernel of one value, and of a pair of values."""
@@ -78,4 +78,6 @@ def kernel_range(given: Any) -> tuple[float, float]:
     low, high = real("range low", low), real("range high", high)
     if not low < high:
         raise BadParameter(f"range must have low < high, not {given!r}")
+    if max(abs(low), abs(high)) > WIDEST**2:
+        raise BadParameter(f"range must lie within {WIDEST**2:g} of 0, not {given!r}")
     return low, high

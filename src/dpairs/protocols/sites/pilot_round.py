@@ -85,7 +85,7 @@ class SitesPilot(Counting, TwoRounds, FirstRound):
 
     def __post_init__(self) -> None:
         """Refuse parts that do not fit together."""
-        self.statistic.check_domains(self.domains)
+        self.check_statistic()
         self.check_split()
         if self.grid.cells > MOST_COUNTED:
             raise BadParameter(f"a pilot has at most {MOST_COUNTED} cells, not {self.grid.cells}")

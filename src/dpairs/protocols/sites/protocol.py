@@ -183,7 +183,7 @@ class Sites(Counting, FirstRound):
 
     def __post_init__(self) -> None:
         """Refuse parts that do not fit together."""
-        self.statistic.check_domains(self.domains)
+        self.check_statistic()
         if self.statistic.arity > 2:
             raise BadParameter(
                 f"{self.statistic.name} is a function of three people: sites need rounds=2 for it"

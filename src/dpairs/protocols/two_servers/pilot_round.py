@@ -96,7 +96,7 @@ class PilotRound(OneHot, TwoRounds, FirstRound):
 
     def __post_init__(self) -> None:
         """Refuse parts that do not fit together."""
-        self.statistic.check_domains(self.domains)
+        self.check_statistic()
         self.check_split()
         if self.statistic.needs == "discrete" and not self.grid.single:
             raise BadParameter(

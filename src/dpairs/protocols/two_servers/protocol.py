@@ -116,7 +116,7 @@ class TwoServers(OneHot, FirstRound):
 
     def __post_init__(self) -> None:
         """Refuse parts that do not fit together."""
-        self.statistic.check_domains(self.domains)
+        self.check_statistic()
         self.statistic.check_grid(self.grid, "average")
         if self.release == COUNTS and self.grid.cells > MOST_COUNTED:
             raise BadParameter(f"a release of counts has at most {MOST_COUNTED} cells, not {self.grid.cells}")

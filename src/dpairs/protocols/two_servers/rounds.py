@@ -21,6 +21,15 @@ class Noisy(Protocol):
     def delta(self) -> float:  # type: ignore[override]
         return self.budget.delta
 
+    def check_statistic(self) -> None:
+        """Refuse domains that do not fit, and distances between classes, of which cells may hide anything."""
+        self.statistic.check_domains(self.domains)
+        if self.statistic.needs == "numeric" and len(self.statistic.strata) > 1:
+            raise BadParameter(
+                f"{self.statistic.name} is about distances between classes, which {self.name} cannot "
+                "bound: take protocol='projection', 'histogram' or 'pairwise'"
+            )
+
 
 class TwoRounds(Noisy):
     """One of two rounds that everybody acts in."""

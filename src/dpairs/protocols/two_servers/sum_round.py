@@ -84,7 +84,7 @@ class SumRound(Shared, TwoRounds):
 
     def __post_init__(self) -> None:
         """Check that the parts fit together."""
-        self.statistic.check_domains(self.domains)
+        self.check_statistic()
         self.check_split()
 
     @classmethod
