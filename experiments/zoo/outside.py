@@ -37,7 +37,7 @@ class Case:
 
     name: str
     statistic: str
-    domain: Domain
+    domain: Domain | tuple[Domain, ...]
     epsilon: float
     n: int
     draw: Callable[[np.random.Generator, int], Columns]
@@ -48,9 +48,9 @@ class Case:
         return dpairs.Study.create(self.statistic, protocol="projection", seed=seed, **given)
 
     def exact(self, people: Columns) -> float:
-        labels = {name: value for name, value in self.options.items() if name == "labels"}
+        asked = {name: value for name, value in self.options.items() if name in ("labels", "variant")}
         try:
-            return dpairs.exact(self.statistic, people, **labels)
+            return dpairs.exact(self.statistic, people, **asked)
         except dpairs.NotEnoughData:
             return math.nan
 
@@ -98,7 +98,19 @@ def two_leaves(rng: np.random.Generator, n: int) -> Columns:
     return {"value": np.clip(rng.normal(0.3, 0.05, n), 0, 1)}
 
 
-LISTED, UNIT = Levels([0, 1, 2, 3]), Interval(0, 1)
+def lognormal(rng: np.random.Generator, n: int) -> Columns:
+    """Scores whose logarithms are normal with deviation 3, two thirds of it apart."""
+    label = rng.integers(0, 2, n)
+    return {"score": np.minimum(np.exp(rng.normal(2 * label, 3.0)), 1e6), "label": label}
+
+
+def two_values(rng: np.random.Generator, n: int) -> Columns:
+    """A column of 0 and 1, and a normal one that depends on it."""
+    x = rng.integers(0, 2, n) * 1.0
+    return {"x": x, "y": np.clip(rng.normal(2 * x, 1.0), -4, 6)}
+
+
+LISTED, UNIT, TWO = Levels([0, 1, 2, 3]), Interval(0, 1), Levels([0.0, 1.0])
 PRIVATE = {"labels": "private"}
 CASES = (
     Case("3 for 1 in 1,000", "variance", LISTED, 8.0, 20_000, far(0.001)),
@@ -111,6 +123,10 @@ CASES = (
     Case("20,000 times too wide", "auc", Interval(0, 200_000), 4.0, 5_000, scores(0.5, 3, 5), PRIVATE),
     Case("100,000 times too wide", "auc", Interval(0, 1_000_000), 4.0, 5_000, scores(0.5, 3, 5), PRIVATE),
     Case("narrow classes", "auc", Interval(0, 5_000), 0.5, 2_000, scores(0.5, 1_000, 1_003)),
+    Case("lognormal scores", "auc", Interval(0, 1e6), 4.0, 20_000, lognormal),
+    Case("lognormal scores", "auc", Interval(0, 1e6), 4.0, 20_000, lognormal, PRIVATE),
+    Case("0 and 1", "kendall_tau", (UNIT, Interval(-4, 6)), 4.0, 20_000, two_values, {"variant": "b"}),
+    Case("0 and 1, listed", "kendall_tau", (TWO, Interval(-4, 6)), 4.0, 20_000, two_values, {"variant": "b"}),
     Case("a class of five", "auc", UNIT, 1.0, 1_000, lowest),
     Case("a class of fifty", "auc", UNIT, 1.0, 10_000, lowest),
     Case("all have 0", "gini_coefficient", Interval(0, 100_000), 1.0, 20_000, far(0.0)),
@@ -136,10 +152,10 @@ def measured(case: Case, runs: int) -> Outside:
         ]
         rows.append((estimate.value - truth, (ends[0][1] - ends[0][0]) / 2, *holds))
     off, widths, covered, covered_sample = np.array(rows, dtype=float).T
-    labels = f":{case.options['labels']}" if "labels" in case.options else ""
+    kinds = [f":{case.options[name]}" for name in ("labels", "variant") if name in case.options]
     return Outside(
         case.name,
-        case.statistic + labels,
+        "".join((case.statistic, *kinds)),
         case.epsilon,
         case.n,
         runs,

@@ -1,6 +1,7 @@
 """Crowds of the plane: many people in one bin or in bins beside each other, who may not share a value."""
 
 import os
+from typing import Any
 
 import numpy as np
 import pytest
@@ -8,7 +9,7 @@ import pytest
 import dpairs
 from dpairs import Interval
 from dpairs.protocols.projection.crowded import NOBODY, Crowded
-from dpairs.protocols.projection.pilot_crowds import crowds
+from dpairs.protocols.projection.pilot_crowds import BESIDE, crowds
 
 CUTS = np.array([0.0, 8.0, 9.0, 10.0, 16.0])
 STEADY = np.zeros((4, 4))
@@ -28,6 +29,16 @@ def test_people_beside_an_atom_make_both_a_crowd():
     assert marked([False, True, False, False], [0.2, 0.5, 0.2, 0.1]) == [False, True, True, False]
     assert marked([False, False, True, False], [0.2, 0.2, 0.5, 0.1]) == [False, True, True, False]
     assert marked([False, False, False, False], [0.2, 0.2, 0.5, 0.1]) == [False] * 4
+
+
+def test_a_few_people_beside_an_atom_of_one_column_are_a_crowd_if_they_are_no_noise():
+    """One in sixty-four is enough for a comparison, but not what imagined rounds vary by."""
+    shares, steady = np.array([0.2, 0.5, 0.02, 0.28]), STEADY + np.array([0.2, 0.5, 0.02, 0.28])
+    atoms = np.array([False, True, False, False])
+    assert crowds(CUTS, atoms, shares, steady, BESIDE).tolist() == [True, True, True, False]
+    noisy = steady + 0.02 * np.array([[0, 0, 1, 0], [0, 0, -1, 0], [1, 0, 1, 0], [-1, 0, -1, 0]])
+    assert crowds(CUTS, atoms, shares, noisy, BESIDE).tolist() == [True, True, False, False]
+    assert not crowds(CUTS, atoms, shares, steady).any()
 
 
 def test_an_atom_of_everybody_is_a_crowd():
@@ -97,3 +108,15 @@ def test_a_domain_a_thousand_times_too_wide_is_covered():
     assert covered >= runs - 1
     off, errors = np.array(found).T
     assert abs(off.sum()) > 4 * np.sqrt((errors**2).sum()), "or the population shows nothing"
+
+
+@pytest.mark.parametrize("listed", [False, True])
+@pytest.mark.parametrize("variant", ["a", "b"])
+def test_ties_that_nobody_sees_are_named(variant, listed):
+    """Tau-b of columns with two values: as listed values they are seen, on an interval perhaps not."""
+    rng, domain = np.random.default_rng(1), dpairs.Levels([0.0, 1.0]) if listed else Interval(0, 1)
+    people = {"x": rng.integers(0, 2, 4_000) * 1.0, "y": rng.integers(0, 2, 4_000) * 1.0}
+    given: dict[str, Any] = {"variant": variant, "epsilon": 4.0, "domain": (domain, domain), "n": 4_000}
+    study = dpairs.Study.create("kendall_tau", protocol="projection", seed=1, **given)
+    said = dpairs.simulate(study, people, seed=1).caveats
+    assert any("list them as Levels" in sentence for sentence in said) is (variant == "b" and not listed)

@@ -12,6 +12,7 @@ from dpairs import (
 )
 from dpairs.formats.canonical import canonical
 from dpairs.protocols.projection.analysis import Analysis
+from dpairs.protocols.projection.remainder import Remainder
 
 from ...studies import signed
 from .cases import CASES, SECOND, second_study
@@ -124,6 +125,7 @@ def test_forged_analyses_are_refused_by_name(path, value, words):
         ("auc", ("forms",), [0.2, 0.1], r"1 form\(s\)"),
         ("tau-b, ratings", ("forms",), [0.2, 1.0, 1.0], "give no value"),
         ("auc", ("forms",), [0.2], "give the value 0.2"),
+        ("auc, private", ("forms",), [0.1, 1e-300], "give the value"),
         ("auc, private", ("forms",), [0.1, 0.2], "give the value 0.5"),
         ("auc, private", ("value",), 0.5, "not 0.5"),
         ("auc", ("means", "positive"), 1.01, "from 0 to 1"),
@@ -186,3 +188,9 @@ def test_forged_first_rounds_are_refused_by_name(path, value, words):
     with pytest.raises(BadFile, match=words) as raised:
         Study.from_json(signed(changed(content, path, value)))
     assert "\n" not in str(raised.value)
+
+
+def test_corrections_that_nobody_expects_overflow_nothing():
+    """A file may say that corrections are usually next to nothing; then the real one is far beyond them."""
+    assert Remainder(0.0, 0.1, expected=(5e-324,)).further([1e3], [1e-6]) ** 2 < 1e30
+    assert Remainder(0.0, 0.1, expected=(0.25,)).further([1.0], [0.0]) == 4.0

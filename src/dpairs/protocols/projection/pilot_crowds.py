@@ -19,20 +19,31 @@ from .pilot_cells import AROUND, AtomAxis
 from .winsorize import SIGNIFICANT
 
 Vector = NDArray[np.float64]
+BESIDE = AROUND**2
+"""For comparisons of one column. A leaf of people whose density falls so much from leaf to leaf holds all but
+one in so many; with fewer beside it, a first round does not tell them from an atom and its tail."""
 
 
-def crowds(cuts: Vector, atoms: NDArray[np.bool_], shares: Vector, repeated: Vector) -> NDArray[np.bool_]:
+def crowds(
+    cuts: Vector,
+    atoms: NDArray[np.bool_],
+    shares: Vector,
+    repeated: Vector,
+    around: float = AROUND,
+) -> NDArray[np.bool_]:
     """Of one column, atoms that hold everybody, or that lie beside people; and these.
 
-    People are beside an atom if the next bin is denser than even ones around it were: an eighth as dense. An
+    People are beside an atom if the next bin has some beyond noise, and one in ``around`` of its density. An
     atom holds everybody if what is left is noise, by the same shares from imagined rounds (a row each), which
     also show how many people noise takes from it.
     """
-    density = np.concatenate([[0.0], shares / np.diff(cuts), [0.0]])
-    here, below, above = density[1:-1], density[:-2], density[2:]
-    lower, upper = atoms & (AROUND * below > here), atoms & (AROUND * above > here)
+    noise = SIGNIFICANT * repeated.std(axis=0, ddof=1)
+    sure = np.where((around == AROUND) | (shares > noise), shares, 0.0)
+    density = shares / np.diff(cuts)
+    beside = np.concatenate([[0.0], sure / np.diff(cuts), [0.0]])
+    lower, upper = (atoms & (around * each > density) for each in (beside[:-2], beside[2:]))
     taken = shares - repeated.mean(axis=0)
-    everybody = atoms & (1 - shares - taken <= SIGNIFICANT * repeated.std(axis=0, ddof=1))
+    everybody = atoms & (1 - shares - taken <= noise)
     crowd: NDArray[np.bool_] = lower | upper | everybody
     crowd[:-1] |= lower[1:]
     crowd[1:] |= upper[:-1]
@@ -61,7 +72,7 @@ def crowded_people(
         shares, *repeated = (
             np.moveaxis(rounds, 1 + place, 1).reshape(len(rounds), shape[place], -1).sum(axis=2)
         )
-        crowd |= crowds(cuts, atoms_of(grid)[place], shares, np.array(repeated))
+        crowd |= crowds(cuts, atoms_of(grid)[place], shares, np.array(repeated), BESIDE)
         whole = np.clip(2 * shares - np.mean(repeated, axis=0), shares, 1.0)
         whole[1 - whole <= SIGNIFICANT * np.std(repeated, axis=0, ddof=1)] = 1.0
         people[stratum] = whole / np.where(shares > 0, shares, 1.0)

@@ -31,6 +31,8 @@ from .reading import by_stratum, not_negative, share_of_pairs, two_numbers
 
 Vector = NDArray[np.float64]
 STEPS = 60
+FARTHEST = 1e6
+"""A pilot that is further off than so many times what is usual says nothing more."""
 REMAINDER = (
     "remainder",
     "bias",
@@ -159,7 +161,7 @@ def _times(correction: float, noise: float, usual: float) -> float:
     """How many times as far off as usual a pilot is along the function."""
     if usual <= 0:
         return 1.0
-    return max(1.0, (abs(correction) - CLEAR * math.sqrt(noise)) / math.sqrt(usual))
+    return min(max(1.0, (abs(correction) - CLEAR * math.sqrt(noise)) / math.sqrt(usual)), FARTHEST)
 
 
 def remainder_of(

@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ...data.domains import Domain
+from ...data.domains import Domain, Interval
 from ...errors import NotEstimable
 from ...estimate import Manipulation
 from ...formats.checks import fields, required
@@ -41,6 +41,11 @@ from .reading import Earlier, by_stratum, read_earlier, read_grid, write_edges
 from .remainder import remainder_of, within_leaves
 from .winsorize import left_out, levelled
 
+TIES = (
+    "This value leaves out ties, and a first round sees only values that very many people share. If a column "
+    "has few values, list them as Levels: else the value may lie too near to 0, which the interval does not "
+    "allow for."
+)
 _FIELDS = ("round", "first", "mechanism", "edges", "functions")
 
 
@@ -198,7 +203,10 @@ class SecondRound(Alone):
         return DenseCounts(self.symbols)
 
     def estimate(self, counts: Mapping[str, DenseCounts], estimator: str) -> Answer:
-        return self._known.estimate(self.statistic, self.mechanism, counts, estimator == "combined")
+        answer = self._known.estimate(self.statistic, self.mechanism, counts, estimator == "combined")
+        if self.statistic.same_bin and any(isinstance(each, Interval) for each in self.domains):
+            return replace(answer, caveats=(*answer.caveats, TIES))
+        return answer
 
     def manipulation(self, counts: Mapping[str, DenseCounts], estimator: str, people: int) -> Manipulation:
         mixed = estimator == "combined"
