@@ -78,7 +78,7 @@ def test_a_database_of_another_version_is_not_backed_up(here, tmp_path):
     with older:
         older.execute("update alembic_version set version_num = '0001'")
     older.close()
-    with pytest.raises(BadFile, match="is of another version of dpairs: back it up with that one"):
+    with pytest.raises(BadFile, match="was made by another version of dpairs: back it up with that one"):
         backup.back_up(f"sqlite:///{tmp_path / 'same'}", tmp_path / "again")
     assert [each.name for each in tmp_path.glob("*again*")] == []
 
