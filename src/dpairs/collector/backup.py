@@ -64,8 +64,8 @@ def back_up(database: str, file: str | os.PathLike[str]) -> dict[str, int]:
                 reading.exec_driver_sql("begin")  # one moment for all tables
             if _version(reading) != _version(writing):
                 raise BadFile(
-                    f"{url.database} was made by another version of dpairs: back it up with that one, or start "
-                    "a collector of this version first, which updates an older database"
+                    f"{url.database} was made by another version of dpairs: back it up with that one, or "
+                    "start a collector of this version first, which updates an older database"
                 )
             rows = {table.name: _copy(reading, writing, table) for table in COPIED}
         copy.close()
