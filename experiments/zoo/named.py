@@ -10,11 +10,9 @@ people drawn.
 
 from __future__ import annotations
 
-import argparse
-import csv
 import sys
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -24,6 +22,7 @@ from dpairs.protocols.projection.first_round import Projection
 
 from ..exhibits import RESULTS
 from .cells import Cell
+from .kept_rows import command
 from .population import exact, options_of
 from .truths import truths
 
@@ -92,28 +91,10 @@ def measured(cell: Cell, wanted: float, runs: int) -> Named:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    words = argparse.ArgumentParser(
-        "python -m experiments.zoo.named", description="Four awkward populations."
-    )
-    words.add_argument("--runs", type=int, default=RUNS, help="of each row")
-    given = words.parse_args(arguments)
-    found = []
-    for cell, wanted in ROWS.items():
-        found.append(asdict(measured(cell, wanted, given.runs)))
-        print(
-            *(f"{value:.4g}" if isinstance(value, float) else value for value in found[-1].values()),
-            flush=True,
-        )
-    if given.runs >= RUNS:
-        with STORE.open("w", newline="", encoding="utf-8") as kept:
-            lines = csv.DictWriter(kept, found[0], lineterminator="\n")
-            lines.writeheader()
-            lines.writerows({name: _short(value) for name, value in row.items()} for row in found)
-    return 0
+    def rows(runs: int) -> Iterator[Named]:
+        return (measured(cell, wanted, runs) for cell, wanted in ROWS.items())
 
-
-def _short(value: object) -> object:
-    return f"{value:.6g}" if isinstance(value, float) else value
+    return command("named", "Four awkward populations.", rows, RUNS, STORE, arguments)
 
 
 if __name__ == "__main__":

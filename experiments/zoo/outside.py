@@ -9,12 +9,10 @@ nothing but the whole range covers.
 
 from __future__ import annotations
 
-import argparse
-import csv
 import math
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -24,6 +22,7 @@ import dpairs
 from dpairs.data.domains import Domain, Interval, Levels
 
 from ..exhibits import RESULTS
+from .kept_rows import command
 
 STORE = RESULTS / "zoo-outside.csv"
 RUNS, MANY = 200, 400_000
@@ -169,22 +168,10 @@ def measured(case: Case, runs: int) -> Outside:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    words = argparse.ArgumentParser(
-        "python -m experiments.zoo.outside", description="Populations that broke intervals."
-    )
-    words.add_argument("--runs", type=int, default=RUNS, help="of each row")
-    given = words.parse_args(arguments)
-    found = []
-    for case in CASES:
-        row = asdict(measured(case, given.runs))
-        found.append({name: f"{each:.6g}" if isinstance(each, float) else each for name, each in row.items()})
-        print(*found[-1].values(), flush=True)
-    if given.runs >= RUNS:
-        with STORE.open("w", newline="", encoding="utf-8") as kept:
-            lines = csv.DictWriter(kept, found[0], lineterminator="\n")
-            lines.writeheader()
-            lines.writerows(found)
-    return 0
+    def rows(runs: int) -> Iterator[Outside]:
+        return (measured(case, runs) for case in CASES)
+
+    return command("outside", "Populations that broke intervals.", rows, RUNS, STORE, arguments)
 
 
 if __name__ == "__main__":

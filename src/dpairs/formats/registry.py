@@ -6,7 +6,6 @@ group, which is loaded when somebody first asks for that name.
 
 from __future__ import annotations
 
-import inspect
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
@@ -26,10 +25,10 @@ class Registry(Mapping[str, Kind], Generic[Kind]):
         what: str,
         group: str,
         needs: tuple[str, ...] = (),
-        lacks: Callable[[Kind], str | None] = lambda _: None,
+        refused: Callable[[Kind], str | None] = lambda _: None,
     ) -> None:
-        """``lacks`` may name something else that a kind does not have."""
-        self._what, self._group, self._needs, self._lacks = what, group, needs, lacks
+        """``refused`` may give another reason not to take a kind."""
+        self._what, self._group, self._needs, self._refused = what, group, needs, refused
         self._kinds: dict[str, Kind] = {}
 
     def register(self, kind: Kind) -> Kind:
@@ -37,13 +36,11 @@ class Registry(Mapping[str, Kind], Generic[Kind]):
         name = getattr(kind, "name", None)
         if not isinstance(name, str) or not name:
             raise BadParameter(f"a {self._what} needs a name before it can be registered")
-        missing = [each for each in self._needs if not hasattr(kind, each)]
-        if missing or inspect.isabstract(kind):
-            lacks = ", ".join(sorted((*missing, *getattr(kind, "__abstractmethods__", ()))))
-            raise BadParameter(f"the {self._what} {name!r} cannot be registered: it does not say its {lacks}")
-        lacking = self._lacks(kind)
-        if lacking is not None:
-            raise BadParameter(f"the {self._what} {name!r} cannot be registered: {lacking}")
+        absent = (each for each in self._needs if not hasattr(kind, each))
+        missing = ", ".join(sorted((*absent, *getattr(kind, "__abstractmethods__", ()))))
+        why = f"it does not say its {missing}" if missing else self._refused(kind)
+        if why is not None:
+            raise BadParameter(f"the {self._what} {name!r} cannot be registered: {why}")
         if self._kinds.setdefault(name, kind) is not kind:
             raise BadParameter(f"there is a {self._what} named {name!r} already")
         return kind

@@ -9,7 +9,7 @@ import pytest
 import dpairs
 from dpairs import Interval
 from dpairs.protocols.projection.crowded import NOBODY, Crowded
-from dpairs.protocols.projection.pilot_crowds import BESIDE, crowds
+from dpairs.protocols.projection.pilot_crowds import BESIDE, crowds, noise
 
 CUTS = np.array([0.0, 8.0, 9.0, 10.0, 16.0])
 STEADY = np.zeros((4, 4))
@@ -35,9 +35,9 @@ def test_a_few_people_beside_an_atom_of_one_column_are_a_crowd_if_they_are_no_no
     """One in sixty-four is enough for a comparison, but not what imagined rounds vary by."""
     shares, steady = np.array([0.2, 0.5, 0.02, 0.28]), STEADY + np.array([0.2, 0.5, 0.02, 0.28])
     atoms = np.array([False, True, False, False])
-    assert crowds(CUTS, atoms, shares, steady, BESIDE).tolist() == [True, True, True, False]
+    assert crowds(CUTS, atoms, shares, steady, BESIDE, noise(steady)).tolist() == [True, True, True, False]
     noisy = steady + 0.02 * np.array([[0, 0, 1, 0], [0, 0, -1, 0], [1, 0, 1, 0], [-1, 0, -1, 0]])
-    assert crowds(CUTS, atoms, shares, noisy, BESIDE).tolist() == [True, True, False, False]
+    assert crowds(CUTS, atoms, shares, noisy, BESIDE, noise(noisy)).tolist() == [True, True, False, False]
     assert not crowds(CUTS, atoms, shares, steady).any()
 
 

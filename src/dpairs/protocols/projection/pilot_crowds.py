@@ -30,24 +30,32 @@ def crowds(
     shares: Vector,
     repeated: Vector,
     around: float = AROUND,
+    least: Vector | float = 0.0,
 ) -> NDArray[np.bool_]:
     """Of one column, atoms that hold everybody, or that lie beside people; and these.
 
-    People are beside an atom if the next bin has some beyond noise, and one in ``around`` of its density. An
-    atom holds everybody if what is left is noise, by the same shares from imagined rounds (a row each), which
-    also show how many people noise takes from it.
+    People are beside an atom if the next bin has more than ``least``, and one in ``around`` of its density.
+    An atom holds everybody if what is left is noise, by the same shares from imagined rounds (a row each),
+    which also show how many people noise takes from it.
     """
-    noise = SIGNIFICANT * repeated.std(axis=0, ddof=1)
-    sure = np.where((around == AROUND) | (shares > noise), shares, 0.0)
     density = shares / np.diff(cuts)
-    beside = np.concatenate([[0.0], sure / np.diff(cuts), [0.0]])
+    beside = np.concatenate([[0.0], np.where(shares > least, density, 0.0), [0.0]])
     lower, upper = (atoms & (around * each > density) for each in (beside[:-2], beside[2:]))
-    taken = shares - repeated.mean(axis=0)
-    everybody = atoms & (1 - shares - taken <= noise)
+    everybody = atoms & (1 - _whole(shares, repeated) <= noise(repeated))
     crowd: NDArray[np.bool_] = lower | upper | everybody
     crowd[:-1] |= lower[1:]
     crowd[1:] |= upper[:-1]
     return crowd
+
+
+def _whole(shares: Vector, repeated: Vector) -> Vector:
+    """With the people whom noise took: as many as it takes from imagined rounds."""
+    return np.asarray(2 * shares - repeated.mean(axis=0))
+
+
+def noise(repeated: Vector) -> Vector:
+    """What a share may be off by noise, by imagined rounds."""
+    return np.asarray(SIGNIFICANT * repeated.std(axis=0, ddof=1))
 
 
 def atoms_of(grid: Grid) -> list[NDArray[np.bool_]]:
@@ -63,18 +71,18 @@ def crowded_people(
 ) -> Masses | None:
     """The people of every cell in a crowd of the column at this place, if any stratum has one.
 
-    With those whom noise took from it: as many as it takes from imagined rounds.
+    With those whom noise took from it.
     """
     shape = [axis.bins for axis in grid.axes]
     crowd, people = np.zeros(shape[place], dtype=bool), {}
     for stratum, own in masses.items():
         rounds = np.array([own, *(each[stratum] for each in imagined)]).reshape(-1, *shape)
-        shares, *repeated = (
-            np.moveaxis(rounds, 1 + place, 1).reshape(len(rounds), shape[place], -1).sum(axis=2)
-        )
-        crowd |= crowds(cuts, atoms_of(grid)[place], shares, np.array(repeated), BESIDE)
-        whole = np.clip(2 * shares - np.mean(repeated, axis=0), shares, 1.0)
-        whole[1 - whole <= SIGNIFICANT * np.std(repeated, axis=0, ddof=1)] = 1.0
+        columns = np.moveaxis(rounds, 1 + place, 1).reshape(len(rounds), shape[place], -1).sum(axis=2)
+        shares, repeated = columns[0], columns[1:]
+        least = noise(repeated)
+        crowd |= crowds(cuts, atoms_of(grid)[place], shares, repeated, BESIDE, least)
+        whole = np.clip(_whole(shares, repeated), shares, 1.0)
+        whole[1 - whole <= least] = 1.0
         people[stratum] = whole / np.where(shares > 0, shares, 1.0)
     if not crowd.any():
         return None
