@@ -4,13 +4,13 @@ import contextlib
 import io
 import re
 import shlex
-import socket
 import tempfile
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
+from .ports import free_port
 from .processes import ENVIRONMENT, Child
 
 ROOT = Path(__file__).parents[1]
@@ -72,12 +72,6 @@ def terminal(block: str, folder: Path, port: int) -> None:
         assert code == (2 if refused else 0), said
         if shown:
             assert lines(said) == lines(shown)
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        port: int = server.getsockname()[1]
-    return port
 
 
 def read_along(text: str, folder: Path) -> None:

@@ -32,7 +32,8 @@ from dpairs.dap.task import Analyst, Operator, Task, analyst_token
 from dpairs.randomness import SeededRandomness, SystemRandomness
 from dpairs.release import Release
 
-from ..collector.servers import DEADLINE, first_line, free_port, until
+from ..collector.servers import DEADLINE, first_line, until
+from ..ports import free_ports
 from ..processes import Child
 
 SECRET, ANALYST = bytes(range(32)), bytes(range(32, 64))
@@ -52,7 +53,7 @@ def auc(bins: int = 16, **more: Any) -> dpairs.Study:
 def new_task(
     study: dpairs.Study | None = None, least: int = 10, ports: tuple[int, int] | None = None
 ) -> Task:
-    one, two = ports or (free_port(), free_port())
+    one, two = ports or free_ports(2)
     return Task(
         study or auc(),
         "Risk score",

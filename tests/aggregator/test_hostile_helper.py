@@ -21,8 +21,9 @@ from dpairs.errors import BadMessage, DpairsError, Refused
 from dpairs.randomness import SystemRandomness
 from dpairs.vdaf.hpke import derive_key, public_key
 
-from ..collector.servers import Caller, free_port, until
+from ..collector.servers import Caller, until
 from ..dap.test_messages import mutated
+from ..ports import free_port
 from .hostile import MUTATIONS, Alone, Between, say
 from .pair import ANALYST, KIND, SECRET, InThread, auc, collect, crowd, new_task, state, upload
 

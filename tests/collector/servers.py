@@ -26,6 +26,7 @@ from dpairs.collector.database import Database
 from dpairs.study import Study
 
 from .. import hasty as hasty
+from ..ports import free_port
 from ..processes import Child
 
 STUDIES = "/api/v1/studies"
@@ -51,12 +52,6 @@ def until(condition: Callable[[], Any], what: str, seconds: float = DEADLINE, pa
         if time.monotonic() > deadline:
             raise AssertionError(f"{what} did not happen within {seconds:g} seconds")
         time.sleep(pause)
-
-
-def free_port() -> int:
-    """A port that nobody listens on at the moment."""
-    with socket.create_server(("127.0.0.1", 0)) as line:
-        return int(line.getsockname()[1])
 
 
 def first_line(child: Child, out: Path, err: Path) -> str:

@@ -3,7 +3,6 @@
 import contextlib
 import os
 import shutil
-import socket
 import subprocess
 import sys
 import uuid
@@ -13,6 +12,8 @@ from pathlib import Path
 import pytest
 from pyarrow import fs
 from urllib3 import PoolManager, Retry
+
+from ..ports import free_port, free_ports
 
 KEY, SECRET = "DPAIRSTESTKEY", "dpairs-test-secret"
 PROGRAMS = ("ceph", "ceph-mon", "ceph-osd", "monmaptool", "radosgw", "radosgw-admin")
@@ -45,13 +46,6 @@ ms bind msgr2 = false
 rgw data = {folder}/rgw
 rgw frontends = beast endpoint=127.0.0.1:{web}
 """
-
-
-def free_port() -> int:
-    with socket.socket() as here:
-        here.bind(("127.0.0.1", 0))
-        port: int = here.getsockname()[1]
-        return port
 
 
 @contextlib.contextmanager
@@ -95,7 +89,8 @@ def radosgw(folder: Path) -> Iterator[str]:
     if missing:
         pytest.skip("Ceph's S3 server is not installed: apt-get install radosgw ceph-mon ceph-osd")
     library = Path(shutil.which("radosgw") or "").resolve().parents[1] / "lib" / "x86_64-linux-gnu"
-    known = {"fsid": str(uuid.uuid4()), "port": free_port(), "web": free_port(), "folder": folder}
+    port, web = free_ports(2)
+    known = {"fsid": str(uuid.uuid4()), "port": port, "web": web, "folder": folder}
     settings = folder / "ceph.conf"
     settings.write_text(SETTINGS.format(library=library, **known))
     for name in ("mon", "osd", "rgw"):

@@ -13,6 +13,8 @@ from dpairs.cli.app import run
 from dpairs.garbled.session import Evaluator, Garbler
 from dpairs.protocols.pairwise.protocol import Pairwise
 
+from ...ports import free_port
+
 TAU = ["study", "create", "kendall_tau", "-e", "4", "-d", "levels:1,2,3", "-d", "levels:1,2,3"]
 PAIRWISE = ["--protocol", "pairwise", "--seed", "1"]
 PEOPLE = ["--people", "6"]
@@ -42,12 +44,6 @@ def refused(capsys, arguments: list[str], *words: str) -> None:
     out, err = said(capsys)
     assert out == ""
     one_error(err, *words)
-
-
-def free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return int(found.getsockname()[1])
 
 
 def protocol_of(study: dpairs.Study) -> Pairwise:

@@ -6,7 +6,8 @@ import sys
 
 import pytest
 
-from .terminals import FIRST, PEOPLE, free_port, honest_garbler, one_error, partner, refused
+from ...ports import free_port
+from .terminals import FIRST, PEOPLE, honest_garbler, one_error, partner, refused
 
 MISTAKES: dict[str, tuple[list[str], tuple[str, ...]]] = {
     "no such pair": (

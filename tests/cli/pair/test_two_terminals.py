@@ -10,6 +10,7 @@ import dpairs
 from dpairs.cli.app import run
 from dpairs.garbled.session import Evaluator
 
+from ...ports import free_port
 from ...processes import Child
 from .terminals import (
     FIRST,
@@ -18,7 +19,6 @@ from .terminals import (
     Line,
     caller,
     framed,
-    free_port,
     honest_garbler,
     partner,
     protocol_of,
