@@ -10,6 +10,9 @@ EXTRAS := all,experiments,test,check,docs,bench,release
 # One thread for each worker. Three of them keep two cores busy: many tests wait for servers and browsers.
 PYTEST := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS)
 
+# Keeps what each process of a first run would compile again: all tests, the servers' kernels, the types of numpy.
+PREPARE := CI= OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -q -k "test_cases or mypy"
+
 # The tests start many Pythons: where nothing is compiled beforehand, each of them compiles everything again.
 unexport PYTHONDONTWRITEBYTECODE
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
@@ -31,6 +34,7 @@ $(BIN)/python:
 
 $(STAMP): pyproject.toml constraints.txt | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[$(EXTRAS)]'
+	@$(PREPARE) >/dev/null || echo 'the first run of the tests will take longer, as this failed: $(PREPARE)' >&2
 	@touch $@
 
 demo: setup ## Run the demonstration

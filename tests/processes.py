@@ -12,8 +12,15 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import chdir, contextmanager
+from functools import cache
+from multiprocessing.context import ForkServerContext
+from multiprocessing.forkserver import ensure_running
 from pathlib import Path
+from threading import Lock
+from types import SimpleNamespace
+from typing import Any
 
 from dpairs import __file__ as dpairs_package
 from dpairs.cli import show
@@ -21,9 +28,21 @@ from dpairs.cli import show
 MAIN = "from dpairs.cli import main; main()"
 # The very code that is tested, from whatever folder a process is started in.
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(dpairs_package).parents[1])}
+_BEGINNING = Lock()
 FRESH = any(name.startswith("COVERAGE_") for name in os.environ)
-_FORKS = multiprocessing.get_context("forkserver")
-_FORKS.set_forkserver_preload(["tests.preloaded"])
+
+
+@cache
+def forks(_: str = "forkserver") -> ForkServerContext:
+    """In the place of `multiprocessing.get_context`, for processes that have imported everything.
+
+    Begun in a test's own folder it could not import the tests, and every fork would import all by itself.
+    """
+    made = multiprocessing.get_context("forkserver")
+    made.set_forkserver_preload(["tests.preloaded"])
+    with _BEGINNING, chdir(Path(__file__).parents[1]):  # a folder is that of all threads
+        ensure_running()
+    return made
 
 
 def _command(
@@ -68,7 +87,7 @@ class Child:
             self.pid = self._fresh.pid
             return
         files = (out.absolute(), err.absolute())
-        self._fork = _FORKS.Process(
+        self._fork = forks().Process(
             target=_command, args=(before, arguments, folder.absolute(), files, dict(environ))
         )
         self._fork.start()
@@ -107,6 +126,19 @@ def dpairs(
         code = child.wait(120)
         said, complained = (path.read_text(encoding="utf-8") for path in (out, err))
         return subprocess.CompletedProcess(arguments, code, said, complained)
+
+
+@contextmanager
+def popen(command: Sequence[str], cwd: Path = Path(), **_: Any) -> Iterator[SimpleNamespace]:
+    """In the place of `subprocess.Popen` where the library starts a `dpairs` and reads its output."""
+    assert command[:3] == [sys.executable, "-m", "dpairs"]
+    with tempfile.TemporaryDirectory() as folder:
+        out = Path(folder, "out")
+        os.mkfifo(out)
+        child = Child([*command[3:]], cwd, out, Path(folder, "err"))
+        with out.open(encoding="utf-8") as said:
+            yield SimpleNamespace(stdout=said, terminate=lambda: child.send_signal(signal.SIGTERM))
+            child.wait(60)
 
 
 def program(text: str, *arguments: str) -> subprocess.CompletedProcess[str]:

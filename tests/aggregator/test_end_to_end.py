@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-import psutil
+import multiprocessing
+from types import SimpleNamespace
+
 import pytest
 
 import dpairs
@@ -12,6 +14,7 @@ from dpairs.dap.reports import ReportError
 from dpairs.errors import Refused
 
 from ..collector.servers import until
+from ..processes import FRESH, forks
 from ..processes import dpairs as run
 from .pair import KIND, NOISE, SECRET, People, auc, collect, crowd, in_threads, new_task, state, upload
 
@@ -68,16 +71,20 @@ def test_a_report_sent_again_is_taken_once(tmp_path):
 
 def test_several_processes_verify_and_a_lost_one_is_replaced(tmp_path, monkeypatch):
     monkeypatch.setattr(driver, "JOB", 20)
+    if not FRESH:
+        monkeypatch.setattr(
+            "dpairs.aggregator.workers.multiprocessing",
+            SimpleNamespace(get_context=forks, parent_process=multiprocessing.parent_process),
+        )
+    before = set(multiprocessing.active_children())
     task = new_task()
     with in_threads(task, tmp_path, workers=2) as (leader, helper):
         people = crowd(task, 60)
         reports = people.reports((leader.line, helper.line))
         assert upload(leader.line, task, reports[:40]) == {}  # two jobs
         until(lambda: sum(state(helper.line, task)["verified"].values()) == 40, "verified reports")
-        # Others of this process may have ended, unnoticed by whoever began them.
-        children = [each for each in psutil.Process().children() if each.status() != psutil.STATUS_ZOMBIE]
-        workers = [each for each in children if "spawn_main" in " ".join(each.cmdline())]
-        assert len(workers) >= 2
+        workers = set(multiprocessing.active_children()) - before
+        assert len(workers) == 2
         for each in workers:
             each.kill()
         assert upload(leader.line, task, reports[40:]) == {}

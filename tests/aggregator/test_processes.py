@@ -16,7 +16,7 @@ from ..collector.servers import VALIDATE, until
 from ..processes import dpairs
 from .pair import ANALYST, Process, auc, collect, crowd, new_task, state, upload
 
-PEOPLE, KILLS = (5000, 12) if VALIDATE else (240, 2)
+PEOPLE, KILLS = (5000, 12) if VALIDATE else (120, 2)
 SEED = 11
 
 

@@ -1,11 +1,9 @@
 """A site's answer is made once: killed at any moment and begun again, it never sends two different ones."""
 
 import itertools
-import os
 import signal
 import stat
-import subprocess
-import sys
+from functools import partial
 
 import numpy as np
 import pytest
@@ -14,6 +12,9 @@ import dpairs
 from dpairs import Interval, Ledger, SiteTally, Study
 from dpairs.client import Device, Site
 from dpairs.formats import files
+
+from ..collector.servers import until
+from ..processes import Child
 
 
 class Killed(BaseException):
@@ -86,7 +87,7 @@ def test_killed_at_every_write_a_site_never_sends_two_different_answers(tmp_path
 
 
 PROGRAM = """
-import sys, numpy as np
+import signal, sys, numpy as np
 from dpairs import Study
 from dpairs.client import Device, Site
 study = Study.load(sys.argv[1])
@@ -95,8 +96,12 @@ data = {"score": rng.random(60), "label": rng.integers(0, 2, 60)}
 answer = Site("north", device=Device(sys.argv[2])).answer(study, data)
 sys.stdout.buffer.write(bytes(answer) + b"\\n")
 sys.stdout.flush()
-sys.stdin.read()
+signal.pause()
 """
+
+
+def said(out):
+    return out.exists() and out.read_bytes().endswith(b"\n")
 
 
 def test_a_killed_process_that_begins_again_sends_the_same(tmp_path):
@@ -104,19 +109,14 @@ def test_a_killed_process_that_begins_again_sends_the_same(tmp_path):
     study, home = study_of(), tmp_path / "home"
     study.save(tmp_path / "study.json")
     seen = set()
-    for _ in range(2):
-        process = subprocess.Popen(
-            [sys.executable, "-c", PROGRAM, str(tmp_path / "study.json"), str(home)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
-        )
-        assert process.stdout is not None
-        seen.add(process.stdout.readline())
-        process.send_signal(signal.SIGKILL)
-        process.communicate()
+    for number in range(2):
+        out, err = (tmp_path / f"{name}{number}" for name in ("out", "err"))
+        child = Child([str(tmp_path / "study.json"), str(home)], tmp_path, out, err, before=PROGRAM)
+        until(partial(said, out), "an answer")
+        child.send_signal(signal.SIGKILL)
+        assert child.wait(60) == -signal.SIGKILL
+        seen.add(out.read_bytes())
     assert len(seen) == 1
-    assert seen != {b""}
 
 
 def test_both_rounds_are_one_entry_of_the_ledger(tmp_path):

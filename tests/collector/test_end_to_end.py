@@ -19,8 +19,8 @@ from dpairs.tally import Tally
 from .people import Population, histogram, pairwise, projection, spread, tally_of, tree
 from .servers import VALIDATE, begin, contents
 
-PEOPLE = 20_000 if VALIDATE else 300
-PAIRS = 200 if VALIDATE else 20
+PEOPLE = 20_000 if VALIDATE else 120
+PAIRS = 200 if VALIDATE else 8
 
 
 def same(process: Any, study: str, offline: Tally, number: int | None = None) -> None:

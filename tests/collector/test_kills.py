@@ -14,7 +14,7 @@ from dpairs.tally import Tally
 from .people import Population, histogram
 from .servers import IN_HASTE, VALIDATE, begin, collector, stored_symbols, until
 
-KILLS, REPORTS = (20, 20_000) if VALIDATE else (2, 400)
+KILLS, REPORTS = (20, 20_000) if VALIDATE else (2, 160)
 """During reports; one more comes during enrolment."""
 SEED = 7
 THREADS = 4

@@ -9,6 +9,7 @@ import pytest
 
 import dpairs
 from dpairs import Interval, SiteAnswer, SiteTally, Study
+from dpairs.client import Device, Site
 from dpairs.federated import conduct, respond
 from dpairs.federated.conducting import site_of
 from dpairs.federated.responding import SAID
@@ -206,9 +207,15 @@ def test_a_client_that_drops_out_between_rounds_is_not_in_the_estimate():
     assert outcome.estimate.n == 1200
 
 
-def test_studies_that_no_tool_can_conduct_are_refused():
+def test_studies_that_no_tool_can_conduct_are_refused(tmp_path):
     for protocol, options in (("pairwise", {}), ("two_servers", {"bins": 8})):
         with pytest.raises(dpairs.BadParameter, match="sites or people answer alone"):
             conduct(study_of(protocol, **options), range(3), Clients(3))
+    asked = study_of("two_servers", bins=8, answered_by="sites")
+    state: dict[str, Any] = {}
+    for site in (None, Site("a", device=Device(tmp_path))):
+        with pytest.raises(dpairs.BadParameter, match="in shares for two servers"):
+            respond({"study": asked.to_json()}, records(1), state, "a", max_epsilon=1.0, site=site)
+    assert state == {}
     with pytest.raises(dpairs.BadFile, match="has the text 'study'"):
         respond({"study": base64}, records(1), {}, "a", max_epsilon=1.0)  # type: ignore[dict-item]

@@ -1,8 +1,8 @@
 """A person's ledger: what was spent, and what is refused."""
 
 import math
-import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import reduce
 from operator import add
@@ -168,15 +168,10 @@ def test_two_processes_at_once_lose_nothing(tmp_path):
         path = tmp_path / f"{number}.json"
         study(number, epsilon=0.5).save(path)
         halves[number % 2].append(str(path))
-    running = [
-        subprocess.Popen(
-            [sys.executable, "-c", SPEND, str(book), *half], stdout=subprocess.PIPE, stderr=subprocess.PIPE
-        )
-        for half in halves
-    ]
-    said = b"".join(each.communicate(timeout=120)[0] for each in running)
+    with ThreadPoolExecutor() as both:
+        said = "".join(both.map(lambda half: program(SPEND, str(book), *half).stdout, halves))
     # Twenty studies of 0.5 make 10; the other four are refused, whoever comes first.
-    assert said.count(b"LimitExceeded") == 4
+    assert said.count("LimitExceeded") == 4
     assert len(Ledger.load(book).spent) == 20
 
 
