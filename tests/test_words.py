@@ -51,10 +51,6 @@ RETIRED = {
     "after": "OnCommit",
 }
 """Words that named a module, a class or a function once, and the word that does now."""
-NAMES_NOTHING = {"spread", "doubt", "growth"}
-"""Those that no variable has in its name either."""
-ROLELESS = {"each", "found", "wish"}
-"""Names that tell nothing of a value; `each` and `found` only within one comprehension."""
 RETIRED_PHRASES = {
     r"nothing over\b": "hand nothing over: say what stays where",
     r"\bnone of who\b": "not who",
@@ -158,33 +154,6 @@ def test_a_retired_word_is_noticed():
     assert retired("BitRound") == {"bitround"}
     assert retired("After") == retired("_ask_after") == {"after"}
     assert not retired("Planes")
-
-
-def roleless(tree: ast.Module) -> list[str]:
-    """Names of `ROLELESS` that a module gives to more than one line: parameters, variables and functions."""
-    short = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.Lambda)
-    within = {id(inner) for node in ast.walk(tree) if isinstance(node, short) for inner in ast.walk(node)}
-    names = []
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and id(node) not in within:
-            names.append(node.id)
-        elif isinstance(node, ast.arg) and id(node) not in within:
-            names.append(node.arg)
-        elif isinstance(node, ast.FunctionDef):
-            names.append(node.name)
-    return sorted(name for name in names if name in ROLELESS or NAMES_NOTHING & set(parts(name)))
-
-
-def test_names_say_a_role():
-    named = {path.relative_to(SOURCE).as_posix(): roleless(parsed(path)) for path in SOURCE.rglob("*.py")}
-    assert not {path: names for path, names in named.items() if names}
-
-
-def test_a_name_without_a_role_is_noticed():
-    """Negative control of the test above."""
-    assert roleless(ast.parse("found = 1\ndef spread_of(each): pass")) == ["each", "found", "spread_of"]
-    assert roleless(ast.parse("growth = 1")) == ["growth"]
-    assert not roleless(ast.parse("print([each for each in table], lambda each: each)"))
 
 
 def short_docstrings(tree: ast.Module) -> list[str]:

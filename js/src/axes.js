@@ -117,13 +117,13 @@ export class Grid {
 
   /** The cells that a person may go to. @returns {Placed[]} */
   placements(columns, names) {
-    let found = [{ bin: 0, share: new Fraction(1n) }];
+    let cells = [{ bin: 0, share: new Fraction(1n) }];
     this.axes.forEach((axis, place) => {
       const next = axis.placements(columns[place], names[place]);
-      found = found.flatMap((cell) =>
+      cells = cells.flatMap((cell) =>
         next.map(({ bin, share }) => ({ bin: cell.bin * axis.bins + bin, share: cell.share.times(share) })),
       );
     });
-    return found;
+    return cells;
   }
 }

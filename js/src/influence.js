@@ -34,18 +34,18 @@ export class Influence {
   /** v at a person's values. @returns {number} */
   at(columns, names) {
     // Vertices with their weights, the last column fastest, and summed in that order.
-    let found = [[0, 1]];
+    let weights = [[0, 1]];
     this.grid.axes.forEach((axis, place) => {
       const [value, name, ends] = [columns[place], names[place], this.vertices[place]];
       const [bin, through] = axis instanceof CutAxis ? axis.locate(value, name) : [axis.place(value, name), 0];
       const size = ends[ends.length - 1][1] + 1;
       const [first, last] = ends[bin];
-      found = found.flatMap(([vertex, weight]) => [
+      weights = weights.flatMap(([vertex, weight]) => [
         [vertex * size + first, weight * (1 - through)],
         [vertex * size + last, weight * through],
       ]);
     });
-    const total = found.reduce((sum, [vertex, weight]) => sum + weight * this.heights[vertex], 0);
+    const total = weights.reduce((sum, [vertex, weight]) => sum + weight * this.heights[vertex], 0);
     return Math.min(Math.max(total / STEPS, 0), 1);
   }
 

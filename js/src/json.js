@@ -33,9 +33,9 @@ class Reader {
 
   match(pattern) {
     pattern.lastIndex = this.place;
-    const found = pattern.exec(this.text);
-    if (found) this.place += found[0].length;
-    return found;
+    const matched = pattern.exec(this.text);
+    if (matched) this.place += matched[0].length;
+    return matched;
   }
 
   space() {
@@ -74,9 +74,9 @@ class Reader {
   }
 
   number() {
-    const found = this.match(NUMBER);
-    if (!found) this.fail("expecting a value");
-    const [text, fraction, exponent] = found;
+    const matched = this.match(NUMBER);
+    if (!matched) this.fail("expecting a value");
+    const [text, fraction, exponent] = matched;
     if (fraction === undefined && exponent === undefined) {
       if (text.replace("-", "").length > MAX_DIGITS) this.fail("a whole number is too long");
       return BigInt(text);

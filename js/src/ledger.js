@@ -114,13 +114,13 @@ export class Ledger {
       throw new BadFile("a ledger's spent must be an object of studies and answers");
     }
     const spent = new Map();
-    for (const [study, each] of given) {
-      required("the ledger's answer", each, ANSWER);
-      fields("a ledger's answer", each, ANSWER);
+    for (const [study, answer] of given) {
+      required("the ledger's answer", answer, ANSWER);
+      fields("a ledger's answer", answer, ANSWER);
       spent.set(study, {
-        epsilon: positive("epsilon", each.get("epsilon")),
-        delta: belowOne("delta", each.get("delta")),
-        name: text("name", each.get("name")),
+        epsilon: positive("epsilon", answer.get("epsilon")),
+        delta: belowOne("delta", answer.get("delta")),
+        name: text("name", answer.get("name")),
       });
     }
     return new Ledger({ limit: spec.get("limit"), delta: spec.get("delta"), spent });

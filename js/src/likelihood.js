@@ -31,9 +31,9 @@ export function alternatives(study, limit) {
   const { columns } = study;
   const parts =
     study.protocol.parts?.() ?? placed(columns.map(({ domain }) => domain)).map((domain) => partsOf(domain, limit));
-  let found = [{}];
+  let people = [{}];
   columns.forEach(({ name }, place) => {
-    found = found.flatMap((person) => parts[place].map((part) => ({ ...person, [name]: part })));
+    people = people.flatMap((person) => parts[place].map((part) => ({ ...person, [name]: part })));
   });
-  return found;
+  return people;
 }

@@ -102,8 +102,8 @@ test("a double is read exactly", () => {
 
 test("a number is rounded to the nearest step, and halves to the even one", () => {
   const half = 2 ** -33;
-  const found = [0, half, 3 * half, 5 * half, 7 * half, half * (1 + 2 ** -50), 1, 1 - half].map(inSteps);
-  assert.deepEqual(found, [0n, 0n, 2n, 2n, 4n, 1n, 2n ** 32n, 2n ** 32n]);
+  const rounded = [0, half, 3 * half, 5 * half, 7 * half, half * (1 + 2 ** -50), 1, 1 - half].map(inSteps);
+  assert.deepEqual(rounded, [0n, 0n, 2n, 2n, 4n, 1n, 2n ** 32n, 2n ** 32n]);
   for (const value of [-half, 1 + 2 ** -52, NaN]) assert.throws(() => inSteps(value), { name: "BadValue" });
 });
 

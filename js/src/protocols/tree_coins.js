@@ -26,17 +26,17 @@ function row(word, level, rows) {
 
 /** As many rows as words, linearly independent: each is 0 at the highest ones of those before. */
 function independentRows(words, level) {
-  const found = [];
+  const rows = [];
   words.forEach((word, place) => {
     let next = row(word, level - place, "others");
-    const pivots = found.map(highest).sort((a, b) => (a < b ? -1 : 1));
+    const pivots = rows.map(highest).sort((a, b) => (a < b ? -1 : 1));
     for (const pivot of pivots) {
       const low = next & ((1n << pivot) - 1n);
       next = ((next ^ low) << 1n) | low;
     }
-    found.push(next);
+    rows.push(next);
   });
-  return found;
+  return rows;
 }
 
 /**

@@ -106,21 +106,21 @@ export class TwoServers {
 
 /** The coarse counts' share of epsilon. @param {unknown} split */
 function share(split) {
-  const found = real("split", split);
-  if (found !== 0 && !(found >= 0.01 && found <= 0.9)) {
+  const fraction = real("split", split);
+  if (fraction !== 0 && !(fraction >= 0.01 && fraction <= 0.9)) {
     throw new BadParameter(`split, the coarse counts' share of epsilon, must be 0 or from 0.01 to 0.9, not ${repr(split)}`);
   }
-  return found;
+  return fraction;
 }
 
 /** A delta where noise needs one, and none where it has none. @param {string} noise @param {unknown} delta */
 function deltaOf(noise, delta) {
-  const found = real("delta", delta);
-  if (noise === "laplace" && found !== 0) {
+  const chance = real("delta", delta);
+  if (noise === "laplace" && chance !== 0) {
     throw new BadParameter("noise='laplace' has no delta: leave it out, or take noise='gaussian'");
   }
-  if (noise === "gaussian" && !(found > 0 && found < 0.5)) {
+  if (noise === "gaussian" && !(chance > 0 && chance < 0.5)) {
     throw new BadParameter(`noise='gaussian' needs a delta between 0 and 0.5, such as 1e-9, not ${repr(delta)}`);
   }
-  return found;
+  return chance;
 }

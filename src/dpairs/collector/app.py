@@ -19,10 +19,10 @@ from .service import Service
 
 def once(make: Callable[[], bytes]) -> Callable[[], Awaitable[bytes]]:
     """What takes long is made at the first request, beside others, and kept."""
-    made, making = list[bytes](), asyncio.Lock()
+    made, lock = list[bytes](), asyncio.Lock()
 
     async def given() -> bytes:
-        async with making:
+        async with lock:
             if not made:
                 made.append(await to_thread.run_sync(make))
         return made[0]

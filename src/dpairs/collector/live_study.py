@@ -17,7 +17,7 @@ from sqlalchemy import Connection, Select, select
 
 from ..errors import DpairsError, NotEnoughData, NotFound, Unavailable
 from ..estimate import Estimate
-from ..protocols.base import PAIRS, SITES
+from ..protocols.base import PAIRS
 from ..protocols.pairwise.matching import Pairs
 from ..protocols.sides import in_pairs, of_symbols
 from ..sites import SiteTally
@@ -187,7 +187,7 @@ class LiveStudy:
     @property
     def of_sites(self) -> bool:
         """Whether sites answer, each for all its records."""
-        return self.study.protocol.answered_by == SITES
+        return self.study.protocol.of_sites
 
     @property
     def enrolled(self) -> dict[str, int]:

@@ -156,7 +156,7 @@ def _asked(live: LiveStudy, study: Any) -> dict[str, int]:
             asked[name] = enrolled
             continue
         sample = min(enrolled, 2**16)
-        share = study.protocol.asked(study.coins, place, 0, sample)
+        share = study.asks_all(name, np.arange(sample))
         asked[name] = round(float(share.mean()) * enrolled) if enrolled > sample else int(share.sum())
     return asked
 

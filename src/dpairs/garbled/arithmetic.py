@@ -171,8 +171,8 @@ class Number:
         pairs = zip(self.extended(width), other.extended(width), strict=True)
         layer = [literal for a, b in pairs if (literal := builder.xor(a, b)) != FALSE] or [FALSE]
         while len(layer) > 1:  # a tree: as many ANDs as a chain, and fewer levels
-            halves = zip(layer[::2], layer[1::2], strict=False)
-            merged = [builder.and_(a ^ 1, b ^ 1) ^ 1 for a, b in halves]
+            pairs = zip(layer[::2], layer[1::2], strict=False)
+            merged = [builder.and_(a ^ 1, b ^ 1) ^ 1 for a, b in pairs]
             layer = merged + layer[len(layer) & ~1 :]
         return Bit(self.space, layer[0])
 

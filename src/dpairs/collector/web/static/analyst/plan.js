@@ -12,16 +12,16 @@ const PAUSE = 250;
 
 /** Run `work` some time after the last call; while it runs, only the newest call waits. */
 function latest(work) {
-  let [running, again] = [false, false];
+  let [busy, again] = [false, false];
   /** @type {ReturnType<typeof setTimeout>} */
   let timer;
   async function go() {
-    if (running) return void (again = true);
-    running = true;
+    if (busy) return void (again = true);
+    busy = true;
     try {
       await work();
     } finally {
-      running = false;
+      busy = false;
       if (again) {
         again = false;
         go();

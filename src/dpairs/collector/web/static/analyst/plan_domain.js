@@ -45,9 +45,9 @@ export function domainEditor(column, kinds, changed) {
 
   function read() {
     if (!answers.hidden) {
-      const found = values(listed.value);
-      if (found.length < 2) return { problem: `${words}: please list at least two answers.` };
-      return { domain: { kind: kind.value, values: found } };
+      const listedValues = values(listed.value);
+      if (listedValues.length < 2) return { problem: `${words}: please list at least two answers.` };
+      return { domain: { kind: kind.value, values: listedValues } };
     }
     const [from, to] = [number(low), number(high)];
     if (from === null || to === null) return { problem: `${words}: please give both ends of the range.` };

@@ -79,26 +79,26 @@ export function planForm(changed) {
 
   function showPeople() {
     const groups = groupsOf(statistic.value, chosen);
-    const each = groups.length ? groups : ["people"];
+    const strata = groups.length ? groups : ["people"];
     counts = Object.fromEntries(
-      each.map((name) => [name, element("input", { type: "number", min: "2", step: "1", value: groups.length ? "10000" : "20000", inputmode: "numeric", oninput: changed })]),
+      strata.map((name) => [name, element("input", { type: "number", min: "2", step: "1", value: groups.length ? "10000" : "20000", inputmode: "numeric", oninput: changed })]),
     );
     const label = (name) => (name === "people" ? "People you expect" : `People you expect: ${name}`);
-    fill(people, ...each.map((name) => field(label(name), counts[name])));
+    fill(people, ...strata.map((name) => field(label(name), counts[name])));
   }
 
   function read() {
-    const found = editors.map((editor) => editor.read());
+    const readings = editors.map((editor) => editor.read());
     /** @type {[string, number][]} */
     const numbers = Object.entries(counts).map(([name, input]) => [name, Number(input.value)]);
     const few = numbers.find(([, number]) => !Number.isSafeInteger(number) || number < 2 || number > 1e12);
-    const problem = found.find((each) => each.problem)?.problem;
+    const problem = readings.find((each) => each.problem)?.problem;
     if (problem) return { problem };
     if (few) return { problem: "Please give a whole number of people, at least 2." };
     const request = {
       statistic: statistic.value,
       options: { ...chosen },
-      domain: found.map(({ domain }) => domain),
+      domain: readings.map(({ domain }) => domain),
       people: counts.people ? numbers[0][1] : Object.fromEntries(numbers),
       epsilon: epsilon.value(),
       rounds: rounds.value() ? 2 : 1,

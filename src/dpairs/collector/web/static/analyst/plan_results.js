@@ -56,8 +56,8 @@ function columns(points, protocols) {
 
 function describe(points, protocols, what) {
   const [first, last] = [points[0], points.at(-1)];
-  const each = protocols.map((name) => `${PROTOCOLS[name][0]}: ± ${short(Z * first[1][name])} to ± ${short(Z * last[1][name])}`);
-  return `Half width of the 95% interval from ${short(first[0])} to ${short(last[0])} ${what}. ${list(each)}.`;
+  const widths = protocols.map((name) => `${PROTOCOLS[name][0]}: ± ${short(Z * first[1][name])} to ± ${short(Z * last[1][name])}`);
+  return `Half width of the 95% interval from ${short(first[0])} to ${short(last[0])} ${what}. ${list(widths)}.`;
 }
 
 /** Two charts over what an analyst can change. */

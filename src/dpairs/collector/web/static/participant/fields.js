@@ -44,14 +44,14 @@ export function valueFields(study, names) {
   }
 
   function read() {
-    const found = {};
+    const given = {};
     for (const { name, words, input, read: value, fits, wanted } of columns) {
-      found[name] = value();
-      if (found[name] === null) refuse(input, `${words} ${input.validity.badInput ? "is not a number" : "is missing"}`);
-      if (fits && !fits(found[name])) refuse(input, `${words} must be ${wanted}, not ${input.value}`);
+      given[name] = value();
+      if (given[name] === null) refuse(input, `${words} ${input.validity.badInput ? "is not a number" : "is missing"}`);
+      if (fits && !fits(given[name])) refuse(input, `${words} must be ${wanted}, not ${input.value}`);
     }
     mark(null);
-    return found;
+    return given;
   }
 
   return { elements: columns.map(({ words, input, hint }) => field(words, input, hint)), read };

@@ -39,11 +39,11 @@ export function opening(task, told) {
     try {
       const secret = readSecret(key.value);
       const wire = await collect(task, await analystToken(secret), REQUEST, () => say(status, "The two servers are computing the result …"));
-      const found = shown(task, await openResult(task, secret, wire));
+      const result = shown(task, await openResult(task, secret, wire));
       key.value = "";
       say(status, null);
-      place.replaceChildren(found);
-      found.querySelector("h3").focus();
+      place.replaceChildren(result);
+      result.querySelector("h3").focus();
     } catch (error) {
       if (!told(error)) throw error;
       say(status, null);

@@ -19,10 +19,10 @@ const PAGE =
 
 const sum = (counts) => Object.values(counts).reduce((total, each) => total + each, 0);
 
-function rows(task, found) {
+function rows(task, answers) {
   return [task.leader, task.helper].map(({ name, url }, place) => {
-    const state = found?.[place];
-    const numbers = state ? [WORDS[state.state] ?? state.state, count(sum(state.verified)), count(sum(state.refused))] : [found ? "cannot be reached" : "…", "–", "–"];
+    const state = answers?.[place];
+    const numbers = state ? [WORDS[state.state] ?? state.state, count(sum(state.verified)), count(sum(state.refused))] : [answers ? "cannot be reached" : "…", "–", "–"];
     return [element("span", {}, name, element("br"), element("span", { class: "soft" }, new URL(url).host)), ...numbers];
   });
 }
@@ -30,13 +30,13 @@ function rows(task, found) {
 /** @param {import("/dpairs/dap/index.js").Task} task @param {(leader: any) => void} tell is told what the leader says, at each look */
 export function overview(task, tell) {
   const place = element("div", {});
-  const draw = (found) =>
-    place.replaceChildren(table("Reports at the two servers", ["Run by", "State", "Verified", "Refused"], rows(task, found)));
+  const draw = (answers) =>
+    place.replaceChildren(table("Reports at the two servers", ["Run by", "State", "Verified", "Refused"], rows(task, answers)));
   draw(null);
   async function look() {
-    const found = await states(task);
-    draw(found);
-    tell(found[0]);
+    const answers = await states(task);
+    draw(answers);
+    tell(answers[0]);
     setTimeout(look, LOOK);
   }
   look();
