@@ -4,6 +4,10 @@ import re
 import tomllib
 from pathlib import Path
 
+from grimp import ImportGraph
+
+from tools.import_contract import PackagesContract
+
 from .conftest import SLOW_FIRST
 
 ROOT = Path(__file__).parents[1]
@@ -120,3 +124,26 @@ def test_every_stage_has_its_layer():
 
 def test_files_that_are_run_first_are_there():
     assert [name for name in SLOW_FIRST if not (ROOT / "tests" / name).is_file()] == []
+
+
+def test_a_package_that_nobody_allowed_is_refused():
+    """Negative control of the contract in pyproject.toml: what is not named, and what is not needed."""
+    graph = ImportGraph()
+    graph.add_module("ours.core")
+    graph.add_module("ours.edge.http")
+    for package in ("numpy", "requests", "json"):
+        graph.add_module(package, is_squashed=True)
+    for package in ("numpy", "json"):
+        graph.add_import(importer="ours.core", imported=package)
+    graph.add_import(importer="ours.edge.http", imported="requests")
+
+    def wrong(*beside: str) -> list[str]:
+        options = {"everywhere": ["numpy"], "beside": list(beside)}
+        contract = PackagesContract("packages", {"root_packages": ["ours"]}, options)
+        sentences: list[str] = contract.check(graph, verbose=False).metadata["wrong"]
+        return sentences
+
+    assert wrong("ours.edge: requests") == []
+    assert wrong() == ["ours.edge.http may not import requests"]
+    assert wrong("ours.edge.htt: requests")[1:] == wrong()
+    assert wrong("ours.edge: requests, httpx") == ["ours.edge does not import httpx any more"]

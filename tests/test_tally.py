@@ -356,7 +356,7 @@ def test_few_reports_give_an_answer_or_say_why_not(statistic, domain, options):
 
 def test_an_unknown_estimator_is_refused():
     tally = tally_of(AUC, positive=[3, 3], negative=[3, 3])
-    with pytest.raises(BadParameter, match="estimator must be one of 'paper'"):
+    with pytest.raises(BadParameter, match="estimator must be one of 'middle', 'paper'"):
         tally.estimate("best")
     assert tally.estimate("paper").value == tally.estimate().value
 

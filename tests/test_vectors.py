@@ -109,7 +109,7 @@ class Player:
         assert self.tally.to_json() == step["tally"]
 
     def estimate(self, step: dict[str, Any]) -> None:
-        estimate = self.tally.estimate()
+        estimate = self.tally.estimate(self.tally.study.protocol.estimators[0])
         for name in NUMBERS:
             assert getattr(estimate, name) == pytest.approx(step[name], rel=1e-12, abs=0)
 

@@ -67,8 +67,8 @@ export class Interval {
   }
 
   toSpec() {
-    const ends = { kind: this.kind, low: this.low, high: this.high };
-    return this.edges.length > 0 ? { ...ends, edges: [...this.edges] } : ends;
+    const spec = { kind: this.kind, low: this.low, high: this.high };
+    return this.edges.length > 0 ? { ...spec, edges: [...this.edges] } : spec;
   }
 
   toString() {
@@ -162,9 +162,9 @@ export class Listed {
   code(value, column) {
     if (this.whole) return Number(this.whole.offset(value, column));
     const wanted = this.numeric ? Number(asNumber(value, column)) : value;
-    const found = this.values.indexOf(/** @type {number | string} */ (wanted));
-    if (found < 0) refuse(column, `one of ${this.#list()}`, wanted);
-    return found;
+    const position = this.values.indexOf(/** @type {number | string} */ (wanted));
+    if (position < 0) refuse(column, `one of ${this.#list()}`, wanted);
+    return position;
   }
 
   #list() {
@@ -189,6 +189,19 @@ function item(name, value) {
 
 function shown(value) {
   return typeof value === "number" && Number.isInteger(value) ? String(value) : repr(value);
+}
+
+/** The least and the greatest value of a numeric domain. @param {Domain} domain @returns {[number, number]} */
+export function ends(domain) {
+  if (!(domain instanceof Listed)) return [Number(domain.low), Number(domain.high)];
+  const numbers = domain.values.map(Number);
+  return [Math.min(...numbers), Math.max(...numbers)];
+}
+
+/** The distance between a numeric domain's ends. @param {Domain} domain */
+export function extent(domain) {
+  const [low, high] = ends(domain);
+  return high - low;
 }
 
 /** Read a domain from a study. @param {unknown} spec @returns {Domain} */

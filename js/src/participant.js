@@ -80,8 +80,8 @@ export class Participant {
     const names = this.#study.statistic.privateColumns;
     const keys = Object.keys(values ?? {}).sort();
     if (keys.length !== names.length || !names.every((name) => keys.includes(name))) {
-      const found = keys.join(", ") || "nothing";
-      throw new BadValue(`a report of this study needs ${names.join(" and ")}, but ${found} was given`);
+      const listed = keys.join(", ") || "nothing";
+      throw new BadValue(`a report of this study needs ${names.join(" and ")}, but ${listed} was given`);
     }
     return names.map((name) => {
       const value = values[name];

@@ -3,14 +3,16 @@
  * are public, and which domains make sense. The statistic itself is the analyst's.
  */
 
-import { choice, fields, real, required, text } from "./checks.js";
-import { Interval, Listed } from "./domains.js";
+import { choice, equals, fields, real, required, text } from "./checks.js";
+import { Interval, Listed, ends, extent } from "./domains.js";
 import { BadFile, BadParameter } from "./errors.js";
 import { kindOf, repr, short } from "./wording.js";
 
 const EVERYBODY = ["everybody"];
 const BOTH = ["positive", "negative"];
 const COLUMNS = [["value"], ["x", "y"]];
+/** The largest extent of a domain whose distances are taken. */
+const WIDEST = 1e25;
 /** A private label: negative, positive. */
 export const LABELS = new Listed("levels", [0n, 1n]);
 
@@ -81,11 +83,11 @@ export function registerStatistic(name, options, read) {
 }
 
 function kernelColumns(given) {
-  const found = COLUMNS.find(
+  const columns = COLUMNS.find(
     (names) => Array.isArray(given) && names.length === given.length && names.every((name, i) => name === given[i]),
   );
-  if (!found) throw new BadFile(`statistic 'kernel' cannot have the columns ${repr(given)}`);
-  return found;
+  if (!columns) throw new BadFile(`statistic 'kernel' cannot have the columns ${repr(given)}`);
+  return columns;
 }
 
 function kernelRange(given) {
@@ -94,6 +96,9 @@ function kernelRange(given) {
   }
   const [low, high] = [real("range low", given[0]), real("range high", given[1])];
   if (!(low < high)) throw new BadParameter(`range must have low < high, not ${repr(given)}`);
+  if (Math.max(Math.abs(low), Math.abs(high)) > WIDEST ** 2) {
+    throw new BadParameter(`range must lie within ${short(WIDEST ** 2)} of 0, not ${repr(given)}`);
+  }
   return [low, high];
 }
 
@@ -115,8 +120,8 @@ function tabulated(spec) {
   const names = ["name", "label", "kernel", "columns", "range", "lipschitz", "matrix", "spread"];
   fields("statistic 'kernel'", spec, names);
   required("statistic 'kernel'", spec, names);
-  const [matrix, spread] = [triangle(spec.get("matrix")), triangle(spec.get("spread"))];
-  if (matrix.cells !== spread.cells || spread.flat.some((each) => each < 0)) {
+  const [matrix, uncertainty] = [triangle(spec.get("matrix")), triangle(spec.get("spread"))];
+  if (matrix.cells !== uncertainty.cells || uncertainty.flat.some((each) => each < 0)) {
     throw new BadFile("a kernel's spread must be as large as its matrix and nowhere below 0");
   }
   const slope = spec.get("lipschitz");
@@ -128,7 +133,7 @@ function tabulated(spec) {
     range: kernelRange(spec.get("range")),
     lipschitz: slope === null ? null : real("lipschitz", slope),
     matrix: matrix.flat,
-    spread: spread.flat,
+    spread: uncertainty.flat,
   };
   return { ...plain(columns, "any", options), table: { cells: matrix.cells, kernel: options.kernel } };
 }
@@ -152,6 +157,13 @@ export function readStatistic(spec) {
   const options = new Map([...spec].filter(([key]) => key !== "name"));
   fields(`statistic ${repr(name)}`, options, allowed);
   return { name, ...read(options) };
+}
+
+/** Refuse the name of a kernel in a round that begins a study. @param {Statistic} statistic @param {unknown} round */
+export function checkBegins({ name }, round) {
+  if (name === "named_kernel" && (round === undefined || equals(round, 1))) {
+    throw new BadParameter("this is only the name of a kernel, as second rounds carry it: give the Kernel");
+  }
 }
 
 /** The JSON form. @param {Statistic} statistic */
@@ -183,6 +195,12 @@ export function checkDomains(statistic, domains) {
     if (needs === "numeric" && !domain.numeric) {
       throw new BadParameter(`${name} needs numbers, so ${column} cannot have the domain ${domain}`);
     }
+    if (needs === "numeric" && extent(domain) > WIDEST) {
+      throw new BadParameter(
+        `${name} squares distances of ${column}, and ${domain} is too wide for that: its ends may lie ` +
+          `${short(WIDEST)} apart at most`,
+      );
+    }
     if (needs === "ordered" && !domain.ordered) {
       throw new BadParameter(`${name} compares values, so ${column} needs an ordered domain, not ${domain}`);
     }
@@ -198,7 +216,7 @@ export function checkDomains(statistic, domains) {
     }
   });
   if (name === "gini_coefficient") {
-    const lowest = domains[0] instanceof Listed ? Math.min(...domains[0].values.map(Number)) : Number(domains[0].low);
+    const [lowest] = ends(domains[0]);
     if (lowest < 0) {
       throw new BadParameter(`${name} needs values of at least 0, but the domain begins at ${short(lowest)}`);
     }

@@ -10,7 +10,7 @@ import { parse } from "./json.js";
 import { placed } from "./positions.js";
 import { PrivacyClaim } from "./privacy.js";
 import { readProtocol } from "./protocols/index.js";
-import { cellDomains, readStatistic, statisticSpec } from "./statistics.js";
+import { cellDomains, checkBegins, readStatistic, statisticSpec } from "./statistics.js";
 import { repr, short } from "./wording.js";
 
 const FORMAT = "dpairs-study";
@@ -40,6 +40,7 @@ export class Study {
     this.epsilon = positive("epsilon", spec.get("epsilon"));
     this.domains = Object.freeze(domains.map(readDomain));
     this.statistic = readStatistic(spec.get("statistic"));
+    checkBegins(this.statistic, protocol.get("round"));
     this.protocol = readProtocol(this.statistic, placed(this.domains), protocol);
     if (this.protocol.epsilon > this.epsilon) {
       const [promised, loses] = [short(this.epsilon), short(this.protocol.epsilon)];
@@ -47,8 +48,8 @@ export class Study {
     }
     this.delta = this.protocol.delta;
     if (!equals(spec.get("delta"), this.delta)) {
-      const [wanted, found] = [repr(this.delta), repr(spec.get("delta"))];
-      throw new BadFile(`the study's delta must be its protocol's, ${wanted}, not ${found}`);
+      const [wanted, said] = [repr(this.delta), repr(spec.get("delta"))];
+      throw new BadFile(`the study's delta must be its protocol's, ${wanted}, not ${said}`);
     }
     /** SHA-256 of the canonical form: the study's name everywhere. */
     this.id = digest(this.#content());

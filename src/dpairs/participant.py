@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Never
 
 import numpy as np
@@ -65,9 +65,12 @@ class Participant:
     def _split(self, columns: list[NDArray[Any]]) -> SharedReport:
         """A share for each server; nothing is randomized, since the servers add the noise."""
         measurement = int(shared(self._study).measure(self._stratum, columns)[0])
-        report = share_report(self._study, self._stratum, self._index, measurement, self._bits)
-        self._answered = True
-        return report
+        return share_report(self._study, self._stratum, self._index, measurement, self._bits)
+
+    def _randomized(self, columns: list[NDArray[Any]]) -> Report:
+        study, stratum = self._study, self._study.strata.index(self._stratum)
+        symbol = alone(study).randomize(study.coins, stratum, self._index, columns, self._bits)[0]
+        return Report(self._study, self._stratum, self._index, int(symbol))
 
     def report(self, *unnamed: Never, **values: Any) -> Report:
         """The randomized report of this person's values, given by column name. Works once."""
@@ -80,12 +83,17 @@ class Participant:
                 "so send the first report again instead"
             )
         columns = private_columns(self._study, values)
-        if self._study.protocol.sends == SHARES and self._study.protocol.answered_by == PEOPLE:
-            return self._split(columns)
-        study, stratum = self._study, self._study.strata.index(self._stratum)
-        symbol = alone(study).randomize(study.coins, stratum, self._index, columns, self._bits)[0]
+        protocol = self._study.protocol
+        make = _ANSWERS.get((protocol.sends, protocol.answered_by), Participant._randomized)
+        report = make(self, columns)
         self._answered = True
-        return Report(self._study, self._stratum, self._index, int(symbol))
+        return report
+
+
+_ANSWERS: dict[tuple[str, str], Callable[[Participant, list[NDArray[Any]]], Report]] = {
+    (SHARES, PEOPLE): Participant._split,
+}
+"""By what is sent and by whom; all other answers are randomized, or refused there in a sentence."""
 
 
 def check_limits(study: Study, max_epsilon: float | None, max_delta: float) -> None:

@@ -73,7 +73,7 @@ class Release:
     def estimate(self, estimator: str | None = None) -> Estimate:
         """The statistic with its standard error, from the released numbers alone."""
         protocol = shared(self.study)
-        chosen = choice("estimator", estimator or protocol.estimators[0], protocol.estimators)
+        chosen = choice("estimator", estimator or protocol.default_estimator, protocol.estimators)
         most = self.study.statistic.most(self.study.domains)
         answer = protocol.answer(self.sizes, self.numbers)
         if answer is None:

@@ -100,11 +100,16 @@ def check_first(study: Study) -> None:
 
 
 def check_asked(study: Study, stratum: str, index: int) -> None:
-    """Refuse a participant who acts in another round."""
+    """Refuse a participant who acts in another round, or whom both rounds ask."""
     if not study.asks(stratum, index):
         raise NotAsked(
             f"participant {index} of {stratum!r} is not asked in this round of study {study.id[:16]}...: "
             "in a study of two rounds, each person answers in one"
+        )
+    if study.first is not None and not study.protocol.asks_again and study.first.asks(stratum, index):
+        raise WrongStudy(
+            f"participant {index} of {stratum!r} is asked in the first round, too: study {study.id[:16]}... "
+            "may ask only those whom its first does not"
         )
 
 

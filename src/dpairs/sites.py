@@ -256,7 +256,7 @@ class SiteTally:
     def estimate(self, estimator: str | None = None) -> Estimate:
         """The statistic of all records at the sites that answered, with its standard error."""
         protocol = self._protocol
-        chosen = choice("estimator", estimator or protocol.estimators[0], protocol.estimators)
+        chosen = choice("estimator", estimator or protocol.default_estimator, protocol.estimators)
         answers = self.answers
         given = protocol.answer(answers)
         if given is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import typing
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -21,7 +22,7 @@ from .formats.checks import choice, fields, head, integer, positive, required, u
 from .formats.display import Shown, number
 from .privacy import PrivacyClaim
 from .protocols import PROTOCOLS, FirstRound, Protocol
-from .protocols.continuation import changed_term
+from .protocols.continuation import changed_term, check_promise
 from .protocols.counts import Sums
 from .protocols.options import (
     HistogramOptions,
@@ -31,18 +32,17 @@ from .protocols.options import (
     TreeOptions,
     TwoServersOptions,
 )
+from .protocols.rounds import asked_in
 from .protocols.sides import analysed, next_round, tallied
 from .randomness import public_seed
 from .randomness.coins import Coins, windows
-from .statistics import Statistic, domains_of, option_names, statistic_from_json
+from .statistics import Statistic, domains_of, option_names, statistic_from_json, whole_kernel
 from .statistics import statistic as statistic_named
 
 FORMAT, ANALYSIS = "dpairs-study", "dpairs-analysis"
 VERSION = 1
 MAX_SEED = 2**128 - 1
 _FIELDS = ("format", "version", "id", "statistic", "domain", "protocol", "epsilon", "delta", "seed")
-
-
 Which: TypeAlias = "str | Statistic"
 
 
@@ -75,6 +75,10 @@ class Study(Shown):
     """Chooses a protocol where none is named: the planner, which is above studies and enters itself here."""
     first: Study | None = field(default=None, repr=False)
     """Of a second round, the study that it was found to follow from; in memory only, no part of the file."""
+
+    def __post_init__(self) -> None:
+        """Refuse a protocol whose promise does not hold for all its rounds."""
+        check_promise(self.protocol, self.epsilon)
 
     @overload
     @classmethod
@@ -232,14 +236,14 @@ class Study(Shown):
 
     def asks(self, stratum: str, index: int) -> bool:
         """Whether the participant of that stratum and index is asked in this round."""
-        asked = self.protocol.asked(self.coins, self.strata.index(stratum), index, 1)
+        asked = asked_in(self.protocol, self.coins, self.strata.index(stratum), index, 1)
         return asked is None or bool(asked[0])
 
     def asks_all(self, stratum: str, indices: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Whether each participant of these ascending indices is asked in this round."""
         answers, place = np.ones(indices.size, dtype=bool), self.strata.index(stratum)
         for part, first, there in windows(indices):
-            asked = self.protocol.asked(self.coins, place, first, there.size)
+            asked = asked_in(self.protocol, self.coins, place, first, there.size)
             if asked is None:
                 break
             answers[part] = asked[there]
@@ -255,14 +259,13 @@ class Study(Shown):
             raise WrongStudy(f"this tally belongs to study {tally.study.id[:16]}..., not {self.id[:16]}...")
         counts = {stratum: tally.counts(stratum) for stratum in self.strata}
         way = next_round(self, counts)
-        return Study(way.statistic, self.domains, way, self.epsilon, way.delta, self.seed, first=self)
+        return Study(way.statistic, self.domains, way, self.epsilon, way.delta, self.seed).following(self)
 
     def following(self, first: Study) -> Study:
         """This second round with its ``first``; refused if it changes anything that people agreed to.
 
-        Epsilon, delta, statistic, domains, strata and seed must be the same; it must name the first round by
-        its whole id and ask exactly the people whom the first round does not ask. Public coins ask the same
-        share of every block of people, so one block shows the share.
+        Epsilon, delta, statistic, domains, strata and seed must be the same, and the first round's whole id.
+        Whom both rounds ask is compared for some blocks of people; each device compares it for its person.
         """
         changed = changed_term(self, first)
         if changed is not None:
@@ -280,7 +283,7 @@ class Study(Shown):
         return canonical({"format": ANALYSIS, "version": VERSION, "study": self.id, "analysis": analysis})
 
     def with_analysis(self, text: str | bytes) -> Study:
-        """This study with what its analyst needs; refuse a file that was changed or is another study's."""
+        """This study with what its analyst needs, if it is whole and its own; it is not signed."""
         spec = parse(text, "the analysis")
         names = ("format", "version", "study", "analysis")
         try:
@@ -363,18 +366,16 @@ class Study(Shown):
     def _from_spec(cls, spec: Mapping[str, Any]) -> Study:
         if not isinstance(spec["domain"], list) or not isinstance(spec["protocol"], Mapping):
             raise BadFile("the study's domain must be a list and its protocol an object")
-        if not isinstance(spec["seed"], str) or len(spec["seed"]) != 32:
+        if not isinstance(spec["seed"], str) or not re.fullmatch("[0-9a-f]{32}", spec["seed"]):
             raise BadFile("the study's seed must be 32 hexadecimal digits")
-        try:
-            seed = int(spec["seed"], 16)
-        except ValueError:
-            raise BadFile("the study's seed must be 32 hexadecimal digits") from None
         loss = positive("epsilon", spec["epsilon"])
         domains = tuple(domain_from_json(each) for each in spec["domain"])
         statistic = statistic_from_json(spec["statistic"])
+        if spec["protocol"].get("round", 1) == 1:
+            whole_kernel(statistic)
         kind = PROTOCOLS[choice("protocol", spec["protocol"].get("name"), PROTOCOLS)]
         protocol = kind.from_json(statistic, placed(domains), spec["protocol"])
-        if protocol.epsilon > loss:
+        if not protocol.epsilon <= loss:
             raise BadFile(
                 f"the study promises epsilon {loss:g}, but its mechanism loses {protocol.epsilon:.6g}"
             )
@@ -382,7 +383,7 @@ class Study(Shown):
             raise BadFile(
                 f"the study's delta must be its protocol's, {protocol.delta!r}, not {spec['delta']!r}"
             )
-        return cls(statistic, domains, protocol, loss, protocol.delta, seed)
+        return cls(statistic, domains, protocol, loss, protocol.delta, int(spec["seed"], 16))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         files.write(path, self.to_json().encode() + b"\n", "the study")

@@ -199,7 +199,7 @@ class Tally(Shown):
         """The statistic with its standard error, from the counts alone."""
         protocol = estimable(self._study)
         chosen = (
-            protocol.estimators[0]
+            protocol.default_estimator
             if estimator is None
             else choice("estimator", estimator, protocol.estimators)
         )

@@ -12,15 +12,18 @@ from dpairs.mechanisms.central import (
     Draws,
     discrete_gaussian,
     discrete_laplace,
-    laplace_pmf,
     laplace_variance,
 )
-from dpairs.privacy.concentrated import TERMS, delta_of, rho_for
+from dpairs.privacy.concentrated import delta_of, rho_for
 from dpairs.randomness import SeededRandomness
+
+from .exponential import laplace_pmf
 
 FAILURE = 1e-9
 """Probability that correct noise fails a seeded test below, for a fresh seed."""
 DRAWS = 20_000
+TERMS = 40
+"""How many standard deviations of a discrete Gaussian are summed; the rest is below the smallest float."""
 
 
 def gaussian_delta(variance: float, sensitivity: int, epsilon: float) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from typing import Any
 
 from dpairs import (
@@ -11,13 +12,17 @@ from dpairs import (
     BadValue,
     DpairsError,
     Interval,
+    Kernel,
+    Levels,
     Report,
     Study,
     TapeExhausted,
     WrongStudy,
 )
+from dpairs.data.domains import Domain
 from dpairs.formats.canonical import canonical
 from dpairs.randomness import WORDS
+from dpairs.statistics.base import WIDEST
 
 from .reports import Reports
 from .vector import file, forged, signed, tape_of
@@ -63,6 +68,37 @@ def bad_study() -> Reports:
 
 def spaced(content: dict[str, Any]) -> str:
     return json.dumps(dict(sorted(content.items(), reverse=True)), indent=2)
+
+
+@file
+def bad_statistic() -> Reports:
+    """Distances are squared, so a domain has a widest extent; a study begins with a whole kernel."""
+
+    def made(of: str | Kernel, domain: Domain | None) -> Study:
+        return Study.create(of, epsilon=1.0, domain=domain, bins=4, mechanism="krr", seed=15)
+
+    def content(of: str | Kernel, domain: Domain | None = None) -> dict[str, Any]:
+        read: dict[str, Any] = json.loads(made(of, domain).to_json())
+        return read
+
+    widest = made("variance", Interval(0, WIDEST))
+    vector, beyond = Reports(widest), math.nextafter(WIDEST, math.inf)
+    vector.good("load_study", text=widest.to_json())
+
+    def wide(of: str, narrow: Domain, why: str, **spec: Any) -> None:
+        study = content(of, narrow)
+        vector.refuse_study(why, signed({**study, "domain": [{**study["domain"][0], **spec}]}))
+
+    wide("variance", Interval(0, 1), "an interval a hair too wide", high=beyond)
+    wide("gini_mean_difference", Interval(0, 1), "wide by both ends", low=-WIDEST, high=WIDEST)
+    wide("variance", Levels([1, 2, 4, 8]), "levels too far apart", values=[-WIDEST, 0, 1, WIDEST])
+    kernel = Kernel(lambda a, b: abs(a - b), range=(0, 1), lipschitz=1.0, domain=Interval(0, 1))
+    custom = content(kernel)
+    table = {**custom["statistic"], "range": [0, math.nextafter(WIDEST**2, math.inf)]}
+    vector.refuse_study("a kernel of values too large", signed({**custom, "statistic": table}))
+    name = {"name": "named_kernel", "label": "distance", "columns": ["value"], "range": [0, 1]}
+    vector.refuse_study("only the name of a kernel", signed({**custom, "statistic": name}))
+    return vector
 
 
 @file

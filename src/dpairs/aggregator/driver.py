@@ -35,7 +35,7 @@ class Driver:
     def __init__(self, leader: Leader, recipe: Recipe, workers: Workers) -> None:
         self._leader, self._recipe, self._workers = leader, recipe, workers
         self._woken, self._arrived, self._busy = asyncio.Event(), 0, True
-        self._running: dict[bytes, asyncio.Task[None]] = {}
+        self._jobs: dict[bytes, asyncio.Task[None]] = {}
         task = leader.store.task
         # The corrections are the longest of its answers.
         self._helper = Transport(task.helper.url, patience=PATIENCE, most=MAX_ANSWER + corrections_size(task))
@@ -52,9 +52,9 @@ class Driver:
             while True:
                 await self._step()
         finally:
-            for job in self._running.values():
+            for job in self._jobs.values():
                 job.cancel()
-            await asyncio.gather(*self._running.values(), return_exceptions=True)
+            await asyncio.gather(*self._jobs.values(), return_exceptions=True)
 
     async def _step(self) -> None:
         try:
@@ -85,9 +85,9 @@ class Driver:
             pass
         for name in await to_thread.run_sync(self._leader.open_jobs):
             self._busy = True
-            if name not in self._running and len(self._running) < 2 * self._workers.count:
+            if name not in self._jobs and len(self._jobs) < 2 * self._workers.count:
                 self._begin(name)
-        if row.state in (CLOSING, CLOSED) and row.failed is None and not self._running:
+        if row.state in (CLOSING, CLOSED) and row.failed is None and not self._jobs:
             self._busy = True
             try:
                 await self._result(row.state)
@@ -100,10 +100,10 @@ class Driver:
 
     def _begin(self, name: bytes) -> None:
         task = asyncio.create_task(self._job(name))
-        self._running[name] = task
+        self._jobs[name] = task
 
         def ended(_: asyncio.Task[None]) -> None:
-            del self._running[name]
+            del self._jobs[name]
             self.wake()
 
         task.add_done_callback(ended)

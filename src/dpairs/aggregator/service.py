@@ -75,7 +75,7 @@ class Aggregator:
         self.recipes: dict[str, Recipe] = {}
         self.drivers: dict[str, Driver] = {}
         self.intake = Intake()
-        self._running: list[asyncio.Task[None]] = []
+        self._tasks: list[asyncio.Task[None]] = []
         try:
             for task in accept:
                 Store(self.database, task, server).accept()
@@ -133,13 +133,13 @@ class Aggregator:
         self.intake.start()
         for name, leader in self.leaders.items():
             self.drivers[name] = Driver(leader, self.recipes[name], self.workers)
-            self._running.append(asyncio.create_task(self.drivers[name].run()))
+            self._tasks.append(asyncio.create_task(self.drivers[name].run()))
         log.info("started", role=ROLES[self.server], tasks=len(self.recipes))
 
     async def stop(self) -> None:
-        for task in self._running:
+        for task in self._tasks:
             task.cancel()
-        await asyncio.gather(*self._running, return_exceptions=True)
+        await asyncio.gather(*self._tasks, return_exceptions=True)
         await self.intake.stop()
         await to_thread.run_sync(self.close)
         log.info("stopped")

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 EPSILON, EPSILON_OF_PAIRS = 1.0, 2.0
 PROCESSES = 3
+LEAST_PEOPLE = 1000
 GRADES = Levels(range(1, 6))
 LOOK = 0.3
 """Seconds between looks at how far a study is."""
@@ -72,7 +73,7 @@ def demo(
     They answer to two servers, to a collector, and in pairs. In a terminal, the collector's pages stay open
     until you press Enter.
     """
-    integer("people", people, 1000, 1_000_000)
+    integer("people", people, LEAST_PEOPLE, 1_000_000)
     integer("pairs", pairs, 2, 100_000)
     modules = ("dpairs.client", "dpairs.collector", "dpairs.aggregator.app")
     need("the demonstration", "client,service,servers", *modules)

@@ -222,7 +222,8 @@ def _checked(plan: Plan, runs: int) -> dict[str, float]:
                     people = draw(option.shape, option.sizes, run)
                 else:
                     people = sample.draw(option.sizes, UNSEEN + run)
-                errors.append(simulate(option.study, people, seed=run).value - truth)
+                estimate = simulate(option.study, people, seed=run, estimator=option.estimator)
+                errors.append(estimate.value - truth)
                 advance(1)
             result[option.protocol] = float(np.sqrt(np.mean(np.square(errors))))
     return result

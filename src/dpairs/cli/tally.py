@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -82,28 +83,51 @@ def tally(
         raise BadParameter("reports are missing: name a study and then files, or --study and then tables")
     if (column or cells) and not tables:
         raise BadParameter("--column and --cells are for tables, whose study is given with --study")
-    if study.protocol.sends == NUMBERS:
-        if merge or engine is not None or master is not None or keep_going or recompute or tables:
-            raise BadParameter(
-                "a tally of sites is made of their answers' files: it takes --out and --json only"
-            )
-        collect(Path(inputs[0]), study, [Path(name) for name in files], out, as_json)
-        return
+    form = TableForm(assignments("--column", "COLUMN", column), cells) if tables else None
+    asked = _Asked(study, files, out, form, merge, Engine(engine, master, keep_going, recompute), as_json)
+    _COUNTED.get(study.protocol.sends, _reports)(asked, Path(inputs[0]))
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """What is to be counted, and how."""
+
+    study: Study
+    files: list[str]
+    out: Path
+    form: TableForm | None
+    merge: bool
+    engine: Engine
+    as_json: bool
+
+    @property
+    def by_engine(self) -> bool:
+        """Whether anything was said about the engine that counts tables."""
+        return self.engine != Engine(None, None, False, False)
+
+
+def _sites(asked: _Asked, study_file: Path) -> None:
+    if asked.merge or asked.by_engine or asked.form is not None:
+        raise BadParameter("a tally of sites is made of their answers' files: it takes --out and --json only")
+    collect(study_file, asked.study, [Path(name) for name in asked.files], asked.out, asked.as_json)
+
+
+def _reports(asked: _Asked, study_file: Path) -> None:
+    study, files = asked.study, asked.files
     total = Tally(study)
     reasons: Counter[str] = Counter()
     refused: tuple[str, ...] = ()
-    columnar = [name for name in files if tables or is_columnar(name)]
-    if not columnar and (engine is not None or master is not None or keep_going or recompute):
+    columnar = [name for name in files if asked.form is not None or is_columnar(name)]
+    if not columnar and asked.by_engine:
         raise BadParameter("--engine, --master, --keep-going and --recompute are for reports in tables")
-    if columnar and (merge or len(columnar) < len(files)):
+    if columnar and (asked.merge or len(columnar) < len(files)):
         raise BadParameter("count Parquet files and other report files in separate runs")
     if columnar:
-        form = TableForm(assignments("--column", "COLUMN", column), cells) if tables else None
-        counted = tally_columns(study, files, form, Engine(engine, master, keep_going, recompute))
+        counted = tally_columns(study, files, asked.form, asked.engine)
         total, reasons, refused = counted.tally, counted.reasons, counted.refused
         for sentence in refused:
             errors.print(f"left out: {sentence}", highlight=False, markup=False, soft_wrap=True)
-    elif merge:
+    elif asked.merge:
         for name in files:
             total = total + Tally.load(name, study)
     else:
@@ -113,17 +137,26 @@ def tally(
                 reasons[reason] += 1
                 if report is not None:
                     total.add(report)
-    if total.n == 0 and not merge:
+    if total.n == 0 and not asked.merge:
         raise BadFile(f"none of the reports could be counted: {_listed(reasons)}")
-    total.save(out)
-    if as_json:
-        content = {"tally": str(out), "study": study.id, "people": total.sizes, "reports": dict(reasons)}
-        print_json(content | ({"left_out": list(refused)} if keep_going else {}))
+    total.save(asked.out)
+    if asked.as_json:
+        content = {
+            "tally": str(asked.out),
+            "study": study.id,
+            "people": total.sizes,
+            "reports": dict(reasons),
+        }
+        print_json(content | ({"left_out": list(refused)} if asked.engine.keep_going else {}))
         return
     print_table(("stratum", "reports"), list(total.sizes.items()))
     if set(reasons) - {"counted"}:
         print_table(("reports", "number"), sorted(reasons.items()))
-    output.print(f"written to {out}", highlight=False)
+    output.print(f"written to {asked.out}", highlight=False)
+
+
+_COUNTED = {NUMBERS: _sites}
+"""By what a study's answers are; all others are reports."""
 
 
 def read_reports(

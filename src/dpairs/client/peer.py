@@ -244,7 +244,7 @@ class _Turn:
         if given["state"] != WAITING:
             self._end(given["state"])
         me.save()
-        self._seal = SealedChannel(
+        self._channel = SealedChannel(
             me.key(IDENTITY), bytes.fromhex(self._book["partner"]), self._study.id, self.number
         )
 
@@ -287,7 +287,7 @@ class _Turn:
 
     def _send(self, kind: str, message: bytes) -> None:
         if kind not in self._book.get("sent", []):
-            self._put(kind, self._seal.close(kind, message))
+            self._put(kind, self._channel.close(kind, message))
             self._book.setdefault("sent", []).append(kind)
             self._me.save()
 
@@ -310,7 +310,7 @@ class _Turn:
             except NotYet:
                 if left < 1:
                     raise
-        message = self._seal.open(kind, sealed)
+        message = self._channel.open(kind, sealed)
         heard = hashlib.sha256(message).hexdigest()
         if self._book.setdefault("heard", {}).setdefault(kind, heard) != heard:
             raise BadMessage(f"the partner of pair {self.number} has sent two different messages of one kind")

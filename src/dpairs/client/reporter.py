@@ -91,11 +91,9 @@ def go_on(
     """Take all steps that can be taken now."""
     _check(offered.study, values)
     _enrol(offered, me, stratum, code or offered.where.code)
-    if offered.study.protocol.answered_by == PAIRS:
-        from .peer import take_part
-
-        return take_part(offered, me, values, book, wait, confirm)
-    return _report(offered, me, values, book)
+    return {PAIRS: lambda: _in_pairs(offered, me, values, book, wait, confirm)}.get(
+        offered.study.protocol.answered_by, lambda: _report(offered, me, values, book)
+    )()
 
 
 def _check(study: Study, values: Mapping[str, Any]) -> None:
@@ -121,10 +119,8 @@ def _enrol(offered: Offer, me: Membership, stratum: str | None, code: str | None
         request["stratum"] = stratum
     if code is not None:
         request["code"] = code
-    if study.protocol.answered_by == PAIRS:
-        from .sealing import public_key
-
-        request["key"] = public_key(me.key("x25519")).hex()
+    if study.protocol.answered_by in _ENROLLED_WITH:
+        request |= _ENROLLED_WITH[study.protocol.answered_by](me)
     given = offered.line.json("POST", f"{API}/{offered.where.study}/people", request)
     secret = read_secret(given)
     index = integer("a collector's index", part(given, "index", int), 0, MAX_INDEX)
@@ -181,3 +177,19 @@ def _report(offered: Offer, me: Membership, values: Mapping[str, Any], book: Boo
         me.data["counted"] = True
         me.save()
     return Joined("counted", index, stratum, STANDS if again else "the report is counted", report)
+
+
+def _in_pairs(*given: Any) -> Joined:
+    from .peer import take_part  # cryptography, which only pairs need
+
+    return take_part(*given)
+
+
+def _pair_key(me: Membership) -> dict[str, str]:
+    from .sealing import public_key
+
+    return {"key": public_key(me.key("x25519")).hex()}
+
+
+_ENROLLED_WITH = {PAIRS: _pair_key}
+"""What a device says of itself when it enrols."""

@@ -44,6 +44,21 @@ class Leaving:
     """Whether the answer is made already, and would be sent again."""
 
 
+def _shares_leaving(study: Study, data: Any, keep: bool, made: bool) -> Leaving:
+    sizes = {name: len(columns[0]) for name, columns in by_class(study, data).items()}
+    return Leaving(sizes, sum(shared(study).vdaf[name].circuit.sums for name in sizes), 0.0, made)
+
+
+def _numbers_leaving(study: Study, data: Any, keep: bool, made: bool) -> Leaving:
+    protocol, exact = by_sites(study), exact_numbers(study, data, keep)
+    numbers = protocol.entries * len(protocol.strata)
+    return Leaving(exact.sizes, numbers, float(protocol.variance) ** 0.5, made)
+
+
+_LEAVING = {SHARES: _shares_leaving}
+"""By what a site's answer is; all others are noisy numbers, or refused there in a sentence."""
+
+
 @dataclass(frozen=True)
 class AnswerReceipt:
     """An answer that a collector has counted."""
@@ -84,13 +99,7 @@ class Site:
         """What would leave; nothing is made, and nothing is spent."""
         with self._device.study(study.first_id) as me:
             made = study.id in self._answers(me)
-        if study.protocol.sends == SHARES:
-            sizes = {name: len(columns[0]) for name, columns in by_class(study, data).items()}
-            numbers = sum(shared(study).vdaf[name].circuit.sums for name in sizes)
-            return Leaving(sizes, numbers, 0.0, made)
-        protocol, exact = by_sites(study), exact_numbers(study, data, keep)
-        numbers = protocol.entries * len(protocol.strata)
-        return Leaving(exact.sizes, numbers, float(protocol.variance) ** 0.5, made)
+        return _LEAVING.get(study.protocol.sends, _numbers_leaving)(study, data, keep, made)
 
     def answer(
         self, study: Study, data: Any, *, keep: bool = False, bits: Randomness | None = None

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from ..errors import BadMessage
 from .jobs import BATCH_ID
-from .presentation import Reader, number, opaque
+from .presentation import Reader, number, opaque, whole
 from .reports import Extension, HpkeCiphertext, read_extensions, write_extensions
 
 LEADER_SELECTED = 2
@@ -33,10 +33,7 @@ class CollectionJobReq:
 
 
 def read_collection(wire: bytes) -> CollectionJobReq:
-    reader = Reader(wire, "a collection")
-    request = CollectionJobReq.read(reader)
-    reader.end()
-    return request
+    return whole(wire, "a collection", CollectionJobReq.read)
 
 
 @dataclass(frozen=True)
@@ -65,10 +62,7 @@ def read_aggregate_share_req(wire: bytes) -> AggregateShareReq:
 
 
 def read_aggregate_share(wire: bytes) -> HpkeCiphertext:
-    reader = Reader(wire, "an aggregate share")
-    sealed = HpkeCiphertext.read(reader)
-    reader.end()
-    return sealed
+    return whole(wire, "an aggregate share", HpkeCiphertext.read)
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TypeVar
+
 from ..errors import BadMessage, TrailingBytes
+
+Made = TypeVar("Made")
 
 
 def number(value: int, size: int) -> bytes:
@@ -57,3 +62,11 @@ class Reader:
     def end(self) -> None:
         if self.left:
             raise TrailingBytes(f"{self.left} bytes follow the end of {self._what}")
+
+
+def whole(wire: bytes, what: str, read: Callable[[Reader], Made]) -> Made:
+    """What ``read`` makes of a message; bytes after it are refused."""
+    reader = Reader(wire, what)
+    made = read(reader)
+    reader.end()
+    return made

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 
 from ..errors import BadMessage
-from .presentation import Reader, number, opaque
+from .presentation import Reader, number, opaque, whole
 
 REPORT_ID = 16
 
@@ -115,10 +115,7 @@ class Report:
 
 def read_report(wire: bytes) -> Report:
     """One report; bytes after it are refused."""
-    reader = Reader(wire, "a report")
-    report = Report.read(reader)
-    reader.end()
-    return report
+    return whole(wire, "a report", Report.read)
 
 
 def read_upload(wire: bytes, most: int) -> list[Report]:

@@ -11,6 +11,7 @@ import hashlib
 import hmac
 import os
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -256,12 +257,18 @@ class Task:
 
 def _configured(vdaf: Prio3) -> bytes:
     """The VDAF's parameters (appendix B); `one_hot` is ours, and says how many proofs it has."""
-    circuit = vdaf.circuit
-    if isinstance(circuit, Histogram):
-        return number(circuit.cells, 4) + number(circuit.chunk, 4) + number(vdaf.proofs, 1)
-    if isinstance(circuit, Sum):
-        return number(circuit.largest, 8)
-    raise BadParameter(f"there is no encoding of {circuit!r} for a task")
+    encode = _CONFIGURED.get(type(vdaf.circuit))
+    if encode is None:
+        raise BadParameter(f"there is no encoding of {vdaf.circuit!r} for a task")
+    return encode(vdaf.circuit, vdaf.proofs)
+
+
+_CONFIGURED: dict[type, Callable[[Any, int], bytes]] = {
+    Histogram: lambda circuit, proofs: (
+        number(circuit.cells, 4) + number(circuit.chunk, 4) + number(proofs, 1)
+    ),
+    Sum: lambda circuit, proofs: number(circuit.largest, 8),
+}
 
 
 def hkdf(salt: bytes, secret: bytes, info: bytes) -> bytes:

@@ -9,8 +9,9 @@ Each server ends with the same reports, its own sums, and a reason for each repo
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +27,7 @@ from .sealing import open_share, read_plain
 from .task import Task
 
 Mask = NDArray[np.bool_]
+Message = TypeVar("Message", Report, VerifyInit)
 
 
 @dataclass(frozen=True)
@@ -61,14 +63,7 @@ class Verifier:
 
     def begin(self, reports: Sequence[Report]) -> Begun:
         """The leader's first messages about all reports that it can open."""
-        opened, shares, refused = list[Report](), list[bytes](), dict[bytes, ReportError]()
-        for report in reports:
-            share = self._open(report.metadata, report.public_share, report.leader)
-            if isinstance(share, ReportError):
-                refused[report.metadata.report_id] = share
-            else:
-                opened.append(report)
-                shares.append(share)
+        opened, shares, refused = self._all_open(reports, lambda report: report.leader)
         ids, publics = [each.metadata.report_id for each in opened], [each.public_share for each in opened]
         prepared, messages = leader_init(self._batch, ids, publics, shares)
         inits = []
@@ -94,14 +89,7 @@ class Verifier:
 
     def answer(self, inits: Sequence[VerifyInit]) -> tuple[Verified, dict[bytes, bytes]]:
         """The helper's end, and its message about each valid report."""
-        opened, shares, refused = list[VerifyInit](), list[bytes](), dict[bytes, ReportError]()
-        for init in inits:
-            share = self._open(init.metadata, init.public_share, init.helper)
-            if isinstance(share, ReportError):
-                refused[init.metadata.report_id] = share
-            else:
-                opened.append(init)
-                shares.append(share)
+        opened, shares, refused = self._all_open(inits, lambda init: init.helper)
         metadata = [each.metadata for each in opened]
         ids, publics = [each.report_id for each in metadata], [each.public_share for each in opened]
         verified = helper_init(self._batch, ids, publics, shares, [each.payload for each in opened])
@@ -109,6 +97,20 @@ class Verifier:
             name: message for name, message in zip(ids, verified.outbound, strict=True) if message is not None
         }
         return self._end(metadata, verified.prepared, verified.valid, refused), outbound
+
+    def _all_open(
+        self, messages: Sequence[Message], mine: Callable[[Message], HpkeCiphertext]
+    ) -> tuple[list[Message], list[bytes], dict[bytes, ReportError]]:
+        """Those that can be opened, the shares in them, and why others cannot."""
+        opened, shares, refused = list[Message](), list[bytes](), dict[bytes, ReportError]()
+        for message in messages:
+            share = self._open(message.metadata, message.public_share, mine(message))
+            if isinstance(share, ReportError):
+                refused[message.metadata.report_id] = share
+            else:
+                opened.append(message)
+                shares.append(share)
+        return opened, shares, refused
 
     def _open(self, metadata: ReportMetadata, public: bytes, sealed: HpkeCiphertext) -> bytes | ReportError:
         task, secret = self._task, self._keys.get(sealed.config_id)

@@ -23,7 +23,7 @@ from ..data.tables import Table, is_table, whole
 from ..errors import AlreadyAnswered, BadFile, BadParameter, BadValue, NotAsked
 from ..participant import Participant, check_limits
 from ..privacy.ledger import LIMIT, Ledger
-from ..protocols.base import NUMBERS, PERSON_COLUMN, SITE_COLUMN
+from ..protocols.base import PERSON_COLUMN, SITE_COLUMN
 from ..sites import SiteAnswer, exact_numbers
 from ..study import Study
 
@@ -65,7 +65,7 @@ def respond(
         raise BadParameter("this client's records did not fit a study before: it answers no more")
     allowed = (limit, max_delta)
     try:
-        if study.protocol.sends == NUMBERS and site is not None:
+        if study.protocol.of_sites and site is not None:
             return _reply(study, bytes(site.answer(study, _fitted(study, data), keep=keep)).decode())
         kept = state.get(ANSWER + study.id)
         if kept is None:
@@ -145,7 +145,7 @@ def _made(
             raise AlreadyAnswered(
                 "another second round of this study was answered: a further answer would reveal more"
             )
-    if study.protocol.sends == NUMBERS:
+    if study.protocol.of_sites:
         made = _of_site(study, begun, data, state, name, keep)
     else:
         made = _of_person(study, data, request)

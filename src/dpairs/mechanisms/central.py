@@ -123,9 +123,3 @@ def laplace_variance(scale: float) -> float:
     """
     half = 0.5 / scale
     return 1 / (2 * math.sinh(half) ** 2) if half < 350 else 0.0
-
-
-def laplace_pmf(scale: float, reach: int) -> NDArray[np.float64]:
-    """P(k) = tanh(1 / (2 scale)) exp(-|k| / scale) for k from -reach to reach."""
-    places = np.abs(np.arange(-reach, reach + 1))
-    return np.asarray(np.tanh(0.5 / scale) * np.exp(-places / scale))

@@ -9,9 +9,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-
-TERMS = 40
-"""How many standard deviations of a discrete Gaussian are summed; the rest is below the smallest float."""
+from functools import lru_cache
 
 
 def delta_of(rho: float, epsilon: float) -> float:
@@ -35,8 +33,9 @@ def delta_of(rho: float, epsilon: float) -> float:
     return min(1.0, math.exp(min(bound((low + high) / 2), 0.0)))
 
 
+@lru_cache(maxsize=64)
 def rho_for(epsilon: float, delta: float) -> Fraction:
-    """The largest loss, to 2^-40, whose `delta_of` is at most ``delta``."""
+    """The largest loss, to 2^-40, whose `delta_of` is at most ``delta``; kept, as each claim asks for it."""
     low, high = 0, int((epsilon + 1) * 2**40)
     while high - low > 1:
         middle = (low + high) // 2

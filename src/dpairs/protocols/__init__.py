@@ -6,6 +6,7 @@ from typing import Any
 
 from ..formats.registry import Registry
 from .base import PAIRS, PEOPLE, SITES, Alone, Answer, FirstRound, InPairs, Protocol, Setting, Trust
+from .continuation import ACT_IN_BOTH
 from .histogram.protocol import Histogram
 from .pairwise.protocol import Pairwise
 from .projection.first_round import Projection
@@ -47,18 +48,24 @@ _SIDES: tuple[tuple[Any, str], ...] = (
 )
 
 
-def _no_side(kind: type[FirstRound]) -> str | None:
-    """Why nobody could answer a study of this protocol."""
+def _refused(kind: type[FirstRound]) -> str | None:
+    """Why nobody could answer a study of this protocol, or keep its promise in all rounds."""
+    if kind.rounds not in (1, 2):
+        return f"a study has one round or two, not {kind.rounds}"
+    if kind.rounds == 2 and not kind.asks_again and kind.asked is Protocol.asked:
+        return "of two rounds it has to say whom the first asks (asked), or that losses add up (asks_again)"
     asked = next((asked for side, asked in _SIDES if issubclass(kind, side)), None)
     if asked is None:
         return f"derive it from {', '.join(side.__name__ for side, _ in _SIDES)}, which say who answers"
     if kind.answered_by != asked:
         return f"it asks {asked}, and says that {kind.answered_by!r} answer"
+    if kind.rounds == 2 and not kind.asks_again and not issubclass(kind, Alone):
+        return ACT_IN_BOTH
     return None
 
 
 PROTOCOLS: Registry[type[FirstRound]] = Registry(
-    "protocol", "dpairs.protocols", ("rounds", "uses_coins", "options", "estimators"), _no_side
+    "protocol", "dpairs.protocols", ("rounds", "uses_coins", "options", "estimators"), _refused
 )
 """Every protocol by name. A package adds its own by `register_protocol`, or by an entry point."""
 register_protocol = PROTOCOLS.register

@@ -117,12 +117,14 @@ class Protocol(ABC):
 
     name: ClassVar[str]
     estimators: ClassVar[tuple[str, ...]]
-    """The names of the estimators, the default first."""
+    """The names of the estimators."""
+    also_rehearsed: ClassVar[tuple[str, ...]] = ()
+    """Those that a plan with data tries beside the default; formulas say nothing of their error."""
     uses_coins: ClassVar[bool]
     """Whether a report depends on the participant's public coins, and so on the index."""
     round: ClassVar[int] = 1
     rounds: ClassVar[int] = 1
-    """Which round this is, and of how many; each person acts in one of them."""
+    """Which round this is, and of how many; each person acts in one of them, unless it ``asks_again``."""
     statistic: Statistic
     domains: tuple[Domain, ...]
     delta: float = 0.0
@@ -130,7 +132,7 @@ class Protocol(ABC):
     answered_by: str = PEOPLE
     sends: ClassVar[str] = REPORTS
     asks_again: ClassVar[bool] = False
-    """Whether the next round asks those who answered this one."""
+    """Whether both rounds ask everybody: then their `losses` add up."""
     has_crypto: ClassVar[bool] = False
     """Whether several parties compute together, so that a simulation can do without their cryptography."""
 
@@ -151,7 +153,16 @@ class Protocol(ABC):
     @property
     @abstractmethod
     def epsilon(self) -> float:
-        """The exact privacy loss of one report."""
+        """The exact loss by all that one person sends in this round; with a delta, in all rounds."""
+
+    @property
+    def losses(self) -> tuple[float, ...]:
+        """What a person loses in each round, where all ask everybody; with a delta in rho: `total_loss`."""
+        return (self.epsilon,) * self.rounds
+
+    @property
+    def default_estimator(self) -> str:
+        return self.estimators[0]
 
     @property
     def strata(self) -> tuple[str, ...]:
@@ -159,9 +170,14 @@ class Protocol(ABC):
         return self.statistic.strata
 
     @property
+    def of_sites(self) -> bool:
+        """Whether sites answer, each for all its records."""
+        return self.answered_by == SITES
+
+    @property
     def record_columns(self) -> tuple[str, ...]:
         """Columns that everybody's records need beside the statistic's: the site, perhaps the person."""
-        return (SITE_COLUMN,) if self.answered_by == SITES else ()
+        return (SITE_COLUMN,) if self.of_sites else ()
 
     @property
     def planned_sites(self) -> int | None:

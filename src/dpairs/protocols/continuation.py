@@ -1,13 +1,86 @@
-"""Whether a second round is what people agreed to when they agreed to the first."""
+"""Whether a promise holds for all rounds of a study, and a second round is what people agreed to."""
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
-from .rounds import BLOCK
+from ..errors import BadParameter
+from ..privacy.concentrated import rho_for
+from ..randomness.coins import Coins
+from .base import Alone, Protocol
+from .rounds import BLOCK, asked_in
 
 if TYPE_CHECKING:
     from ..study import Study
+
+ANY_COINS = Coins.of("0" * 64)
+"""Any coins show whether a round asks some people or all."""
+SOME_BLOCKS = tuple(BLOCK * block for block in (0, 1, 2, 7, 63, 1000, 10**6, 2**32))
+"""The first index of blocks of people that two rounds are compared on."""
+ACT_IN_BOTH = (
+    "only people who answer alone can act in one of two rounds: sites, pairs and people who send shares "
+    "answer both, so it has to say that losses add up (asks_again)"
+)
+
+
+def total_loss(protocol: Protocol) -> float:
+    """What a person loses in all rounds: no protocol states it, so none can understate the sum.
+
+    Losses of rounds that ask everybody add up, in epsilon; with a delta in rho, where epsilon holds for all
+    rounds if it allows so much rho. What is not checked is that a mechanism loses what its epsilon says, and
+    with a delta that a round's noise has the rho of `losses`.
+    """
+    if not protocol.asks_again:
+        return protocol.epsilon
+    losses, place = protocol.losses, protocol.round - 1
+    if len(losses) != protocol.rounds or not all(0 < loss < math.inf for loss in losses):
+        raise BadParameter(f"a {protocol.name} study has to say what each round loses, not {losses!r}")
+    total = math.fsum(losses)
+    if protocol.delta:
+        return protocol.epsilon if total <= rho_for(protocol.epsilon, protocol.delta) else math.inf
+    if not protocol.epsilon <= losses[place]:
+        raise BadParameter(
+            f"round {protocol.round} of this {protocol.name} study loses epsilon {protocol.epsilon:.6g}, and "
+            f"says that it loses {losses[place]:.6g}"
+        )
+    return total
+
+
+def check_promise(protocol: Protocol, epsilon: float) -> None:
+    """Refuse a round that a person may lose more by than ``epsilon``, in all rounds, or than its claim says.
+
+    Of two rounds that do not ask everybody again, the first has to leave people for the second, and may ask
+    only some: `changed_term` looks whether the second asks the others. Comparisons refuse what is no number.
+    """
+    name = protocol.name
+    if not 1 <= protocol.round <= protocol.rounds:
+        raise BadParameter(
+            f"this {name} study has {protocol.rounds} round(s), and none of number {protocol.round}"
+        )
+    lost, claim = total_loss(protocol), protocol.privacy(epsilon)
+    if not (lost <= epsilon and lost <= claim.epsilon):
+        raise BadParameter(
+            f"a person loses epsilon {lost:.6g} in all rounds of this {name} study, which promises "
+            f"{epsilon:g} and claims {claim.epsilon:.6g}"
+        )
+    if not 0 <= protocol.delta <= claim.delta:
+        raise BadParameter(
+            f"this {name} study may break its promise with probability {protocol.delta:.3g}, and claims "
+            f"{claim.delta:.3g}"
+        )
+    if protocol.rounds == 1 or protocol.asks_again:
+        return
+    if not isinstance(protocol, Alone):
+        raise BadParameter(f"this {name} study has two rounds, and {ACT_IN_BOTH}")
+    for place in range(len(protocol.strata)):
+        asked = asked_in(protocol, ANY_COINS, place, 0, BLOCK)
+        if asked is None or asked.all() or not asked.any():
+            whom = "everybody" if asked is None or asked.all() else "nobody"
+            raise BadParameter(
+                f"round {protocol.round} of this {name} study asks {whom}, but each person may act in one "
+                "round: say whom it asks (asked), or that losses of both add up (asks_again)"
+            )
 
 
 def changed_term(second: Study, first: Study) -> str | None:
@@ -32,12 +105,25 @@ def changed_term(second: Study, first: Study) -> str | None:
 
 
 def _share_out(second: Study, first: Study, stratum: int) -> bool:
-    """Whether of the first block of a stratum each person is asked in one of the two rounds.
+    """Whether of some blocks of a stratum, near and far, each person is asked in one of the two rounds.
 
-    Where everybody is asked in both, their losses must be as agreed.
+    Or in both, if both say that losses add up: then these must be as agreed.
     """
-    mine = second.protocol.asked(second.coins, stratum, 0, BLOCK)
-    before = first.protocol.asked(first.coins, stratum, 0, BLOCK)
-    if mine is None and before is None:
-        return second.protocol.continues(first.protocol)
-    return mine is not None and before is not None and bool((mine != before).all())
+    again = second.protocol.asks_again
+    if first.protocol.asks_again != again:
+        return False
+    if again and not (
+        second.protocol.losses == first.protocol.losses and second.protocol.continues(first.protocol)
+    ):
+        return False
+    for start in SOME_BLOCKS:
+        mine, before = (
+            asked_in(study.protocol, study.coins, stratum, start, BLOCK) for study in (second, first)
+        )
+        if mine is None or before is None:
+            kept = again and mine is before
+        else:
+            kept = not again and bool((mine != before).all())
+        if not kept:
+            return False
+    return True

@@ -7,13 +7,33 @@ second. Nobody is asked in both, and everybody can check it.
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..errors import BadParameter
 from ..randomness.coins import WORDS_IN_BLOCK, Coins, Purpose, windows
 
+if TYPE_CHECKING:
+    from .base import Protocol
+
 BLOCK = 64
+
+
+def asked_in(
+    protocol: Protocol, coins: Coins, stratum: int, first: int, count: int
+) -> NDArray[np.bool_] | None:
+    """What `Protocol.asked` says, refused unless it is None or a truth value of each of ``count`` indices."""
+    asked: Any = protocol.asked(coins, stratum, first, count)
+    if asked is None:
+        return None
+    if not isinstance(asked, np.ndarray) or asked.dtype != np.bool_ or asked.shape != (count,):
+        raise BadParameter(
+            f"round {protocol.round} of this {protocol.name} study has to say of each of {count} people "
+            "whether they are asked (asked): an array of so many truth values, or None for everybody"
+        )
+    return asked
 
 
 def asked_first(coins: Coins, stratum: int, first: int, count: int, share: int) -> NDArray[np.bool_]:

@@ -58,7 +58,7 @@ def collected(study: Study) -> Protocol:
 
 def asks_sites(study: Study) -> Protocol:
     """The side of whoever holds many people's records: noisy numbers of them, or shares."""
-    if study.protocol.answered_by != SITES:
+    if not study.protocol.of_sites:
         raise BadParameter(f"this {study.protocol.name} study asks people, not sites")
     return study.protocol
 

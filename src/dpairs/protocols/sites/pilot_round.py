@@ -20,6 +20,7 @@ from ...randomness.coins import Coins
 from ...statistics import Statistic
 from ...statistics.influence import STEPS
 from ..base import FirstRound, Setting, Trust
+from ..continuation import total_loss
 from ..shape import Prediction, Shape
 from ..two_servers.bins import MOST_COUNTED
 from ..two_servers.budget import BUDGET_FIELDS, LAPLACE, NoiseBudget, Query
@@ -140,7 +141,7 @@ class SitesPilot(Counting, TwoRounds, FirstRound):
         return *super().terms, self.unit
 
     def privacy(self, epsilon_asked: float) -> PrivacyClaim:
-        return sites_claim(self.statistic, self.unit, self.budget, self.epsilon, epsilon_asked, 2)
+        return sites_claim(self.statistic, self.unit, self.budget, total_loss(self), epsilon_asked, 2)
 
 
 def _most(domain: Domain) -> int:

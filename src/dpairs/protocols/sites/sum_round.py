@@ -25,6 +25,7 @@ from ...randomness.coins import Coins
 from ...statistics import Statistic
 from ...statistics.influence import Influence
 from ..base import Answer
+from ..continuation import total_loss
 from ..manipulation import at_vertices
 from ..projection.reading import by_stratum, read_first, read_grid, write_edges
 from ..two_servers.budget import BUDGET_FIELDS, LAPLACE, NoiseBudget, Query
@@ -194,4 +195,4 @@ class SitesSum(BySites, TwoRounds):
         return Manipulation(sites, sites, reach.down, reach.up, True, multiplier)
 
     def privacy(self, epsilon_asked: float) -> PrivacyClaim:
-        return sites_claim(self.statistic, self.unit, self.budget, self.epsilon, epsilon_asked, 2)
+        return sites_claim(self.statistic, self.unit, self.budget, total_loss(self), epsilon_asked, 2)

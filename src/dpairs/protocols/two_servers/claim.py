@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ...privacy import PrivacyClaim
+from ..continuation import total_loss
 from .budget import LAPLACE
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ def two_servers_claim(protocol: Shared, epsilon_asked: float, curious: bool) -> 
         who, secret = "sites answer", "how many records a site has, of each class,"
         whose, several_studies = "record", "the same records"
     return PrivacyClaim(
-        epsilon=protocol.epsilon,
+        epsilon=total_loss(protocol),
         epsilon_asked=epsilon_asked,
         delta=budget.delta,
         neighbours=f"any change of one {whose}'s {values}",

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,15 +48,15 @@ class KernelTable:
     def diagonal(self) -> Vector:
         return np.diagonal(self.entries)
 
-    @property
+    @cached_property
     def low(self) -> int:
         return int(self.entries.min())
 
-    @property
+    @cached_property
     def high(self) -> int:
         return int(self.entries.max())
 
-    @property
+    @cached_property
     def span(self) -> int:
         """The most that a pair's entry changes when one of the two changes."""
         return int(max(np.ptp(self.entries, axis=0).max(), np.ptp(self.entries, axis=1).max()))

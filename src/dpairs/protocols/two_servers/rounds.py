@@ -46,11 +46,12 @@ class TwoRounds(Noisy):
 
     @property
     def epsilon(self) -> float:
-        """The loss of both rounds."""
-        if self.budget.delta:
-            return self.budget.epsilon
+        return self.budget.epsilon if self.budget.delta else self.losses[self.round - 1]
+
+    @property
+    def losses(self) -> tuple[float, ...]:
         pilot = Fraction(self.split)
-        return float(self.budget.loss(pilot) + self.budget.loss(1 - pilot))
+        return float(self.budget.loss(pilot)), float(self.budget.loss(1 - pilot))
 
     @property
     def terms(self) -> tuple[object, ...]:

@@ -39,11 +39,6 @@ class Shared(Noisy, Tallied):
     sends: ClassVar[str] = SHARES
     has_crypto: ClassVar[bool] = True
 
-    @property
-    def of_sites(self) -> bool:
-        """Whether sites answer, each for all its records, of which it declares the number."""
-        return self.answered_by == SITES
-
     @abstractmethod
     def of_records(self, stratum: str, records: int) -> Prio3:
         """How a site's measurement of so many records is shared and verified."""
