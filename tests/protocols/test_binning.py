@@ -1,6 +1,7 @@
 """Intervals of histograms and trees that allow for what cells hide."""
 
 import os
+from typing import cast
 
 import numpy as np
 import pytest
@@ -8,6 +9,8 @@ from scipy import stats
 
 import dpairs
 from dpairs.errors import NotEstimable
+from dpairs.protocols import Histogram
+from dpairs.protocols.counts import DenseCounts
 
 FAILURE = 1e-6
 RUNS = 60 if os.environ.get("DPAIRS_VALIDATE") else 30
@@ -114,6 +117,22 @@ def test_values_and_intervals_stay_in_range():
             continue
         low, high = found.confidence_interval()
         assert 0 <= low <= found.value <= high <= 2.1
+
+
+def test_lies_move_the_nearest_distribution_no_further_than_is_said():
+    """They change the noise, which limits how far the value is moved: it was 0.2 for 0.57."""
+    study = dpairs.Study.create("auc", epsilon=1.0, domain=dpairs.Interval(0, 1), bins=4, seed=1)
+    protocol = cast(Histogram, study.protocol)
+
+    def value(negative: list[int]) -> tuple[float, float]:
+        counts = {"positive": DenseCounts(4), "negative": DenseCounts(4)}
+        for name, symbols in (("positive", [0, 0, 0, 20]), ("negative", negative)):
+            counts[name].array[:] = symbols
+        answer = protocol.estimate(counts, "simplex")
+        return answer.value, protocol.manipulation(counts, "simplex", 1).up
+
+    (honest, up), (moved, _) = value([20, 0, 0, 0]), value([19, 0, 1, 0])
+    assert 0.5 < moved - honest <= up
 
 
 def test_the_nearest_distribution_moves_the_value_within_its_noise():

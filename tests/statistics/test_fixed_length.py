@@ -2,12 +2,13 @@
 
 import math
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from dpairs.statistics.fixed_length import FAR, critical_value, reach
+from dpairs.statistics.fixed_length import FAR, critical_value, reach, relative_reach
 from tests.strategies import QUICK
 
 LEVELS = st.floats(1e-3, 1 - 1e-9)
@@ -69,3 +70,15 @@ def test_without_noise_the_interval_is_the_bias():
 def test_what_is_not_known_reaches_everywhere():
     assert reach(math.inf, 0.0, 0.95) == math.inf
     assert reach(0.1, math.inf, 0.95) == math.inf
+
+
+@pytest.mark.parametrize("centre", [0.5, 2.0, 4.0, 6.0])
+def test_a_lower_limit_holds_among_estimates_that_are_told(centre):
+    """Of those that are told 2.5% have a limit above the truth; a normal quantile below, many more would."""
+    least = 3.09
+    chances = 1 - (np.arange(2_000) + 0.5) / 2_000 * stats.norm.sf(least - centre)
+    told = centre + stats.norm.ppf(chances)
+    limits = np.array([each - each * relative_reach(each, 1.0, least, 0.95) for each in told])
+    assert np.mean(limits > centre) == pytest.approx(0.025, abs=0.001)
+    assert (np.mean(told - 1.96 > centre) > 0.05) == (centre < 4)
+    assert relative_reach(1.0, 0.0, least, 0.95) == 0

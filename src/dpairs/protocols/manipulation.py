@@ -44,6 +44,19 @@ class Reach:
     down: float
     up: float
 
+    def plus(self, other: Reach) -> Reach:
+        return Reach(self.down + other.down, self.up + other.up)
+
+    @property
+    def middle(self) -> float:
+        """Where the middle between the two ends lies, seen from the answer."""
+        return 0.0 if self.down == self.up else (self.up - self.down) / 2
+
+    @property
+    def half(self) -> float:
+        """How far both ends are from the middle."""
+        return (self.down + self.up) / 2
+
 
 def taken(gains: Vector, counts: Vector, most: int) -> float:
     """The sum of the ``most`` largest gains, each as often as it is there."""
@@ -81,7 +94,7 @@ def of_forms(
         across = most * most / 4 * _largest(reports)
         second = Reach(across, across)
     first_order = linear(zip(weights, strata, strict=True), most)
-    return Reach(first_order.down + second.down, first_order.up + second.up), weights
+    return first_order.plus(second), weights
 
 
 def _second(reports: Vector, most: int) -> Reach:

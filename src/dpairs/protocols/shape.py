@@ -48,7 +48,7 @@ class Prediction:
 
     @property
     def total(self) -> float:
-        return math.sqrt(self.privacy**2 + self.sampling**2 + self.second_order**2 + self.quantization**2)
+        return math.hypot(self.privacy, self.sampling, self.second_order, self.quantization)
 
     def times(self, factor: float) -> Prediction:
         """The same in another unit."""
@@ -76,6 +76,8 @@ class Shape:
     name: str
     assumed: bool = False
     """Whether nobody knows: then people may lie unevenly within cells."""
+    guessed: bool = False
+    """Whether it is one of several that stand for people of whom nothing is known."""
 
     @cached_property
     def linearizer(self) -> Linearizer:
@@ -162,6 +164,8 @@ def _overlap(fine: Axis, coarse: Axis) -> Matrix:
     """The share of each fine bin that lies in each coarse bin."""
     low, high, points = fine.geometry
     at, end, many = coarse.geometry
+    if coarse.rounding == "random":
+        return _rounded(fine, coarse)
     if (points == 1).all() and (many == 1).all():
         return np.eye(coarse.bins)
     gap = 0.0 if np.isinf(points[0]) else 1.0
@@ -171,9 +175,27 @@ def _overlap(fine: Axis, coarse: Axis) -> Matrix:
     return shares
 
 
-def onto(shape: Shape, grid: Grid) -> dict[str, Vector]:
-    """The shape's shares in other cells."""
+def _rounded(fine: Axis, points: Axis) -> Matrix:
+    """The share of each fine bin that is rounded to each point."""
+    low, high, _ = fine.geometry
+    at = points.geometry[0]
+    starts, ends = np.maximum(at[:-1, None], low), np.minimum(at[1:, None], high)
+    between = np.clip(ends - starts, 0.0, None) / (high - low)
+    up = between * ((starts + ends) / 2 - at[:-1, None]) / points.width
+    shares: Matrix = np.vstack([between - up, np.zeros(fine.bins)])
+    shares[1:] += up
+    return shares
+
+
+def overlap(shape: Shape, grid: Grid) -> Matrix:
+    """The share of each of the shape's cells that goes to each cell of ``grid``."""
     matrix: Matrix = np.ones((1, 1))
     for fine, coarse in zip(shape.grid.axes, grid.axes, strict=True):
         matrix = np.kron(matrix, _overlap(fine, coarse)).astype(np.float64)
+    return matrix
+
+
+def onto(shape: Shape, grid: Grid) -> dict[str, Vector]:
+    """The shape's shares in other cells."""
+    matrix = overlap(shape, grid)
     return {name: matrix @ masses for name, masses in shape.masses.items()}

@@ -51,9 +51,12 @@ __all__ = [
     "register_statistic",
     "statistic",
     "statistic_from_json",
+    "whole_kernel",
 ]
 
-STATISTICS: Registry[type[Statistic]] = Registry("statistic", "dpairs.statistics", ("columns", "exact"))
+STATISTICS: Registry[type[Statistic]] = Registry(
+    "statistic", "dpairs.statistics", ("columns", "exact", "forms", "against")
+)
 """Every statistic known by name. A package adds its own by `register_statistic`, or by an entry point."""
 register_statistic = STATISTICS.register
 for _kind in (
@@ -79,10 +82,17 @@ def statistic(which: str | Statistic, /, **options: Any) -> Statistic:
     """
     if isinstance(which, Statistic):
         fields(f"a given {which.name}", options, ())
-        return which
+        return whole_kernel(which)
     kind = STATISTICS[choice("statistic", which, STATISTICS)]
     fields(f"statistic {kind.name!r}", options, kind.option_names())
     return kind(**options)
+
+
+def whole_kernel(chosen: Statistic) -> Statistic:
+    """What can be computed; refuse the name of a kernel."""
+    if not hasattr(chosen, "forms"):
+        raise BadParameter("this is only the name of a kernel, as second rounds carry it: give the Kernel")
+    return chosen
 
 
 def statistic_from_json(spec: Any) -> Statistic:

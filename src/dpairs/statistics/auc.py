@@ -134,10 +134,10 @@ class AUC(Statistic):
         """Wins in halves, unless equal values in wide bins of integers are told apart."""
         axis = grid.axes[0]
         same = 1 / axis.geometry[2]
-        halves = (1 - same) + 2 * same * TIES[self.ties]
-        if not np.array_equal(halves, np.rint(halves)):
+        doubled = (1 - same) + 2 * same * TIES[self.ties]
+        if not np.array_equal(doubled, np.rint(doubled)):
             return None
-        wins = Steps(2, 0, halves.astype(np.int64))
+        wins = Steps(2, 0, doubled.astype(np.int64))
         if self.labels == "public":
             return (Separable(((wins,),), 0, 2, 0.5),)
         # Label 0 in the row and 1 in the column, and the other way round.

@@ -11,7 +11,6 @@ out of the same reports as the plain averages.
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, TypeAlias
@@ -74,7 +73,7 @@ class Bounded:
         return max((self.mean - self.low) * (self.high - self.mean), 0.0)
 
 
-class Statistic(ABC):
+class Statistic:
     """What is computed, apart from how."""
 
     name: ClassVar[str]
@@ -95,6 +94,14 @@ class Statistic(ABC):
     """Whether the form is an integral of F (1 - F) over the domain, F being the distribution function."""
     exact: Callable[[Table], float]
     """The statistic of all values, without privacy. Only what a study carries of a custom kernel has none."""
+    forms: Callable[[Grid, str], tuple[Form, ...]]
+    """The forms on the cells of a grid with the "average" or the "midpoint" kernel."""
+    against: Callable[[Grid], dict[str, tuple[NDArray[np.float64], ...]]]
+    """For each stratum, each form's average kernel between a person at a vertex and one in a cell of a grid.
+
+    Rows are the vertices (see `vertices`), columns the cells of the other stratum, or of the same where there
+    is only one. Only the name of a kernel, which a second round carries, has neither this nor `forms`.
+    """
 
     @classmethod
     def option_names(cls) -> tuple[str, ...]:
@@ -216,7 +223,7 @@ class Statistic(ABC):
         share = (mean - low) / extent
         return extent**2 * share * (1 - share)
 
-    def check_grid(self, grid: Grid, kernel: str) -> None:  # noqa: B027 - most have nothing to refuse
+    def check_grid(self, grid: Grid, kernel: str) -> None:
         """Refuse cells for which the statistic has no forms."""
 
     def cell_domains(self, domains: tuple[Domain, ...]) -> tuple[Domain, ...]:
@@ -235,29 +242,14 @@ class Statistic(ABC):
         """Further figures that go with the exact value."""
         return {}
 
-    @abstractmethod
-    def forms(self, grid: Grid, kernel: str) -> tuple[Form, ...]:
-        """The forms on the cells of ``grid`` with the "average" or the "midpoint" kernel."""
-
-    @abstractmethod
-    def against(self, grid: Grid) -> dict[str, tuple[NDArray[np.float64], ...]]:
-        """For each stratum, each form's average kernel between a person at a vertex and one in a cell.
-
-        Rows are the vertices of ``grid`` (see `vertices`), columns the cells of the other stratum, or of
-        the same where there is only one.
-        """
-
     def hidden(self, grid: Grid, kernel: str, masses: tuple[NDArray[np.float64], ...]) -> NDArray[np.float64]:
         """For each form, how far it can lie from its binned value for people with these shares of the cells.
 
         For any kernel: every pair of cells at its worst (see `hidden`).
         """
-        first, second = masses[0], masses[-1]
-        sums = []
-        for form, middle in zip(self.forms(grid, kernel), self.forms(grid, "midpoint"), strict=True):
-            farthest = form.uncertainty + np.abs(form.matrix - middle.matrix)
-            sums.append(float(first @ farthest @ second))
-        return np.array(sums)
+        both = zip(self.forms(grid, kernel), self.forms(grid, "midpoint"), strict=True)
+        farthest = [form.uncertainty + np.abs(form.matrix - middle.matrix) for form, middle in both]
+        return np.array([float(masses[0] @ each @ masses[-1]) for each in farthest])
 
     def uneven(
         self, grid: Grid, masses: NDArray[np.float64], shares: NDArray[np.float64]
@@ -297,6 +289,10 @@ class Statistic(ABC):
 
         ``noise`` has the forms' standard errors.
         """
+        return None
+
+    def excess(self, axis: Axis, masses: NDArray[np.float64]) -> tuple[NDArray[np.float64], ...] | None:
+        """For each form, the form of the most that random rounding adds; None if it may take off."""
         return None
 
     def separable(self, grid: Grid) -> tuple[Separable, ...] | None:

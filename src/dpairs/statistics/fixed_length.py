@@ -63,6 +63,33 @@ def reach(standard_error: float, bias: float, level: float) -> float:
     return critical_value(bias / standard_error, level) * standard_error
 
 
+def relative_reach(estimate: float, deviation: float, least: float, level: float) -> float:
+    """How far below an estimate its lower limit lies, as a share of it, if it is told only where it is clear.
+
+    Of an estimate that is normal around m and told only above ``least`` standard deviations, the limit is the
+    m at which those that are told exceed this one with probability (1 - level) / 2. Without ``least`` it lies
+    a normal quantile below; one that is only just told says next to nothing, and the reach is infinite if m
+    may be 0. Fithian, Sun and Taylor, "Optimal inference after model selection" (2014), section 2.
+
+    >>> [round(each * relative_reach(each, 1.0, 3.09, 0.95), 2) for each in (3.5, 4.5, 6.0, 9.0)]
+    [inf, 2.97, 2.05, 1.96]
+    """
+    missed = (1 - level) / 2
+    if estimate >= FAR * deviation:
+        return NormalDist().inv_cdf(1 - missed) * deviation / estimate
+    told = estimate / deviation
+
+    def exceeded(m: float) -> float:
+        return below(m - told) / below(m - least)
+
+    if exceeded(0.0) > missed:
+        return math.inf
+    low, high = 0.0, told
+    while low < (middle := (low + high) / 2) < high:
+        low, high = (low, middle) if exceeded(middle) > missed else (middle, high)
+    return 1 - low / told
+
+
 def fieller(reaches: Iterable[float]) -> float:
     """How much longer the interval of N/D is than the delta method's: 1 / (1 - g) for every divisor D.
 

@@ -10,13 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..data.domains import Domain, ends, extent
-from ..data.grids import Grid
+from ..data.grids import Axis, Grid
 from ..data.tables import Table
 from ..errors import BadParameter, BadValue, NotEnoughData, NotEstimable
 from ..garbled.encoding import FixedPoint
 from ..garbled.kernels import Distance, PairKernel
 from .base import CERTAIN, EVERYBODY, ErrorOf, Finished, Form, Statistic, need_two
 from .binned import distance, mean
+from .fixed_length import fieller, relative_reach
 from .hidden import (
     below_less_above,
     distance_hidden,
@@ -25,6 +26,7 @@ from .hidden import (
     widths,
     within_distance,
 )
+from .rounded import distance_excess
 from .vertices import Vertices
 
 
@@ -64,6 +66,9 @@ class GiniMeanDifference(Statistic):
         if kernel != "average":
             return super().hidden(grid, kernel, masses)
         return np.array([distance_hidden(grid.axes[0], masses[0])])
+
+    def excess(self, axis: Axis, masses: NDArray[np.float64]) -> tuple[NDArray[np.float64], ...]:
+        return (distance_excess(axis, masses),)
 
     def uneven(
         self, grid: Grid, masses: NDArray[np.float64], shares: NDArray[np.float64]
@@ -123,6 +128,10 @@ class GiniCoefficient(GiniMeanDifference):
     def hidden(self, grid: Grid, kernel: str, masses: tuple[NDArray[np.float64], ...]) -> NDArray[np.float64]:
         return np.append(super().hidden(grid, kernel, masses)[:1], mean_hidden(grid.axes[0], masses[0]))
 
+    def excess(self, axis: Axis, masses: NDArray[np.float64]) -> tuple[NDArray[np.float64], ...]:
+        """Random rounding keeps the mean, and adds nothing to it."""
+        return (distance_excess(axis, masses), np.zeros((axis.bins, axis.bins)))
+
     def uneven_divisor(self, grid: Grid, masses: NDArray[np.float64], shares: NDArray[np.float64]) -> float:
         """A cell's mean is anywhere in it, for those who may lie anyhow."""
         return mean_hidden(grid.axes[0], masses * shares) / float(masses @ grid.axes[0].centres)
@@ -172,6 +181,11 @@ class GiniCoefficient(GiniMeanDifference):
 
     def divisors(self, forms: NDArray[np.float64]) -> dict[str, tuple[float, int]]:
         return {"the mean": (float(forms[1]), 1)}
+
+    def divisor_slack(self, forms: NDArray[np.float64], error: ErrorOf) -> float:
+        """For studies that are not refused: of a mean near 0 only those are told that overestimate it."""
+        super().divisor_slack(forms, error)
+        return fieller([relative_reach(float(forms[1]), error(np.array([0.0, 1.0])), CERTAIN, 0.95)])
 
     def details(
         self, forms: NDArray[np.float64], sizes: Mapping[str, int], error: ErrorOf

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, NoReturn
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import Any, ClassVar
 
 from ..data.domains import Domain
-from ..data.grids import Grid
 from ..errors import BadFile, BadParameter
 from ..formats.checks import fields, real, required, text
-from .base import WIDEST, Form, Statistic
+from .base import WIDEST, Statistic
 
 COLUMNS = {1: ("value",), 2: ("x", "y")}
 """The columns of a kernel of one value, and of a pair of values."""
@@ -21,7 +17,7 @@ COLUMNS = {1: ("value",), 2: ("x", "y")}
 
 @dataclass(frozen=True)
 class NamedKernel(Statistic):
-    """The mean of a kernel that was given elsewhere."""
+    """The mean of a kernel that was given elsewhere: it has no `forms`, so no study begins with it."""
 
     label: str
     dimensions: int
@@ -38,14 +34,6 @@ class NamedKernel(Statistic):
         """What is left of the kernel."""
         return {"label": self.label, "columns": list(self.columns), "range": list(self.range_)}
 
-    def forms(self, grid: Grid, kernel: str) -> tuple[Form, ...]:
-        """Not possible from a name."""
-        _refuse()
-
-    def against(self, grid: Grid) -> dict[str, tuple[NDArray[np.float64], ...]]:
-        """Not possible from a name."""
-        _refuse()
-
     def range(self, domains: tuple[Domain, ...]) -> tuple[float, float]:
         return self.range_
 
@@ -55,10 +43,6 @@ class NamedKernel(Statistic):
         fields(f"statistic {cls.name!r}", spec, names)
         required(f"statistic {cls.name!r}", spec, names)
         return cls(text("label", spec["label"]), dimensions(spec["columns"]), kernel_range(spec["range"]))
-
-
-def _refuse() -> NoReturn:
-    raise BadParameter("a second round carries only its kernel's name; call dpairs.exact with the Kernel")
 
 
 def dimensions(columns: Any) -> int:

@@ -10,13 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..data.domains import Domain, extent
-from ..data.grids import Grid
+from ..data.grids import Axis, Grid
 from ..data.tables import Table
 from ..garbled.encoding import FixedPoint
 from ..garbled.kernels import PairKernel, SquaredDistance
 from .base import EVERYBODY, Form, Statistic, need_two
 from .binned import half_square
 from .hidden import half_square_hidden, half_square_uneven
+from .rounded import half_square_excess
 from .vertices import Vertices
 
 
@@ -43,6 +44,9 @@ class Variance(Statistic):
         if kernel != "average":
             return super().hidden(grid, kernel, masses)
         return np.array([half_square_hidden(grid.axes[0], masses[0])])
+
+    def excess(self, axis: Axis, masses: NDArray[np.float64]) -> tuple[NDArray[np.float64], ...]:
+        return (half_square_excess(axis, masses),)
 
     def uneven(
         self, grid: Grid, masses: NDArray[np.float64], shares: NDArray[np.float64]

@@ -1,8 +1,8 @@
 """How far binning can have moved the answer: the largest bias that the counts of cells leave possible.
 
-What a kernel can do within cells (`statistics.hidden`), at the estimated shares of the cells. Those are the
-decoded counts moved to the nearest distribution: noise then makes shares of pairs in one cell larger, not
-smaller, on average.
+What a kernel can do within cells (`statistics.hidden`), or what random rounding adds (`statistics.rounded`),
+at the estimated shares of the cells. Those are the decoded counts moved to the nearest distribution: noise
+then makes shares of pairs in one cell larger, not smaller, on average.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from ...statistics import ErrorOf, Finished
 from ..manipulation import Reach, at_vertices
-from ..projection.pilot import on_simplex
+from .rounding import amounts, excess, shares
 
 if TYPE_CHECKING:
     from .protocol import Histogram
@@ -30,10 +30,9 @@ def binning_bias(
     finished: Finished,
     sizes: Mapping[str, int],
     error: ErrorOf,
-) -> float:
-    """In the statistic's unit; ``error`` gives the standard error along a gradient of the forms."""
-    decoder = protocol.mechanism.decoder
-    masses = tuple(on_simplex(counts @ decoder / counts.sum()) for counts in vectors)
+) -> Reach:
+    """How far from the value the truth may be; ``error`` gives the standard error along a gradient."""
+    masses = tuple(shares(protocol, counts) for counts in vectors)
     noise = np.array([error(each) for each in np.eye(len(forms))]) if len(forms) > 1 else np.zeros(1)
     return hidden_bias(protocol, masses, forms, finished, sizes, noise)
 
@@ -45,25 +44,30 @@ def hidden_bias(
     finished: Finished,
     sizes: Mapping[str, int],
     noise: Vector | None = None,
-) -> float:
+) -> Reach:
     """The same for given shares of the cells, and given standard errors of the forms."""
     statistic, grid = protocol.statistic, protocol.grid
     if grid.single and all(axis.rounding == "simple" for axis in grid.axes):
-        return 0.0
+        return Reach(0.0, 0.0)
     if protocol.rounding == "random":
+        added = excess(protocol, masses[0])
+        if added is not None:
+            ends = [Reach(each, 0.0) for each in amounts(added, masses[0])]
+            return at_vertices(lambda each: statistic.finish(each, sizes).value, forms, ends)
         moved = np.full(len(forms), _rounding_bias(protocol, masses))
     else:
         known = np.zeros(len(forms)) if noise is None else noise
         ratio = statistic.hidden_ratio(grid, protocol.kernel, masses, finished, forms, known)
         if ratio is not None:
-            return ratio
+            return Reach(ratio, ratio)
         moved = statistic.hidden(grid, protocol.kernel, masses)
     if len(forms) == 1:
-        return abs(float(finished.gradient[0])) * float(moved[0])
+        off = abs(float(finished.gradient[0])) * float(moved[0])
+        return Reach(off, off)
     reach = at_vertices(
         lambda each: statistic.finish(each, sizes).value, forms, [Reach(each, each) for each in moved]
     )
-    return max(reach.down, reach.up)
+    return Reach(max(reach.down, reach.up), max(reach.down, reach.up))
 
 
 def _rounding_bias(protocol: Histogram, masses: tuple[Vector, ...]) -> float:

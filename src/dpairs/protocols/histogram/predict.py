@@ -9,11 +9,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ...data.domains import Integers, Interval
+from ...data.grids import Axis
 from ...mechanisms import OPTIMIZED
+from ...statistics import Statistic
 from ...statistics.linear import nominal
 from ..base import Setting
-from ..shape import Prediction, Shape, onto
+from ..shape import Prediction, Shape, onto, overlap
 from .binning import hidden_bias
+from .rounding import excess
 
 if TYPE_CHECKING:
     from .protocol import Histogram
@@ -35,10 +39,22 @@ def candidates(setting: Setting) -> Iterator[dict[str, Any]]:
             yield {"mechanism": OPTIMIZED}
         return
     single = len(setting.domains) == 1
+    # With as many cells the noise is about the same, and points hide less than bins.
+    first = setting.domains[0]
+    well = isinstance(first, Interval) and _rounds_well(setting.statistic, Axis(first, 2, "random"))
+    rounding = {"rounding": "random"} if well else {}
     for bins in BINS if single else BINS_PAIR:
-        yield {"bins": bins}
+        yield {"bins": bins, **rounding}
+    if single and isinstance(first, Integers) and first.size <= BINS[-1]:
+        # One for each value, so that nothing is hidden.
+        yield {"bins": first.size}
     for bins in (BINS_SEARCHED if single else BINS_PAIR_SEARCHED) * setting.optimized:
-        yield {"bins": bins, "mechanism": OPTIMIZED}
+        yield {"bins": bins, "mechanism": OPTIMIZED, **rounding}
+
+
+def _rounds_well(statistic: Statistic, axis: Axis) -> bool:
+    """Whether random rounding adds something that is known, of the order of a width's square."""
+    return statistic.excess(axis, np.full(axis.bins, 1 / axis.bins)) is not None
 
 
 class Expected(NamedTuple):
@@ -83,13 +99,23 @@ def _expected(protocol: Histogram, shape: Shape) -> Expected:
     finished = protocol.statistic.finish(values, many)
     truth = protocol.statistic.finish(shape.linear.forms, many).value
     kernel = np.tensordot(finished.gradient, np.array(matrices), axes=1)
+    added = excess(protocol, shares[0])
+    if added is not None:
+        kernel = kernel - np.tensordot(finished.gradient, added, axes=1) / 2
     decoder, channel = protocol.mechanism.decoder, protocol.mechanism.channel
-    off = abs(finished.value - truth)
-    bias = hidden_bias(protocol, tuple(shares), values, finished, many)
-    if shape.assumed:
-        # Where nobody looked, people may lie anyhow within a bin.
-        off = max(off, bias)
-    return Expected(*_hoeffding(decoder, kernel, [(each, each @ channel) for each in shares]), off, bias)
+    hidden = hidden_bias(protocol, tuple(shares), values, finished, many)
+    off = abs(finished.value + hidden.middle - truth)
+    if shape.assumed or (shape.guessed and _rounds_well(protocol.statistic, protocol.grid.axes[0])):
+        # Where nobody looked, people may lie anyhow within a bin. Comparisons are priced so at an even spread
+        # alone. Cells hide most of distances where people crowd, and there a ratio divides by little.
+        off = max(off, hidden.half)
+    first, second, inside = _hoeffding(decoder, kernel, [(each, each @ channel) for each in shares])
+    if protocol.rounding == "random" and len(shares) == 1:
+        # What people's own values do; the rest of what cells do is rounding, which is noise.
+        part = overlap(shape, protocol.grid).T @ (kernel @ shares[0])
+        (people,) = shape.masses.values()
+        inside = (float(people @ part**2) - float(people @ part) ** 2,)
+    return Expected(first, second, inside, off, hidden.half)
 
 
 def _hoeffding(

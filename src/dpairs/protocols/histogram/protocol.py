@@ -31,16 +31,18 @@ from ...randomness import Randomness
 from ...randomness.coins import Coins
 from ...statistics import KERNELS, Form, Statistic
 from ...statistics.base import need_two
+from ...statistics.fixed_length import reach
 from ...statistics.labels import need_both
 from ...statistics.ustatistics import OneSample, TwoSamples, Variances
 from ..base import Alone, Answer, FirstRound, Setting
 from ..counts import DenseCounts
-from ..manipulation import at_vertices, of_forms, span
+from ..manipulation import Reach, at_vertices, of_forms, span
 from ..shape import Prediction, Shape, onto
 from ..theory import MAX_PEOPLE
 from .binning import binning_bias
 from .bins import axes_of, bins_of
 from .predict import Expected, candidates, predict
+from .rounding import adds, excess, laws, lower_end, middle_reach, shares
 from .search import Search, kernels_of, prior_of
 from .simplex import moved
 
@@ -58,7 +60,8 @@ class Histogram(Alone, FirstRound):
     name: ClassVar[str] = "histogram"
     uses_coins: ClassVar[bool] = False
     options: ClassVar[tuple[str, ...]] = ("bins", "mechanism", "kernel", "rounding", "n", "prior", "search")
-    estimators: ClassVar[tuple[str, ...]] = ("paper", "simplex")
+    estimators: ClassVar[tuple[str, ...]] = ("paper", "middle", "simplex")
+    also_rehearsed: ClassVar[tuple[str, ...]] = ("simplex",)
 
     def __post_init__(self) -> None:
         """Check that the parts fit together."""
@@ -134,6 +137,10 @@ class Histogram(Alone, FirstRound):
         return self.statistic.grid(axes_of(self.domains, self.bins, self.rounding))
 
     @property
+    def default_estimator(self) -> str:
+        return "middle" if adds(self) else "paper"
+
+    @property
     def symbols(self) -> int:
         return self.mechanism.symbols
 
@@ -157,7 +164,7 @@ class Histogram(Alone, FirstRound):
         masses, channel = onto(shape, self.grid), self.mechanism.channel
         expected = [people * (masses[name] @ channel) for name, people in sizes.items()]
         try:
-            return self.reach(expected, sizes, liars).change
+            return self.reach(expected, sizes, liars, self.default_estimator).change
         except NotEstimable:
             return math.inf
 
@@ -174,53 +181,81 @@ class Histogram(Alone, FirstRound):
     def estimate(self, counts: Mapping[str, DenseCounts], estimator: str) -> Answer:
         """The paper's unbiased estimator, its standard errors, and what quantization may have done.
 
-        ``simplex`` moves its value towards that of the nearest distribution, within the noise's interval.
+        ``paper`` is the mean over decoded reports, ``middle`` takes off the middle of what random rounding
+        may have added, and ``simplex`` moves that towards the value of the nearest distribution, within the
+        sample's interval.
         """
         sizes = {stratum: count.people for stratum, count in counts.items()}
         _need_people(sizes)
         vectors = [count.array.astype(np.float64) for count in counts.values()]
         values = np.array([average.mean(vectors) for average, *_ in self._averages])
         finished = self.statistic.finish(values, sizes)
-        errors = self._variances_along(finished.gradient, vectors)
+        kernel = self._along(finished.gradient)
+        people = shares(self, vectors[0])
+        added = excess(self, people)
+        most = np.zeros_like(kernel) if added is None else np.tensordot(finished.gradient, added, axes=1)
+        errors = self.average(kernel if estimator == "paper" else kernel - most / 2).variances(vectors)
 
         def error(gradient: NDArray[np.float64]) -> float:
             return math.sqrt(self._variances_along(gradient, vectors).population)
 
         slack = self.statistic.divisor_slack(values, error)
         details = self.statistic.details(values, sizes, error)
-        noise = slack * math.sqrt(errors.sample)
-        value = finished.value if estimator == "paper" else moved(self, vectors, finished.value, noise, sizes)
+        total, noise = (
+            slack * math.sqrt(each) if math.isfinite(slack) else math.inf
+            for each in (errors.population, errors.sample)
+        )
+        off = binning_bias(self, vectors, values, finished, sizes, error)
+        centre = finished.value + off.middle
+        value = finished.value if estimator == "paper" else centre
+        if estimator == "simplex":
+            value = moved(self, vectors, centre, off.middle, reach(noise, off.half, 0.95), sizes)
+        law = None
+        if added is not None:
+            lower = lower_end(self, values, added, people, sizes)
+            law = laws(self, vectors, (kernel, lower), slack, off.half)
         return Answer(
             value,
-            slack * math.sqrt(errors.population),
+            total,
             noise,
-            self._quantization(vectors, finished.gradient),
+            self._quantization(vectors, finished.gradient, off),
             details,
-            bias=binning_bias(self, vectors, values, finished, sizes, error),
-            centre=finished.value,
+            bias=off.half,
+            centre=centre,
+            laws=law,
         )
 
     def manipulation(self, counts: Mapping[str, DenseCounts], estimator: str, people: int) -> Manipulation:
         """A bound: the form's linear part exactly, its quadratic part and ratios from above."""
         sizes = {stratum: count.people for stratum, count in counts.items()}
-        bound = self.reach([count.array.astype(np.float64) for count in counts.values()], sizes, people)
-        if estimator == "paper":
+        vectors = [count.array.astype(np.float64) for count in counts.values()]
+        bound = self.reach(vectors, sizes, people, estimator)
+        if estimator != "simplex":
             return bound
-        # The nearest distribution moves the value within its noise, with the lies and without.
-        more = 4 * self.estimate(counts, "paper").sample_standard_error
-        return replace(bound, down=bound.down + more, up=bound.up + more)
+        # Lies change the noise that limits the move, so it may end anywhere between the value before it and
+        # that of some distribution.
+        low, high = self.statistic.bounds(self.domains, sizes)
+        answer = self.estimate(counts, estimator)
+        value = before = answer.value
+        if answer.centre is not None:
+            before = answer.centre
+        down, up = value - min(before - bound.down, low), max(before + bound.up, high) - value
+        return replace(bound, down=down, up=up)
 
     def reach(
-        self, vectors: list[NDArray[np.float64]], sizes: Mapping[str, int], people: int
+        self, vectors: list[NDArray[np.float64]], sizes: Mapping[str, int], people: int, estimator: str
     ) -> Manipulation:
         """The same from counts that may be expected ones."""
         averages = [average for average, *_ in self._averages]
         values = np.array([average.mean(vectors) for average in averages])
         reaches = [of_forms(average, vectors, people) for average in averages]
         finished = self.statistic.finish(values, sizes)
-        reach = at_vertices(
-            lambda forms: self.statistic.finish(forms, sizes).value, values, [each for each, _ in reaches]
-        )
+        ends = [each for each, _ in reaches]
+        if estimator != "paper":
+            middle = middle_reach(self, vectors)
+            values = values - [each.up for each in middle]
+            ends = [each.plus(more) for each, more in zip(ends, middle, strict=True)]
+        reach = at_vertices(lambda forms: self.statistic.finish(forms, sizes).value, values, ends)
         multiplier = 0.0
         for place in range(len(vectors)):
             along = np.tensordot(
@@ -243,15 +278,18 @@ class Histogram(Alone, FirstRound):
     def _variances_along(
         self, gradient: NDArray[np.float64], vectors: list[NDArray[np.float64]]
     ) -> Variances:
+        return self.average(self._along(gradient)).variances(vectors)
+
+    def _along(self, gradient: NDArray[np.float64]) -> NDArray[np.float64]:
         # The delta method: along its gradient a smooth function of forms is one form.
-        matrices = np.array([form.matrix for form in self.forms])
-        return self._average(np.tensordot(gradient, matrices, axes=1)).variances(vectors)
+        along: NDArray[np.float64] = np.tensordot(gradient, [form.matrix for form in self.forms], axes=1)
+        return along
 
     @cached_property
     def forms(self) -> tuple[Form, ...]:
         return self.statistic.forms(self.grid, self.kernel)
 
-    def _average(self, matrix: NDArray[np.float64]) -> OneSample | TwoSamples:
+    def average(self, matrix: NDArray[np.float64]) -> OneSample | TwoSamples:
         kind = OneSample if len(self.statistic.strata) == 1 else TwoSamples
         return kind(self.mechanism.decoder, matrix)
 
@@ -259,12 +297,12 @@ class Histogram(Alone, FirstRound):
     def _averages(self) -> list[tuple[OneSample | TwoSamples, ...]]:
         """For each form the averages of its matrix, of its uncertainty and of its square."""
         return [
-            tuple(map(self._average, (form.matrix, form.uncertainty, form.uncertainty**2)))
+            tuple(map(self.average, (form.matrix, form.uncertainty, form.uncertainty**2)))
             for form in self.forms
         ]
 
     def _quantization(
-        self, vectors: list[NDArray[np.float64]], gradient: NDArray[np.float64]
+        self, vectors: list[NDArray[np.float64]], gradient: NDArray[np.float64], off: Reach
     ) -> Quantization:
         slope = self.statistic.lipschitz(self.domains)
         binned = any(form.uncertainty.any() for form in self.forms)
@@ -273,7 +311,7 @@ class Histogram(Alone, FirstRound):
         known = slope is not None and len(self.forms) == 1
         bound = abs(slope or 0.0) * width if known else None
         if self.rounding == "random":
-            return Quantization(bound, None, None)
+            return Quantization(bound, off.down if adds(self) else None, None)
         shares = np.abs(gradient)
         moved = [max(uncertainty.mean(vectors), 0.0) for _, uncertainty, _ in self._averages]
         root_delta = [math.sqrt(max(square.mean(vectors), 0.0)) for _, _, square in self._averages]

@@ -4,9 +4,9 @@ Few cells with people among many without them: then most of the noise of the unb
 are empty, and moving the shares to the nearest distribution takes it off ("norm-sub" in Wang,
 Lopuhaa-Zwakenberg, Li, Skoric and Li, "Locally differentially private frequency estimation with consistency",
 NDSS 2020). It also adds a bias that nobody knows. So the unbiased value is moved towards that of the nearest
-distribution, and no further than the end of the 95% interval of its noise: limited translation (Efron and
-Morris, "Limiting the risk of Bayes and empirical Bayes estimators", JASA 1971). The interval stays that of
-the unbiased value, and holds the one that was moved.
+distribution, and no further than the end of its 95% interval: limited translation (Efron and Morris,
+"Limiting the risk of Bayes and empirical Bayes estimators", JASA 1971). The interval stays that of the
+unbiased value, and holds the one that was moved.
 """
 
 from __future__ import annotations
@@ -18,8 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import NotEstimable
-from ...statistics.fixed_length import reach
-from ..projection.pilot import on_simplex
+from .rounding import shares
 
 if TYPE_CHECKING:
     from .protocol import Histogram
@@ -28,15 +27,23 @@ Vector = NDArray[np.float64]
 
 
 def moved(
-    protocol: Histogram, vectors: Sequence[Vector], value: float, noise: float, sizes: Mapping[str, int]
+    protocol: Histogram,
+    vectors: Sequence[Vector],
+    value: float,
+    middle: float,
+    far: float,
+    sizes: Mapping[str, int],
 ) -> float:
-    """The value moved towards that of the nearest distribution, by the reach of ``noise`` at most."""
-    masses = [on_simplex(counts @ protocol.mechanism.decoder / counts.sum()) for counts in vectors]
+    """The value moved towards that of the nearest distribution, so ``far`` at most.
+
+    ``value`` is in the middle of what cells leave possible, and so is what it is moved towards: ``middle``
+    from the forms' own.
+    """
+    masses = [shares(protocol, counts) for counts in vectors]
     try:
-        nearest = protocol.statistic.finish(plain_forms(protocol, masses, sizes), sizes).value
+        nearest = protocol.statistic.finish(plain_forms(protocol, masses, sizes), sizes).value + middle
     except NotEstimable:
         return value
-    far = reach(noise, 0.0, 0.95)
     return float(np.clip(nearest, value - far, value + far))
 
 

@@ -1,0 +1,113 @@
+"""What random rounding does to an answer: how far it may be off, and how uncertain both ends of that are.
+
+The truth lies between D - B and D, for the mean D over decoded reports and the bound B of
+`statistics.rounded`. Both are forms of the same reports, so D - B has a standard error of its own. It may be
+several times that of D: with half of the people near either end, D is nearly the largest that it can be, and
+noise hardly moves it. The interval reaches from the middle to both ends, with the larger of the two.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...estimate import Laws
+from ...statistics.fixed_length import reach
+from ...statistics.rounded import rounding_variances
+from ..manipulation import Reach
+from ..projection.pilot import on_simplex
+
+if TYPE_CHECKING:
+    from .protocol import Histogram
+
+Vector = NDArray[np.float64]
+Matrix = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class AroundMiddle:
+    """A normal error around a middle that is off by ``bias`` at most, which an estimate adds to its reach."""
+
+    standard_error: float
+    bias: float
+
+    def reach(self, level: float) -> float:
+        return reach(self.standard_error, self.bias, level) - self.bias
+
+
+def shares(protocol: Histogram, counts: Vector) -> Vector:
+    """The distribution nearest to the decoded counts."""
+    return on_simplex(counts @ protocol.mechanism.decoder / counts.sum())
+
+
+def excess(protocol: Histogram, masses: Vector) -> tuple[Matrix, ...] | None:
+    """For each form, the form of the most that rounding adds; None where it does not only add."""
+    axis = protocol.grid.axes[0]
+    return None if axis.rounding == "simple" else protocol.statistic.excess(axis, masses)
+
+
+def adds(protocol: Histogram) -> bool:
+    """Whether rounding adds to all forms, or leaves them as they are."""
+    return excess(protocol, _halfway(protocol)) is not None
+
+
+def _halfway(protocol: Histogram) -> Vector:
+    """Everybody halfway between two points, where rounding adds most."""
+    return np.where(np.arange(protocol.grid.axes[0].bins) < 2, 0.5, 0.0)
+
+
+def amounts(matrices: Sequence[Matrix], masses: Vector) -> list[float]:
+    return [float(masses @ matrix @ masses) for matrix in matrices]
+
+
+def lower_end(
+    protocol: Histogram, forms: Vector, added: Sequence[Matrix], masses: Vector, sizes: Mapping[str, int]
+) -> Matrix:
+    """The kernel of D - B, along the gradient there: that of a ratio is smaller where less is divided."""
+    least = forms - amounts(added, masses)
+    least[0] = max(least[0], 0.0)
+    gradient = protocol.statistic.finish(least, sizes).gradient
+    kernels = [form.matrix - more for form, more in zip(protocol.forms, added, strict=True)]
+    return np.tensordot(gradient, np.array(kernels), axes=1)
+
+
+def middle_reach(protocol: Histogram, vectors: Sequence[Vector]) -> list[Reach]:
+    """How far lies move the forms through what `middle` takes off: now ``up``, and between 0 and its most."""
+    pair = [(excess(protocol, each), each) for each in (shares(protocol, vectors[0]), _halfway(protocol))]
+    (now, most) = (None if matrices is None else amounts(matrices, masses) for matrices, masses in pair)
+    if now is None or most is None:
+        return [Reach(0.0, 0.0)] * len(protocol.forms)
+    return [Reach((b - a) / 2, a / 2) for a, b in zip(now, most, strict=True)]
+
+
+def laws(
+    protocol: Histogram, vectors: Sequence[Vector], ends: Sequence[Matrix], slack: float, bias: float
+) -> Laws:
+    """Of the errors around the population's value and the sample's, for the kernels of both ends."""
+    if not math.isfinite(slack):
+        return Laws(AroundMiddle(math.inf, bias), AroundMiddle(math.inf, bias))
+    made = [protocol.average(kernel).variances(list(vectors)) for kernel in ends]
+    rounded = [_rounding(protocol, vectors[0], kernel) for kernel in ends]
+    population = max(each.population for each in made)
+    # What rounding does is in the population's variance, where it counts as a choice of people.
+    sample = max(each.sample + more for each, more in zip(made, rounded, strict=True))
+    return Laws(
+        AroundMiddle(slack * math.sqrt(population), bias),
+        AroundMiddle(slack * math.sqrt(min(sample, population)), bias),
+    )
+
+
+def _rounding(protocol: Histogram, counts: Vector, kernel: Matrix) -> float:
+    """The most that rounding can vary a mean over pairs.
+
+    Rounding between points i and i + 1 moves a person's part of the mean by h(i + 1) - h(i), with the
+    variance u (1 - u) (h(i + 1) - h(i))^2, where h is twice the kernel's mean over the others.
+    """
+    masses = shares(protocol, counts)
+    steps = np.diff(2 * kernel @ masses)
+    return float(masses @ rounding_variances(masses, steps**2)) / float(counts.sum())

@@ -1,0 +1,130 @@
+"""What random rounding adds to distances: no people exceed the bound, and some attain it."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.optimize import minimize
+
+import dpairs
+from dpairs.data.grids import Axis, Grid
+from dpairs.planning.shapes import from_sample
+from dpairs.protocols.shape import overlap
+from dpairs.statistics import statistic
+from dpairs.statistics.rounded import rounding_variances
+from tests.strategies import QUICK
+
+POINTS = 5
+AXIS = Axis(dpairs.Interval(0, 2.0 * (POINTS - 1)), POINTS, "random")
+KERNELS = {
+    "gini_mean_difference": lambda apart: np.abs(apart),
+    "variance": lambda apart: apart**2 / 2,
+}
+
+
+def rounded(places, shares):
+    """The shares of the points, for people with these shares at places in units of the width."""
+    masses = np.zeros(POINTS)
+    below = np.minimum(places.astype(int), POINTS - 2)
+    np.add.at(masses, below, shares * (1 - places + below))
+    np.add.at(masses, below + 1, shares * (places - below))
+    return masses
+
+
+def added(name, places, shares):
+    """The mean of the kernel over pairs of rounded people, less that of the people themselves."""
+    kernel, points = KERNELS[name], AXIS.geometry[0]
+    masses, true = rounded(places, shares), places * AXIS.width
+    after = masses @ kernel(np.subtract.outer(points, points)) @ masses
+    return float(after - shares @ kernel(np.subtract.outer(true, true)) @ shares)
+
+
+def bound(name, masses):
+    (matrix,) = statistic(name).excess(AXIS, masses) or ()
+    assert np.array_equal(matrix, matrix.T)
+    return float(masses @ matrix @ masses)
+
+
+def divisions(masses):
+    """Everybody at a point comes from one side: who is in which interval, and where, for every choice."""
+    for ups in product((False, True), repeat=POINTS - 2):
+        from_above = np.array([True, *ups, False])
+        down, up = masses * from_above, masses * ~from_above
+        inside = down[:-1] + up[1:]
+        with np.errstate(invalid="ignore"):
+            through = np.where(inside > 0, up[1:] / inside, 0.0)
+        yield np.arange(POINTS - 1) + through, inside
+
+
+@given(
+    st.lists(st.tuples(st.floats(0, POINTS - 1), st.integers(1, 9)), min_size=1, max_size=8),
+    st.sampled_from(sorted(KERNELS)),
+)
+@QUICK
+def test_rounding_adds_no_less_than_nothing_and_no_more_than_the_bound(people, name):
+    places, weights = (np.array(each, dtype=float) for each in zip(*people, strict=True))
+    shares = weights / weights.sum()
+    masses = rounded(places, shares)
+    assert -1e-12 <= added(name, places, shares) <= bound(name, masses) + 1e-12
+    assert masses @ AXIS.geometry[0] == pytest.approx(shares @ places * AXIS.width), "the mean is kept"
+
+
+def test_people_at_one_place_in_every_other_interval_attain_the_bound_of_distances():
+    rng = np.random.default_rng(1)
+    for _ in range(30):
+        masses = rng.dirichlet(np.full(POINTS, 0.5))
+        most = max(added("gini_mean_difference", *each) for each in divisions(masses))
+        assert bound("gini_mean_difference", masses) == pytest.approx(most, rel=1e-12)
+
+
+def test_the_bound_of_squares_is_the_largest_over_all_divisions():
+    rng = np.random.default_rng(2)
+    for _ in range(10):
+        masses = rng.dirichlet(np.ones(POINTS))
+
+        def less(down, masses=masses):
+            b = np.concatenate([masses[:1], down])
+            a = np.append(masses[1:-1] - down, masses[-1])
+            return -float((a * b / (a + b)).sum())
+
+        ends = [(1e-9 * each, (1 - 1e-9) * each) for each in masses[1:-1]]
+        best = minimize(less, masses[1:-1] / 2, bounds=ends, tol=1e-12)
+        most = -best.fun * AXIS.width**2
+        assert most * (1 - 1e-6) <= bound("variance", masses) <= most * 1.002
+
+
+@pytest.mark.parametrize("through", [0.0, 0.1, 0.5, 0.8])
+@pytest.mark.parametrize("name", sorted(KERNELS))
+def test_what_rounding_adds_to_one_atom_is_known(name, through):
+    place = np.array([1 + through])
+    exact = added(name, place, np.ones(1))
+    assert bound(name, rounded(place, np.ones(1))) == pytest.approx(exact, abs=1e-4 * AXIS.width**2)
+
+
+def test_a_coefficient_divides_by_a_mean_that_is_kept():
+    masses = np.array([0.2, 0.3, 0.1, 0.4, 0.0])
+    of_distance, of_mean = statistic("gini_coefficient").excess(AXIS, masses) or ()
+    assert masses @ of_distance @ masses == bound("gini_mean_difference", masses)
+    assert not of_mean.any()
+    assert statistic("auc").excess(AXIS, masses) is None
+
+
+def test_the_variance_of_rounding_is_that_of_one_step_between_two_points():
+    """Of one atom it is u (1 - u) times the square of the step beside it; other steps do not count."""
+    masses = np.array([0.0, 0.25, 0.75, 0.0])
+    assert masses @ rounding_variances(masses, np.array([9.0, 4.0, 9.0])) == pytest.approx(3 / 4, rel=1e-3)
+    assert masses @ rounding_variances(masses, np.array([9.0, 0.0, 0.0])) == 0
+
+
+def test_a_shape_is_rounded_as_its_people_are():
+    rng = np.random.default_rng(3)
+    values = np.append(rng.beta(2, 5, 4_000), np.full(4_000, 0.3)) * 8
+    made = statistic("variance")
+    shape = from_sample(made, (AXIS.domain,), {"value": values})
+    shares = overlap(shape, Grid((AXIS,))) @ shape.masses["everybody"]
+    expected = rounded(values / AXIS.width, np.full(values.size, 1 / values.size))
+    assert np.abs(shares - expected).max() < 1e-3
+    assert shares.sum() == pytest.approx(1, abs=1e-12)
+    assert shares @ AXIS.geometry[0] == pytest.approx(shape.masses["everybody"] @ shape.grid.axes[0].centres)
