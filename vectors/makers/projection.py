@@ -146,6 +146,14 @@ def tree_dealt_levels() -> Reports:
 
 
 @file
+def tree_deep_level() -> Reports:
+    """A score with one level far below the others, which tells values from crowds."""
+    name = "projection_tree_deep_level"
+    study = projection("auc", Interval(0, 1), 3.0, 58, pilot_fraction=0.5)
+    return both_rounds(name, study, in_classes(twice(numbers(name, 0.0, 1.0, 0.3, 0.3, 0.5))))
+
+
+@file
 def tree_plane() -> Reports:
     """The same over two columns, at an epsilon of several bits."""
     name = "projection_tree_plane"

@@ -95,7 +95,7 @@ class Vector:
         """The tally of all reports above and its estimate, if so few people allow one."""
         self.count()
         try:
-            estimate = self.tally.estimate()
+            estimate = self.tally.estimate(self.study.protocol.estimators[0])
         except NotEstimable:
             return
         self.good(

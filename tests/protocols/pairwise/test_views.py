@@ -27,9 +27,9 @@ from dpairs.garbled.wire import HEAD, Kind, Pair, frame
 from dpairs.protocols.pairwise.protocol import Pairwise
 from dpairs.randomness import SeededRandomness
 
-FAILURE = 1e-9
+FAILURE = 1e-6
 FULL = os.environ.get("DPAIRS_VALIDATE") == "1"
-RUNS = 400 if FULL else 184
+RUNS = 400 if FULL else 154
 SMALLEST = 0.5 if FULL else 0.66
 """A correlation of this size is found, however many bits a view has: by Hoeffding, sqrt(2) less in 2 RUNS."""
 

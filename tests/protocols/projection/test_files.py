@@ -116,20 +116,19 @@ def test_the_next_study_does_not_depend_on_the_processor(tmp_path: Path):
 
     OpenBLAS has a kernel for each kind of processor; where numpy has another library this asks nothing.
     """
-    names, found = ("auc", "tau-b, ratings"), set()
+    names, here = ("auc", "tau-b, ratings"), []
     for name in names:
         case, folder = CASES[name], tmp_path / name
         folder.mkdir()
         first = case.study(2.0)
         first.save(folder / "first.json")
-        first_tally(first, case.draw(np.random.default_rng(5), 4000)).save(folder / "tally.json")
-    for kernel in ("", "Nehalem"):
-        command = [sys.executable, "-c", ELSEWHERE, *(str(tmp_path / name) for name in names)]
-        environment = {**os.environ, "OPENBLAS_CORETYPE": kernel}
-        done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
-        found.add(done.stdout.strip())
-    assert len(found) == 1
-    assert len(set(found.pop().split())) == len(names)
+        tally = first_tally(first, case.draw(np.random.default_rng(5), 4000))
+        tally.save(folder / "tally.json")
+        here.append(first.next(tally).id)
+    command = [sys.executable, "-c", ELSEWHERE, *(str(tmp_path / name) for name in names)]
+    environment = {**os.environ, "OPENBLAS_CORETYPE": "Nehalem"}
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
+    assert done.stdout.split() == here
 
 
 FILES: dict[str, Case] = {
@@ -190,8 +189,10 @@ def test_a_second_round_carries_only_a_kernels_name():
         "columns": ["x", "y"],
         "range": [0.0, 1.0],
     }
-    with pytest.raises(BadParameter, match=r"call dpairs\.exact with the Kernel"):
+    with pytest.raises(BadParameter, match="only the name of a kernel"):
         dpairs.exact(study.statistic, {"x": [0.1, 0.2], "y": [0.1, 0.2]})
+    with pytest.raises(BadParameter, match="only the name of a kernel"):
+        Study.create(study.statistic, epsilon=1.0, domain=study.domains, protocol="projection")
 
 
 @pytest.mark.parametrize("name", ["variance", "gini_mean_difference"])

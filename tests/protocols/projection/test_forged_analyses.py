@@ -11,7 +11,6 @@ from dpairs import (
     WrongStudy,
 )
 from dpairs.formats.canonical import canonical
-from dpairs.protocols.projection.analysis import Analysis
 from dpairs.protocols.projection.remainder import Remainder
 
 from ...studies import signed
@@ -51,6 +50,16 @@ def test_a_forged_analysis_is_refused_or_works(name):
                 broken.append((path, new, wrong))
     assert accepted > 5, "some fields are free: people, a remainder, a range"
     assert broken == []
+
+
+def test_a_divisor_too_large_for_its_functions_is_refused():
+    """Each number fits a file; their products do not fit a float."""
+    study = second_study("gini coefficient", 1.0)
+    content = analysis_of(study)
+    ranges = {name: [0.0, 1e99] for name in content["analysis"]["ranges"]}
+    forged = changed(changed(content, ("analysis", "ranges"), ranges), ("analysis", "divided", 5), 1e60)
+    with pytest.raises(DpairsError, match="too large for functions 1e\\+99 wide"):
+        Study.from_json(study.to_json()).with_analysis(canonical(forged))
 
 
 @pytest.mark.parametrize(
@@ -100,6 +109,12 @@ def test_a_forged_analysis_is_refused_or_works(name):
         (("analysis", "crowded"), 0.5, "three numbers"),
         (("analysis", "crowded"), [0.5, 0.5], "three numbers"),
         (("analysis", "crowded"), [0.5, 0.5, -1.0], "between 0 and 1"),
+        (("analysis", "far"), 0.5, "two numbers"),
+        (("analysis", "far"), [0.1, "much"], "finite"),
+        (("analysis", "far"), [0.1, 1e9], "a part of the bias"),
+        (("analysis", "ties"), [1.5], "four numbers"),
+        (("analysis", "ties"), [0.5, 1.0], "by 1 or more"),
+        (("analysis", "ties"), [1.5, -0.1], "fewer by 0 to 1"),
         (("analysis", "heavier"), 0.5, "two lists"),
         (("analysis", "heavier"), [[0.0], [0.5, 0.6]], "as many numbers"),
         (("analysis", "heavier"), [[], []], "as many numbers"),
@@ -145,10 +160,16 @@ def test_parts_of_an_analysis_that_do_not_fit_together_are_refused(name, path, v
 
 def test_an_analysis_from_before_classes_counted_by_themselves_is_read():
     study = second_study("auc", 1.0)
-    content = analysis_of(study)["analysis"]
-    assert set(content["expected"]) == {"positive", "negative"}
-    older = Analysis.from_json(study.statistic, {**content, "expected": 0.25})
-    assert older.remainder.expected == (0.25, 0.25)
+    content = analysis_of(study)
+    assert set(content["analysis"]["expected"]) == {"positive", "negative"}
+    file = canonical(changed(content, ("analysis", "expected"), 0.25))
+    older = study.with_analysis(file)
+    remainder = older.protocol.analysis.remainder  # type: ignore[attr-defined]
+    assert remainder.expected == (0.25, 0.25)
+    assert older.analysis_to_json() == file
+    for path in (("analysis", "expected"), ("analysis", "bias")):
+        with pytest.raises(BadFile, match="damaged"):
+            study.with_analysis(canonical(changed(json.loads(file), path, ...)))
 
 
 def test_an_analysis_is_of_its_own_study_alone():

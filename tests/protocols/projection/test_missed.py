@@ -10,6 +10,7 @@ import dpairs
 from dpairs import Interval
 from dpairs.protocols.projection import pilot_tree
 from dpairs.protocols.projection.pilot_missed import missed_share
+from dpairs.protocols.projection.tied import UnseenTies
 from dpairs.protocols.tree.leaves import Leaves
 
 WIDE = Interval(-4000, 4000)
@@ -43,7 +44,8 @@ def found(x: np.ndarray, y: np.ndarray, seed: int, pilot: Any = EVEN) -> float:
     codes = LEAVES.codes([x, y], ["x", "y"])
     deviations = [np.inf if level % 2 else 0.12 if level <= 8 else 0.2 for level in range(1, 21)]
     oracles: Any = [Noisy(level, codes, each, rng) for level, each in enumerate(deviations, start=1)]
-    return missed_share(oracles, LEAVES, *pilot)
+    edges, shares = pilot
+    return missed_share([(oracles, shares)], LEAVES, edges)[0]
 
 
 def test_a_crowd_where_boxes_meet_is_found():
@@ -74,8 +76,10 @@ def test_people_whom_the_pilot_has_are_no_crowd():
 
 def covered(monkeypatch: pytest.MonkeyPatch, allowed: bool) -> int:
     plan = dpairs.plan("kendall_tau", epsilon=0.5, domain=(WIDE, WIDE), n=20_000, protocol="projection")
+    # The allowance for ties would make up for some of it.
+    monkeypatch.setattr(UnseenTies, "allowed", lambda _, answer, at_ends: answer)
     if not allowed:
-        monkeypatch.setattr(pilot_tree, "missed_share", lambda *_: 0.0)
+        monkeypatch.setattr(pilot_tree, "missed_share", lambda *_: (0.0, 0.0))
     rng, count = np.random.default_rng(5), 0
     for run in range(24):
         x = rng.normal(size=20_000)
@@ -89,3 +93,25 @@ def covered(monkeypatch: pytest.MonkeyPatch, allowed: bool) -> int:
 def test_tau_on_a_domain_far_too_wide_is_covered_at_a_small_epsilon(monkeypatch):
     assert covered(monkeypatch, True) >= 22
     assert covered(monkeypatch, False) <= 20, "or the population shows nothing"
+
+
+def narrow(monkeypatch: pytest.MonkeyPatch, allowed: bool) -> int:
+    """Two classes of scores that overlap hardly, and lie in one five-hundredth of the domain."""
+    domain, n = Interval(0, 5_000), 4_000
+    plan = dpairs.plan("auc", epsilon=0.5, domain=domain, n=n, protocol="projection")
+    if not allowed:
+        monkeypatch.setattr(pilot_tree, "missed_share", lambda *_: (0.0, 0.0))
+    rng, count = np.random.default_rng(6), 0
+    for run in range(20):
+        label = rng.permutation(n) % 2
+        people = {"score": rng.normal(1_000 + 3 * label), "label": label}
+        study = replace(plan.options[0].study, seed=run)
+        low, high = dpairs.simulate(study, people, seed=run).confidence_interval()
+        count += low <= dpairs.exact("auc", people) <= high
+    return count
+
+
+def test_an_auc_of_narrow_classes_is_covered_more_often(monkeypatch):
+    """Not always: where the pilot has found half of them, what it lacks is within the noise."""
+    assert narrow(monkeypatch, True) >= 16
+    assert narrow(monkeypatch, False) <= 13, "or the population shows nothing"

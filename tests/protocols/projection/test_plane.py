@@ -121,7 +121,8 @@ def test_bins_without_people_do_no_harm():
 
 def smooth(x, y):
     study, oracles = first_round(x, y)
-    return SmoothPlane.of(explore(oracles, pilot(study).nodes), oracles, PublicNoise(study.coins))
+    nodes = pilot(study).nodes
+    return SmoothPlane.of(explore(oracles, nodes), margins(oracles, nodes), PublicNoise(study.coins))
 
 
 def test_a_copula_is_taken_where_it_fits_and_boxes_where_it_does_not():

@@ -11,12 +11,12 @@ import pytest
 
 import dpairs
 from dpairs import Categories, Interval, Levels, SiteAnswer, SiteTally, Study
-from dpairs.mechanisms.central import laplace_pmf
 from dpairs.protocols.sites.by_sites import SiteNumbers
 from dpairs.randomness import SeededRandomness
 from dpairs.sites import exact_numbers
 
 from ...every import every
+from ...mechanisms.exponential import laplace_pmf
 
 UNIT = Interval(0, 1)
 SCORES = (0.1, 0.5, 0.95)
@@ -102,7 +102,7 @@ def test_any_other_values_of_one_record_lose_at_most_epsilon(name, epsilon, roun
                 after = (other, *records[1:])
                 worst = max(worst, loss(studies, records, after))
                 control = max(control, loss(studies, records, after, shrunk=0.7))
-    assert worst <= Fraction(studies[0].protocol.epsilon) <= Fraction(epsilon)
+    assert worst <= Fraction(studies[0].privacy.epsilon) <= Fraction(epsilon)
     assert studies[-1].privacy.epsilon == studies[0].privacy.epsilon
     # The same noise 30% smaller breaks the claim.
     assert control > epsilon
@@ -118,7 +118,7 @@ def test_with_hidden_sizes_a_record_may_change_its_class_come_or_go(name, rounds
         for after in others:
             worst = max(worst, loss(studies, records, after))
             control = max(control, loss(studies, records, after, shrunk=0.5))
-    assert worst <= Fraction(studies[0].protocol.epsilon)
+    assert worst <= Fraction(studies[0].privacy.epsilon)
     assert control > 1
     # Control: with public sizes the same neighbours are told apart for certain.
     shown = both_rounds(name, 1.0, rounds=rounds)
@@ -143,7 +143,7 @@ def test_all_records_of_one_person_lose_at_most_epsilon(rounds, hide_sizes):
             control = max(control, loss(alone, one, two))
         if hide_sizes:
             worst = max(worst, loss(studies, one, [other]))
-    assert worst <= Fraction(studies[0].protocol.epsilon)
+    assert worst <= Fraction(studies[0].privacy.epsilon)
     # Control: noise for one record does not cover two.
     assert control > 1
 
@@ -222,7 +222,7 @@ def test_a_second_round_of_the_servers_choice_costs_no_more():
     for label in (0, 1):
         for a, b in product(np.linspace(0, 1, 13), repeat=2):
             before, after = [{"score": a, "label": label}], [{"score": b, "label": label}]
-            assert loss([first, study], before, after) <= Fraction(first.protocol.epsilon)
+            assert loss([first, study], before, after) <= Fraction(first.privacy.epsilon)
 
 
 @pytest.mark.parametrize(

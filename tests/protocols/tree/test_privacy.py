@@ -3,6 +3,7 @@
 import itertools
 import math
 import os
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy as np
 import pytest
 
 from dpairs import (
-    BadFile,
+    BadParameter,
     Levels,
     Participant,
     Study,
@@ -91,12 +92,12 @@ def test_spending_everything_at_each_level_is_noticed():
     cheat = Tree(
         made.statistic, made.domains, 3, "budget", "all", (KaryResponse.for_epsilon(2, 1.5),), delta=0.0
     )
-    wrong = Study(made.statistic, made.domains, cheat, 1.5, 0.0, 1)
+    wrong = Study(made.statistic, made.domains, cheat, cheat.epsilon, 0.0, 1)
     ratios = [largest_ratio([pmf(wrong, 0, index, value) for value in range(8)]) for index in range(6)]
     assert max(ratios) > exp_lower_bound(1.5)
     assert cheat.epsilon == pytest.approx(4.5)
-    with pytest.raises(BadFile, match=r"loses 4\.5"):
-        Study.from_json(wrong.to_json())
+    with pytest.raises(BadParameter, match=r"loses epsilon 4\.5 .*promises 1\.5"):
+        replace(wrong, epsilon=1.5)
 
 
 @pytest.mark.parametrize("splitting", ["budget-advanced", "budget-advanced-paper"])

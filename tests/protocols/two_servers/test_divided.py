@@ -15,10 +15,12 @@ from dpairs.protocols.projection.pilot import adding_up
 from dpairs.protocols.two_servers.law import ErrorLaw
 from dpairs.statistics.hidden import distance_uneven, half_square_uneven
 
+from ...against_truth import counted_to
+
 RUNS = 40
 FAILURE = 1e-4
 """The chance that intervals which cover 94% are refused, for fresh seeds."""
-LEAST = stats.binom.ppf(FAILURE, RUNS, 0.94)
+LEAST = int(stats.binom.ppf(FAILURE, RUNS, 0.94))
 UNIT = Interval(0, 1)
 STATISTIC = dpairs.Study.create(
     "auc", protocol="two_servers", rounds=2, epsilon=1.0, domain=UNIT, labels="private"
@@ -34,6 +36,7 @@ def one_in_twenty(rng, n=1000):
 
 
 def covered(bins=None):
+    """Whether each interval holds, study by study."""
     study = Study.create(
         "auc",
         protocol="two_servers",
@@ -45,19 +48,18 @@ def covered(bins=None):
         labels="private",
         seed=1,
     )
-    hits = 0
     for seed in range(RUNS):
         people = one_in_twenty(np.random.default_rng([8, seed]))
         low, high = dpairs.simulate(study, people, seed=seed).confidence_interval(target="sample")
-        hits += low <= dpairs.exact(study.statistic, people) <= high
-    return hits
+        yield low <= dpairs.exact(study.statistic, people) <= high
 
 
 def test_a_rare_hidden_class_is_in_the_interval(monkeypatch):
-    assert covered() >= LEAST
+    assert counted_to(LEAST, covered()) == LEAST
     # The control: more cells, and a divisor taken for known.
     monkeypatch.setattr(Divided, "of", lambda *_: None)
-    assert covered(bins=32) < LEAST
+    many = RUNS - LEAST + 1
+    assert counted_to(many, (not hit for hit in covered(bins=32))) == many
 
 
 def test_what_is_missed_grows_with_the_correction():

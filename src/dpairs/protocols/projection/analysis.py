@@ -20,7 +20,7 @@ from ...formats.canonical import agreed
 from ...formats.checks import fields, integer, required
 from ...mechanisms import ScalarResponse
 from ...statistics import Linear, Statistic
-from ...statistics.base import CLEAR
+from ...statistics.base import CLEAR, LARGEST
 from ...statistics.influence import Influence
 from ...statistics.linear import nominal
 from ..base import Answer
@@ -29,11 +29,14 @@ from .divided import Divided
 from .pilot import Pilot
 from .reading import by_stratum, not_negative, number, two_numbers
 from .remainder import REMAINDER, Remainder
+from .tied import NO_TIES, UnseenTies
 
+VALUES = np.linspace(0.0, 1.0, 65)
+"""Values of a function, as shares of its range."""
 ROUNDING = 1e-6
 """More than numbers of nine digits can be off, as a share."""
 _NEEDED = ("people", "alone", "forms", "value", "ranges", "means", "variances", "kernel_uncertainty")
-_LATER = ("divided", "noises", "alone_noise")
+_LATER = ("divided", "noises", "alone_noise", "ties")
 """What files from before intervals allowed for it do not have."""
 
 
@@ -64,6 +67,8 @@ class Analysis:
     """The mechanism's variance averaged over the pilot, in the unit of ``variances``."""
     alone_noise: float | None = None
     """The variance of the first round's own estimate around the value of its people."""
+    ties: UnseenTies = NO_TIES
+    """What more ties than the pilot has do to the value."""
 
     @classmethod
     def of(
@@ -77,6 +82,7 @@ class Analysis:
         alone: tuple[float, float, float] | None,
         divided: Divided | None = None,
         mechanism: ScalarResponse | None = None,
+        ties: UnseenTies = NO_TIES,
     ) -> Analysis:
         """Digits that processors agree on, so that the same tally gives the same file on all of them."""
         means, variances, noises = {}, {}, {}
@@ -100,17 +106,20 @@ class Analysis:
             divided,
             noises or None,
             None if alone is None else alone[2],
+            ties,
         )
 
     def to_json(self) -> dict[str, Any]:
         divided = {} if self.divided is None else {"divided": self.divided.to_json()}
         noises = {} if self.noises is None else {"noises": self.noises}
         alone = {} if self.alone_noise is None else {"alone_noise": self.alone_noise}
+        ties = {} if self.ties == NO_TIES else {"ties": self.ties.to_json()}
         return {
             **self.remainder.to_json(self.ranges),
             **divided,
             **noises,
             **alone,
+            **ties,
             "people": self.people,
             "alone": None if self.alone is None else list(self.alone),
             "forms": list(self.forms),
@@ -159,6 +168,7 @@ class Analysis:
             Divided.from_json(statistic, spec["divided"]) if "divided" in spec else None,
             {name: not_negative("noise", each) for name, each in noises.items()} if noises else None,
             not_negative("first round's own noise", spec["alone_noise"]) if "alone_noise" in spec else None,
+            UnseenTies.from_json(spec["ties"]) if "ties" in spec else NO_TIES,
         ).checked(statistic)
 
     def checked(self, statistic: Statistic) -> Analysis:
@@ -171,6 +181,10 @@ class Analysis:
                     f"a function from 0 to 1 of mean {mean:g} cannot have a variance of "
                     f"{self.variances[stratum]:g}"
                 )
+        if self.divided is not None:
+            widest = max(1.0, *(high - low for low, high in self.ranges.values()))
+            if max(map(abs, self.divided.to_json())) * widest**2 > LARGEST:
+                raise BadParameter(f"what a divisor does is too large for functions {widest:g} wide")
         value, slack = self.forms[0], 0.0
         if len(self.forms) > 1:
             forms = np.array(self.forms)
@@ -213,20 +227,41 @@ class Analysis:
         further = self.remainder.further(corrections, noises)
         divided = None if self.divided is None else self.divided.further(further)
         missed = self._missed(correction, further, divided)
-        variance, weight = missed + noise, 0.0
+        noisier = 1.0 if divided is None else divided.noisier
+        variance, weight = missed + noisier * noise, 0.0
         if self.alone is not None and combined:
             # The weight is that of what was imagined: who answers must not move it.
             both, alone = self.pooled(totals)
             usual = self.remainder.variance + both
             weight = usual / (usual + alone)
             value += weight * (self.alone[0] - value)
-            variance = (1 - weight) ** 2 * (missed + both) + weight**2 * alone
+            variance = (1 - weight) ** 2 * (missed + noisier * both) + weight**2 * alone
         sizes = {stratum: table.people + self.people[stratum] for stratum, table in counts.items()}
-        sample = min(self.around_sample(mechanism, counts, weight, missed), variance)
+        sample = min(self.around_sample(mechanism, counts, weight, missed, noisier), variance)
         beyond = self.remainder.heavier.more(correction, math.sqrt(noise))
         beyond += self.remainder.ends * abs(correction)
+        beyond -= sum(self.remainder.far.less(mechanism, table) for table in counts.values())
         answer = self.finished(statistic, value, variance, sample, sizes, beyond)
-        return answer if divided is None else _divided_by(answer, divided)
+        answer = answer if divided is None else _divided_by(answer, divided)
+        return self.ties.allowed(answer, self.at_ends(mechanism, counts))
+
+    def at_ends(self, mechanism: ScalarResponse, counts: Mapping[str, DenseCounts]) -> float:
+        """The share of people who surely lie at an end of a column of the plane, if the pilot lacks them.
+
+        By the pilot's own ranks u and w of both columns, tau's function is (2u - 1)(2w - 1) or nearly so. At
+        an end of one column it has any value, evenly: a larger variance, and more noise, than elsewhere. So
+        if a share p of the people is there, and the pilot takes them for others, the variance of all answers
+        lies p of the way from the pilot's to that of even values.
+        """
+        even = 1 / 12 + float(mechanism.variances(VALUES).mean())
+        share = 0.0
+        for stratum, table in counts.items():
+            if self.noises is not None:
+                total, chance = _variance_of(mechanism, table)
+                usual = self.variances[stratum] + self.noises[stratum]
+                more = total - CLEAR * chance - usual
+                share = max(share, more / (even - usual) if even > usual else float(more > 0))
+        return min(share, 1.0)
 
     def pooled(self, totals: Mapping[str, tuple[float, int]]) -> tuple[float, float]:
         """The variances of the second round's correction and of the first round's own estimate.
@@ -249,28 +284,29 @@ class Analysis:
         return variance, own
 
     def around_sample(
-        self, mechanism: ScalarResponse, counts: Mapping[str, DenseCounts], weight: float, missed: float
+        self,
+        mechanism: ScalarResponse,
+        counts: Mapping[str, DenseCounts],
+        weight: float,
+        missed: float,
+        noisier: float = 1.0,
     ) -> float:
         """The variance around the value of the people who took part, the first round having this weight.
 
         Their own choice is known, not random: what is left is noise, and that rounds count by their weights
         and not by their people. Each part is added up for itself. The difference between the variance around
         the population's value and that of the people would be of the size of its own error where there is
-        hardly any noise.
+        hardly any noise. Noise and the choice of people have a variance so many times ``noisier``.
         """
         noise = chosen = drawn = 0.0
-        decode = mechanism.decode
         for stratum, table in counts.items():
             first, second = self.people[stratum], table.people
             low, high = self.ranges[stratum]
             square, people = (high - low) ** 2, first + second
-            off = table.array / second @ decode
-            squares = (decode - off) ** 2
-            total = float(table.array @ squares) / (second - 1)
+            total, chance = _variance_of(mechanism, table)
             own = total - self.variances[stratum]
             if self.noises is not None:
                 # What the answers say instead counts where it is beyond their own chance.
-                chance = math.sqrt(max(float(table.array @ squares**2) / second - total**2, 0.0) / second)
                 own = max(self.noises[stratum], own - CLEAR * chance)
             noise += square * max(own, 0.0) / second
             drawn += square * self.variances[stratum] / first
@@ -279,7 +315,7 @@ class Analysis:
                 * self.variances[stratum]
                 * ((weight - first / people) ** 2 / first + (1 - weight - second / people) ** 2 / second)
             )
-        sample = (1 - weight) ** 2 * (missed + noise) + chosen
+        sample = (1 - weight) ** 2 * (missed + noisier * noise) + noisier * chosen
         if self.alone is not None and weight > 0:
             alone = max(self.alone[1] - drawn, 0.0) if self.alone_noise is None else self.alone_noise
             sample += weight**2 * alone
@@ -331,6 +367,14 @@ class Analysis:
             details,
             bias=scale * (self.remainder.bias + abs(hidden) + crowds + beyond) + off,
         )
+
+
+def _variance_of(mechanism: ScalarResponse, table: DenseCounts) -> tuple[float, float]:
+    """The variance of the answers and its standard error."""
+    people = table.people
+    squares = (mechanism.decode - table.array / people @ mechanism.decode) ** 2
+    total = float(table.array @ squares) / (people - 1)
+    return total, math.sqrt(max(float(table.array @ squares**2) / people - total**2, 0.0) / people)
 
 
 def _divided_by(answer: Answer, divided: Divided) -> Answer:

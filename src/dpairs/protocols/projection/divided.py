@@ -14,6 +14,7 @@ rare, and nearer to the other one, than it is.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import astuple, dataclass, replace
 from typing import Any
 
@@ -28,6 +29,7 @@ from ...statistics.fixed_length import fieller
 from ...statistics.linear import Linearizer, nominal
 from .pilot import Pilot
 from .remainder import Remainder, moved_by
+from .winsorize import SURE
 
 
 @dataclass(frozen=True)
@@ -46,6 +48,10 @@ class Divided:
     """The relative variance of the divisor."""
     shift: float
     """The most that people who stand out of cells may change it by, as a share."""
+    usual: float = 0.0
+    """The mean square of c in imagined rounds."""
+    missed: float = 0.0
+    """The variance of f c + q there, or 0 where only a real c counts."""
 
     @classmethod
     def of(
@@ -57,12 +63,13 @@ class Divided:
         remainder: Remainder,
         shift: float,
         crowd: float = 0.0,
-        measured: tuple[float, float] | None = None,
+        measured: Sequence[tuple[float, float]] | None = None,
     ) -> Divided | None:
         """None for a statistic of one form, which divides by nothing.
 
-        ``crowd`` adds to the variance of q. ``measured`` is the divisor as the first round measured it,
-        without the bias of a distribution that has no negative shares, and its standard error.
+        ``crowd`` adds to the variance of q. ``measured`` are numbers that the divisor is not below, as the
+        first round measured them, without the bias of a distribution that has no negative shares, each
+        with its standard error.
         """
         if statistic.form_count == 1:
             return None
@@ -85,22 +92,33 @@ class Divided:
         f, q = np.array(factors), np.array(remainders) - np.mean(missed)
         mean = float(f.mean())
         relative = float(np.var(f, ddof=1)) / (1 + mean) ** 2
-        square, both, missed_square = (float((a * b).mean()) for a, b in ((f, f), (f, q), (q, q)))
+        square, both, missed_square = (allowed * float((a * b).mean()) for a, b in ((f, f), (f, q), (q, q)))
+        usual = whole = 0.0
         if measured is not None:
-            divisor, error = measured
             ((at_pilot, _),) = statistic.divisors(linear.forms).values()
-            if divisor <= TWO_SIDED * error:
-                # It cannot be told from 0: `slack` then says so.
-                relative = 1.0
-            else:
-                ratio = at_pilot / divisor
-                square = max(square, (ratio - 1) ** 2 + (ratio * error / divisor) ** 2)
-        square, both, missed_square = allowed * square, allowed * both, allowed * missed_square
-        return cls(*map(agreed, (mean, square, both, missed_square + crowd, relative, shift)))
+            moments = _above_nothing(at_pilot, measured)
+            # A divisor that cannot be told from 0: `slack` says so.
+            relative = 1.0
+            if moments is not None:
+                imagined = square
+                square, mean = max((square, mean), moments)
+                # What is missed is as large as the factor in either part.
+                larger = square / imagined if imagined > 0 else 1.0
+                both, missed_square = larger * both, larger * missed_square
+                relative, usual, whole = 0.0, sum(remainder.expected), larger * remainder.variance
+        numbers = (mean, square, both, missed_square + crowd, relative, shift, usual, whole)
+        return cls(*map(agreed, numbers))
 
     def variance(self, correction: float) -> float:
-        """Of what is missed, for the correction c: the mean of (f c + q)^2, f beside the largest shift."""
+        """Of what is missed, for the correction c: the mean of (f c + q)^2, f beside the largest shift.
+
+        Either f and q have nothing to do with c, or what they have in imagined rounds, to which a real c adds
+        what it is more than theirs. Each counts too much: the first what f c and q make up for in each other,
+        the second imagined corrections that are larger than c. So the smaller of both is taken.
+        """
         seen = max(self.square * correction**2 + 2 * self.both * correction + self.missed_square, 0.0)
+        if self.missed > 0:
+            seen = min(seen, self.missed + self.square * max(correction**2 - self.usual, 0.0))
         return seen + (self.shift * correction) ** 2
 
     def further(self, square: float) -> Divided:
@@ -111,12 +129,18 @@ class Divided:
             both=math.sqrt(square) * square * self.both,
             missed_square=square**2 * self.missed_square,
             relative=square * self.relative,
+            missed=square**2 * self.missed,
         )
 
     @property
     def stretch(self) -> float:
         """The mean square by which noise and sampling are larger than at the pilot."""
         return 1 + 2 * self.factor + self.square + self.shift**2
+
+    @property
+    def noisier(self) -> float:
+        """How many times as large the variance of noise is, where Fieller's slack does not say so."""
+        return 1.0 if self.relative > 0 else max(self.stretch, 1.0)
 
     @property
     def slack(self) -> float:
@@ -135,7 +159,9 @@ class Divided:
         )
 
     def to_json(self) -> list[float]:
-        return list(astuple(self))
+        """Without the last two numbers if they are nothing, as in files from before there were any."""
+        numbers = list(astuple(self))
+        return numbers if self.missed else numbers[:-2]
 
     @classmethod
     def from_json(cls, statistic: Statistic, spec: Any) -> Divided | None:
@@ -144,10 +170,26 @@ class Divided:
             if spec is not None:
                 raise BadFile(f"{statistic.name} divides by nothing: 'divided' must be null")
             return None
-        if not isinstance(spec, list) or len(spec) != 6:
-            raise BadFile("what a divisor does is a list of six numbers")
-        numbers = [real("what a divisor does", each) for each in spec]
-        factor, square, both, missed_square, relative, shift = numbers
-        if max(map(abs, numbers)) > LARGEST or min(square, missed_square, relative, shift) < 0 or factor < -1:
+        if not isinstance(spec, list) or len(spec) not in (6, 8):
+            raise BadFile("what a divisor does is a list of six numbers, or of eight")
+        divided = cls(*(real("what a divisor does", each) for each in spec))
+        factor, square, _, *others = numbers = astuple(divided)
+        if max(map(abs, numbers)) > LARGEST or min(square, *others) < 0 or factor < -1:
             raise BadFile("what a divisor does has variances from 0 and a factor from -1")
-        return cls(factor, square, both, missed_square, relative, shift)
+        return divided
+
+
+def _above_nothing(at_pilot: float, measured: Sequence[tuple[float, float]]) -> tuple[float, float] | None:
+    """The mean square and the mean of f = R(g) / R(h) - 1 at most, or None if R(h) may be 0.
+
+    R(h) is at least any of the numbers m that were ``measured``, with standard errors e: then f has the mean
+    r - 1 at most, with r = R(g) / m, and the variance (r e / m)^2. Of those that are surely above 0 the one
+    with the least mean square counts. Noise far away makes the mean of all people uncertain, not that of
+    people who are moved to a nearer value: it is less, and known to be above 0.
+    """
+    moments = []
+    for least, error in measured:
+        if least > SURE * error:
+            ratio = at_pilot / least
+            moments.append(((ratio - 1) ** 2 + (ratio * error / least) ** 2, ratio - 1))
+    return min(moments, default=None)

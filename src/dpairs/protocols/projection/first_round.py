@@ -39,7 +39,8 @@ from ..theory import MAX_PEOPLE
 from ..tree.leaves import Leaves, bits_of
 from .pilot import PublicNoise
 from .pilot_histogram import PilotHistogram
-from .pilot_tree import GRID_BITS, PLANE_BITS, PilotTree, dealt_levels
+from .pilot_levels import GRID_BITS, dealt_levels, deeper, tells_values
+from .pilot_tree import PLANE_BITS, PilotTree
 from .predict import WINDOWS, candidates, expected_response, predict
 from .reading import Earlier
 from .second_round import SecondRound
@@ -132,7 +133,15 @@ class Projection(Alone, FirstRound):
         dealt = dealt_levels(sum(bits), epsilon) if bins is None and sum(bits) > GRID_BITS else ()
         tree = PilotTree.over(statistic, domains, epsilon, bits, 1, dealt)
         power = 0.75 if len(domains) > 1 else 1.0
-        share = _share(pilot_fraction, expected, epsilon, lambda people: tree.node_variance(people) ** power)
+
+        def best_share(tree: PilotTree) -> int:
+            return _share(
+                pilot_fraction, expected, epsilon, lambda people: tree.node_variance(people) ** power
+            )
+
+        deep, share = deeper(tree, epsilon) if dealt else None, best_share(tree)
+        if deep is not None and tells_values(deep, expected * best_share(deep) / BLOCK):
+            tree, share = deep, best_share(deep)
         return cls(statistic, domains, share, replace(tree, share=share))
 
     @classmethod

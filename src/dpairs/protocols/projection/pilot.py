@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +19,9 @@ from ...data.grids import Grid
 from ...randomness.coins import WORDS_IN_BLOCK, Coins, Purpose
 from .crowded import NOBODY, Crowded
 from .winsorize import moved
+
+if TYPE_CHECKING:
+    from .pilot_ties import Room
 
 REPLICATES = 32
 TOO_NOISY = "the first round is too noisy for a pilot: more people are needed in it"
@@ -34,8 +38,9 @@ class Narrowed:
     sure: tuple[int, int]
     """The bins that the pilot's own people are moved into."""
     beyond: tuple[tuple[float, float], ...]
-    mean: tuple[float, float]
-    """The mean of people moved into the latter, as it was measured: without bias, with its standard error."""
+    means: tuple[tuple[float, float], ...]
+    """The mean of people moved into the latter, and less than that, as it was measured: without bias, each
+    with its standard error."""
     heavier: tuple[tuple[float, float], ...] = ()
     """What may lie beyond if the tail falls no faster than it was seen to."""
     tails: tuple[tuple[float, tuple[float, ...]], ...] = ()
@@ -71,6 +76,8 @@ class Pilot:
     """Of each cell the share of people who may lie anyhow in it, where a tree has too few bits to tell."""
     crowds: Masses | None = None
     """Of each cell the people in crowds of one column, whom a kernel compares: see `pilot_crowds`."""
+    room: Sequence[Room | None] = ()
+    """Of each column how many of its pairs may be ties."""
     narrowed: Sequence[Narrowed] = ()
     """Ends that values could be moved between, where few people far away would decide the value."""
 

@@ -96,7 +96,8 @@ class Parts:
             cells = cells.reshape(some.size, -1)
             pairs += cells.T @ cells
         np.fill_diagonal(pairs, filled.reshape(-1) ** 2)
-        return pairs
+        # People may have been moved out of parts: no more of a pair of cells are in one part than there are.
+        return np.minimum(pairs, np.outer(filled, filled))
 
     def _some(self, which: slice) -> Parts:
         return Parts(self.starts[:, which], self.widths[:, which], self.shares[..., which])
@@ -237,6 +238,18 @@ def named_atoms(cuts: Vector, masses: Sequence[Vector], wide: bool = False) -> N
         first = np.floor(cuts[:-1] / (AROUND * widths)) * AROUND * widths
         around = np.interp(first + AROUND * widths, cuts, reached) - np.interp(first, cuts, reached)
         atoms |= single & (shares > around / 2) & (shares > 0)
+    return atoms
+
+
+def every_atom(
+    edges: Sequence[Vector], masses: Mapping[str, Vector], wide: bool = False
+) -> list[NDArray[np.bool_]]:
+    """The bins of every column that are taken for one value, by its marginal shares in the strata."""
+    shape, atoms = [each.size - 1 for each in edges], []
+    for place, column in enumerate(edges):
+        others = tuple(other for other in range(len(edges)) if other != place)
+        marginals = [each.reshape(shape).sum(axis=others) for each in masses.values()]
+        atoms.append(named_atoms(column, marginals, wide))
     return atoms
 
 

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from ...data.grids import Grid
 from .crowded import Crowded
 from .pilot import Masses
+from .pilot_atoms import Told
 from .pilot_cells import AROUND, AtomAxis
 from .winsorize import SIGNIFICANT
 
@@ -67,27 +68,37 @@ def atoms_of(grid: Grid) -> list[NDArray[np.bool_]]:
 
 
 def crowded_people(
-    grid: Grid, place: int, cuts: Vector, masses: Masses, imagined: Sequence[Masses]
+    grid: Grid, place: int, cuts: Vector, masses: Masses, imagined: Sequence[Masses], told: Told | None = None
 ) -> Masses | None:
     """The people of every cell in a crowd of the column at this place, if any stratum has one.
 
-    With those whom noise took from it.
+    With those whom noise took from it. Of an atom that a deep level shows, those who may not have its value:
+    one standard error more than were measured there are missing.
     """
     shape = [axis.bins for axis in grid.axes]
-    crowd, people = np.zeros(shape[place], dtype=bool), {}
+    atoms, crowd, people = atoms_of(grid)[place], np.zeros(shape[place], dtype=bool), {}
+    if told is not None:
+        atoms, crowd = atoms & ~told.atoms, told.crowds.copy()
     for stratum, own in masses.items():
         rounds = np.array([own, *(each[stratum] for each in imagined)]).reshape(-1, *shape)
         columns = np.moveaxis(rounds, 1 + place, 1).reshape(len(rounds), shape[place], -1).sum(axis=2)
         shares, repeated = columns[0], columns[1:]
         least = noise(repeated)
-        crowd |= crowds(cuts, atoms_of(grid)[place], shares, repeated, BESIDE, least)
+        crowd |= crowds(cuts, atoms, shares, repeated, BESIDE, least)
         whole = np.clip(_whole(shares, repeated), shares, 1.0)
         whole[1 - whole <= least] = 1.0
         people[stratum] = whole / np.where(shares > 0, shares, 1.0)
-    if not crowd.any():
+    if not crowd.any() and (told is None or not told.atoms.any()):
         return None
     every = np.indices(shape)[place].reshape(-1)
-    return {stratum: (crowd * factor)[every] * masses[stratum] for stratum, factor in people.items()}
+    anyhow = {}
+    for stratum, factor in people.items():
+        whole = factor[every] * masses[stratum]
+        anyhow[stratum] = crowd[every] * whole
+        if told is not None:
+            elsewhere = np.maximum(whole - told.held[stratum], 0.0) + told.errors[stratum]
+            anyhow[stratum] += (told.atoms & ~crowd)[every] * np.minimum(elsewhere, whole)
+    return anyhow
 
 
 def crowded_pairs(grid: Grid, edges: Sequence[Vector], shares: Vector, imagined: Sequence[Vector]) -> Crowded:

@@ -40,12 +40,16 @@ class Descent:
     apart: tuple[int, ...] = ()
     """The levels of the plane whose boxes differ by more than noise."""
 
-    def _ended(self) -> Iterator[NDArray[np.bool_]]:
-        """The nodes of each level that were reached and not split."""
+    def reached(self) -> Iterator[NDArray[np.bool_]]:
+        """The nodes of each level whose ancestors were all split."""
         alive = np.ones(1, dtype=bool)
         for level, into in zip(self.levels, self.into, strict=True):
-            yield alive & ~into
-            alive = np.repeat(into[..., level.expanded], 2, axis=-1)
+            yield alive
+            alive = np.repeat((alive & into)[..., level.expanded], 2, axis=-1)
+
+    def _ended(self) -> Iterator[NDArray[np.bool_]]:
+        """The nodes of each level that were reached and not split."""
+        return (alive & ~into for alive, into in zip(self.reached(), self.into, strict=True))
 
     def together(self, leaves: bool) -> float:
         """The share of pairs that lie in one part; single ``leaves`` count as parts or not."""
@@ -129,7 +133,7 @@ class Explored:
     levels: list[Level]
     noise: list[float]
     chance: list[float]
-    """How far a share is off because only some people answer about a level, relative to its own variance."""
+    """Of each level: see `chance_of`."""
     solution: Solution
     leaves: Leaves
     boxes: list[Boxes]
@@ -221,7 +225,8 @@ def explore(oracles: Sequence[NodeCounts], leaves: Leaves, least: float = LEAST)
         if after is None:
             break
         descent = descend(solution, leaves, boxes, least)
-        into = _alive(descent) & (descent.masses[-1] > least * np.sqrt(noise[after]))
+        *_, alive = descent.reached()
+        into = alive & (descent.masses[-1] > least * np.sqrt(noise[after]))
         if not into.any():
             break
         while len(levels) <= after:
@@ -231,9 +236,16 @@ def explore(oracles: Sequence[NodeCounts], leaves: Leaves, least: float = LEAST)
             levels.append(Level(below, np.zeros(below.size, dtype=bool)))
             boxes.append(Boxes.of(leaves, len(levels) - 1, levels[-1]))
             into = np.ones(below.size, dtype=bool)
-    # One sign's noise is there whoever answers; a report of several signs leaves the choice of people bare.
-    chance = [0.0] + [max(each.scale - 1, 0.0) / people if each.parities > 1 else 0.0 for each in oracles]
+    chance = [0.0] + [chance_of(each) for each in oracles]
     return Explored(levels, noise[: len(levels)], chance, solution, leaves, boxes, least)
+
+
+def chance_of(oracle: NodeCounts) -> float:
+    """How far a share is off because only some people answer about a level, relative to its own variance.
+
+    One sign's noise is there whoever answers; a report of several signs leaves the choice of people bare.
+    """
+    return max(oracle.scale - 1, 0.0) / oracle.people if oracle.parities > 1 else 0.0
 
 
 def imagined(
@@ -246,14 +258,6 @@ def imagined(
         each.imagine(truth, list(islice(normals, len(own))))
         for (each, truth), own in zip(known, counts, strict=True)
     ]
-
-
-def _alive(descent: Descent) -> NDArray[np.bool_]:
-    """The nodes of the last level whose ancestors were all split."""
-    alive = np.ones(1, dtype=bool)
-    for level, into in zip(descent.levels[:-1], descent.into[:-1], strict=True):
-        alive = np.repeat((alive & into)[level.expanded], 2)
-    return alive
 
 
 def descend(solution: Solution, leaves: Leaves, boxes: list[Boxes], least: float = LEAST) -> Descent:

@@ -1,6 +1,7 @@
-"""People of the plane whom a pilot has not found: far more in one place than it has there.
+"""People whom a pilot has not found: far more in one place than it has there.
 
-A crowd that lies in one small place is in one box of every level, or in up to four where boxes meet. Each
+A crowd that lies in one small place is in one node of every level, or in two where nodes meet, and in up to
+four boxes of the plane. Each
 level by itself may not tell these boxes from noise, and then a pilot spreads the people out. All levels
 together can: the measured less the pilot's share around a place, each level weighed by its noise. To look at
 many places finds some by chance, so an excess counts only where so many, chosen beforehand, would show it in
@@ -14,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -98,15 +100,21 @@ class Places:
         excess = _counted(level, oracle, leaves, widths, starts, stops) - _share(pilot, starts, stops)
         # At a very large epsilon there is no noise to speak of, but weights need some.
         precision = 1 / (boxes * max(oracle.noise / oracle.people**2, TINY))
-        # Of m symbols a report names one, which stands for a box by chance with probability 1 / m.
-        symbols = 2**oracle.parities
-        third = precision**2 * (1 - 2 / symbols) * symbols * oracle.gain / oracle.answered
         return Places(
             self.points,
             self.weighted + precision * excess,
             self.precision + precision,
-            self.third + third,
+            self.third + precision**3 * third_cumulant(oracle, precision),
         )
+
+
+def third_cumulant(oracle: Oracle, precision: Any) -> Any:
+    """That of the measured share of boxes with this precision.
+
+    Of m symbols a report names one, which stands for a box by chance with probability 1 / m.
+    """
+    symbols = 2**oracle.parities
+    return (1 - 2 / symbols) * symbols * oracle.gain / (oracle.answered * precision)
 
 
 def _counted(
@@ -116,12 +124,12 @@ def _counted(
     spare = np.uint64(sum(leaves.bits) - level)
     total = np.zeros(starts[0].size)
     for choice in range(2 ** len(leaves.bits)):
-        corners, there = [], np.ones(total.size, dtype=bool)
+        vertices, there = [], np.ones(total.size, dtype=bool)
         for column, (start, stop, width) in enumerate(zip(starts, stops, widths, strict=True)):
             upper = choice >> column & 1
-            corners.append((stop - width if upper else start).astype(np.uint64))
+            vertices.append((stop - width if upper else start).astype(np.uint64))
             there &= (stop - start > width) | (not upper)
-        nodes, back = np.unique(leaves.interleave(corners) >> spare, return_inverse=True)
+        nodes, back = np.unique(leaves.interleave(vertices) >> spare, return_inverse=True)
         total += np.where(there, oracle(nodes)[back], 0.0)
     return total / oracle.people
 
@@ -133,35 +141,56 @@ def _share(pilot: tuple[Sequence[Vector], Vector], starts: list[Vector], stops: 
     for cuts, start, stop in zip(edges, starts, stops, strict=True):
         common = np.minimum(stop[:, None], cuts[1:]) - np.maximum(start[:, None], cuts[:-1])
         inside.append(np.clip(common, 0.0, None) / np.diff(cuts))
+    if len(inside) == 1:
+        return np.asarray(inside[0] @ table)
     return np.asarray(((inside[0] @ table) * inside[1]).sum(axis=1))
 
 
-def missed_share(oracles: Sequence[Oracle], leaves: Leaves, edges: Sequence[Vector], shares: Vector) -> float:
-    """How many more people than the pilot has lie in one place of two columns, as a share; 0 if by chance."""
+def missed_share(
+    strata: Sequence[tuple[Sequence[Oracle], Vector]], leaves: Leaves, edges: Sequence[Vector]
+) -> tuple[float, float]:
+    """How many more people than the pilot has lie in one place of one or two columns; 0 if by chance.
+
+    As a share of them, of all strata together, each of which has its answers and the pilot's shares; and one
+    standard error more.
+    """
     from scipy.special import ndtri
 
-    pilot = edges, shares.reshape([cuts.size - 1 for cuts in edges])
+    shape = [cuts.size - 1 for cuts in edges]
+    pilots = [(oracles, (edges, shares.reshape(shape))) for oracles, shares in strata]
     widths = [2.0 ** np.array(leaves.bits)]
     for column in leaves.turns:
         widths.append(widths[-1] / np.where(np.arange(len(leaves.bits)) == column, 2, 1))
-    answered = [level for level, oracle in enumerate(oracles, start=1) if oracle.answered]
+    depth = len(strata[0][0])
+    answered = [
+        level for level in range(1, depth + 1) if all(oracles[level - 1].answered for oracles, _ in strata)
+    ]
     whole = [level for level in answered if level <= WHOLE_LEVELS]
     if not whole:
-        return 0.0
+        return 0.0, 0.0
+
+    def measured(places: Places, level: int) -> Places:
+        for oracles, pilot in pilots:
+            places = places.measured(level, oracles[level - 1], leaves, widths[level], pilot)
+        return places
+
     places = Places.all(leaves, widths[whole[-1]])
     for level in whole:
-        places = places.measured(level, oracles[level - 1], leaves, widths[level], pilot)
+        places = measured(places, level)
     looked, greatest = 0, []
-    for level in range(whole[-1], len(oracles) + 1):
+    for level in range(whole[-1], depth + 1):
         if level > whole[-1]:
             column = leaves.turns[level - 1]
             places = places.best().halved(column, float(widths[level][column]))
             if level not in answered:
                 continue
-            places = places.measured(level, oracles[level - 1], leaves, widths[level], pilot)
+            places = measured(places, level)
         looked += places.weighted.size
         greatest.append(places.greatest())
     limit = -float(ndtri(CHANCE / looked))
     beyond = [each.standing_out[0] - limit - each.skewness[0] * (limit**2 - 1) / 6 for each in greatest]
     most = int(np.argmax(beyond))
-    return min(float(greatest[most].excess[0]), 1.0) if beyond[most] > 0 else 0.0
+    if beyond[most] <= 0:
+        return 0.0, 0.0
+    excess, error = float(greatest[most].excess[0]), float(greatest[most].precision[0] ** -0.5)
+    return min(excess, 1.0), min(excess + error, 1.0)

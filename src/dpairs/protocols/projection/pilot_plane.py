@@ -14,13 +14,17 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ...data.grids import Grid
 from ..tree.hierarchy import Solution
+from ..tree.leaves import Leaves
 from ..tree.oracle import Oracle
-from .pilot import REPLICATES, PublicNoise
+from .pilot import REPLICATES, Masses, Pilot, PublicNoise
 from .pilot_cells import PLANE_CELLS, heaviest_halved
+from .pilot_column_atoms import AtomColumn, rooms
 from .pilot_copula import Copula, form
+from .pilot_crowds import crowded_pairs
 from .pilot_descent import Descent, Explored, imagined
-from .pilot_margins import margins
+from .pilot_missed import missed_share
 from .winsorize import SIGNIFICANT
 
 Vector = NDArray[np.float64]
@@ -42,8 +46,7 @@ class SmoothPlane:
     """What pairs within one cell add to tau at most: nothing if they are ties."""
 
     @classmethod
-    def of(cls, explored: Explored, oracles: Sequence[Oracle], noise: PublicNoise) -> SmoothPlane:
-        columns = margins(oracles, explored.leaves)
+    def of(cls, explored: Explored, columns: Sequence[Explored], noise: PublicNoise) -> SmoothPlane:
         descents = [column.descend() for column in columns]
         most = math.isqrt(PLANE_CELLS)
         edges = [
@@ -84,6 +87,32 @@ class SmoothPlane:
         better = bool(fits and mine < theirs)
         return cls(edges, shares, list(smoothed), deviation, better, _inside(copula, correlation, shares))
 
+    def pilot(
+        self,
+        stratum: str,
+        shares: Sequence[Masses],
+        cells: tuple[Grid, Grid],
+        oracles: Sequence[Oracle],
+        leaves: Leaves,
+        columns: Sequence[AtomColumn],
+    ) -> Pilot:
+        """The pilot on these cells, as devices have them and with atoms: its shares, and imagined ones."""
+        masses, *repeated = shares
+        given, seen = cells
+        return Pilot(
+            seen,
+            masses,
+            repeated,
+            float((self.shares**2).sum()),
+            given=given,
+            inside=self.inside,
+            one_part=np.diag(masses[stratum] ** 2),
+            crowded=crowded_pairs(seen, self.edges, masses[stratum], [each[stratum] for each in repeated]),
+            deviation=self.deviation,
+            missed=missed_share([(oracles, self.shares)], leaves, self.edges)[0],
+            room=rooms(columns, seen, self.edges, masses),
+        )
+
 
 def _boxes(explored: Explored, edges: Sequence[Vector], shares: Table) -> list[Vector]:
     """The shares of the boxes of every level, if cells are filled evenly."""
@@ -100,9 +129,9 @@ def _boxes(explored: Explored, edges: Sequence[Vector], shares: Table) -> list[V
 
 def _inside(copula: Copula, correlation: float, shares: Table) -> float:
     """What pairs within one cell add, which count as ties, if they depend as the cell's quarters do."""
-    halves = Copula(np.repeat(copula.first / 2, 2), np.repeat(copula.second / 2, 2)).shares(correlation)
-    rising = float((halves[::2, ::2] * halves[1::2, 1::2]).sum())
-    falling = float((halves[::2, 1::2] * halves[1::2, ::2]).sum())
+    quarters = Copula(np.repeat(copula.first / 2, 2), np.repeat(copula.second / 2, 2)).shares(correlation)
+    rising = float((quarters[::2, ::2] * quarters[1::2, 1::2]).sum())
+    falling = float((quarters[::2, 1::2] * quarters[1::2, ::2]).sum())
     if rising + falling <= 0:
         return 0.0
     ratio = (rising - falling) / (rising + falling)

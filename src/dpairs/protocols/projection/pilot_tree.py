@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -31,16 +31,20 @@ from ..tree.answers import MAX_DEPTH, TreeAnswers, responses_from_json
 from ..tree.coins import even_levels
 from ..tree.counts import TreeCounts
 from ..tree.estimate import Evidence
-from ..tree.leaves import Leaves, bits_of
+from ..tree.leaves import Leaves, bits_of, told_by_floats
 from ..tree.oracle import Oracle
 from ..tree.parities import best_parities
 from ..tree.predict import level_noise
 from .crowded import NOBODY
 from .pilot import REPLICATES, TOO_NOISY, Masses, Narrowed, Pilot, PublicNoise, by_round
-from .pilot_cells import column_edges, column_ends, cut_axis, named_atoms
+from .pilot_atoms import DeepLevel, Told
+from .pilot_cells import column_edges, column_ends, cut_axis, every_atom
+from .pilot_column_atoms import imagined_columns, rooms, seen_alone, with_atoms
 from .pilot_crowds import atoms_of, crowded_pairs, crowded_people, pairs_in
 from .pilot_descent import Descent, Explored, explore, imagined
 from .pilot_isotone import nearest
+from .pilot_levels import MOST_BELOW, walked_levels
+from .pilot_margins import margins
 from .pilot_missed import missed_share
 from .pilot_plane import SmoothPlane
 from .predict import tree_remainder
@@ -48,14 +52,8 @@ from .winsorize import Ends, possible_ends
 
 DEEP_BITS = 14
 """From so many bits on, a leaf that many people share is taken for one value."""
-COARSE = 8
-"""Levels that decide how well a pilot fits."""
-SEVERAL = 2.0
-"""From this epsilon on a report of several bits tells nodes apart at every level."""
 PLANE_BITS = 32
 """Bits of a tree over several columns, together."""
-GRID_BITS = 10
-"""Up to so many bits all leaves are cells; deeper trees, of one column, are cut where people are."""
 
 
 @dataclass(frozen=True)
@@ -82,10 +80,8 @@ class PilotTree(TreeAnswers):
             most = 52 if isinstance(domain, Interval) else bits_of(domain.size)
             least = 1 if isinstance(domain, (Interval, Integers)) else most
             integer(f"the bits of a pilot tree on {domain!r}", bits, least, most)
-            if isinstance(domain, Interval):
-                width = (domain.high - domain.low) / 2.0**bits
-                if not (domain.low + width > domain.low and domain.high - width < domain.high):
-                    raise BadParameter(f"{domain!r} is too narrow for 2^{bits} bins of its floats")
+            if isinstance(domain, Interval) and not told_by_floats(domain, bits):
+                raise BadParameter(f"{domain!r} is too narrow for 2^{bits} bins of its floats")
 
     @classmethod
     def over(
@@ -159,7 +155,7 @@ class PilotTree(TreeAnswers):
 
     def node_variance(self, people: float) -> float:
         """About the variance of a node's share, after so many people: its noise and the choice of people."""
-        noise = level_noise(self, people)
+        noise = level_noise(self.walked, self._walking(people))
         return float(noise.weighed[-1]) + noise.chance / 4
 
     def crowd(self, people: int) -> int:
@@ -177,7 +173,8 @@ class PilotTree(TreeAnswers):
         """None: only a histogram's first round estimates the statistic by itself."""
 
     def predict_remainder(self, shape: Shape, pilots: Mapping[str, float], extent: float) -> float:
-        return tree_remainder(self, shape, pilots, extent)
+        walking = {stratum: self._walking(people) for stratum, people in pilots.items()}
+        return tree_remainder(self.walked, shape, walking, extent)
 
     def predict_alone(self, shape: Shape, pilots: Mapping[str, float]) -> None:
         """None: without an estimate of its own there is no error of it to predict."""
@@ -186,13 +183,37 @@ class PilotTree(TreeAnswers):
     def cells(self) -> Grid:
         return Grid(tuple(self.nodes.axis(place) for place in range(len(self.bits))))
 
+    @cached_property
+    def walked(self) -> PilotTree:
+        """The tree of the levels that a walk from the root reaches, which others lie far below."""
+        dealt = walked_levels(self.dealt)
+        if not dealt or max(dealt) == max(self.dealt) or max(dealt) < max(self.parities, 2):
+            return self
+        turns = self.nodes.turns[: max(dealt)]
+        bits = tuple(turns.count(place) for place in range(len(self.bits)))
+        return replace(self, depth=sum(bits), bits=bits, dealt=dealt)
+
+    def _walking(self, people: float) -> float:
+        """Of so many people those who answer about levels that the walk reaches."""
+        if self.walked is self:
+            return people
+        return people * sum(level <= self.walked.depth for level in self.dealt) / len(self.dealt)
+
     def pilot(self, counts: Mapping[str, TreeCounts], noise: PublicNoise) -> Pilot:
         """The distributions of all strata on common cells."""
         evidence = Evidence(tuple(counts.values()), self.depth, self.responses, self.rows, False, "half")
-        explored = {
-            stratum: explore(oracles, self.nodes)
-            for (stratum, each), oracles in zip(counts.items(), evidence.oracles, strict=True)
-        }
+        oracles, walked = dict(zip(counts, evidence.oracles, strict=True)), self.walked
+        deep = None
+        below, answered = self.depth - walked.depth, all(each[-1].answered for each in oracles.values())
+        if 0 < below <= MOST_BELOW and answered:
+            lowest = {stratum: each[-1] for stratum, each in oracles.items()}
+            deep = DeepLevel(lowest, walked.nodes, below)
+        return walked._pilot({name: each[: walked.depth] for name, each in oracles.items()}, noise, deep)
+
+    def _pilot(
+        self, oracles: Mapping[str, Sequence[Oracle]], noise: PublicNoise, deep: DeepLevel | None
+    ) -> Pilot:
+        explored = {stratum: explore(each, self.nodes) for stratum, each in oracles.items()}
         read = nearest if self._far and self.statistic.integrated else Explored.read
         descents = {stratum: read(each, each.solution) for stratum, each in explored.items()}
         if not any(each.into[0].any() for each in descents.values()):
@@ -200,16 +221,23 @@ class PilotTree(TreeAnswers):
             raise NotEstimable(TOO_NOISY)
         beside, missed, uneven, crowded = 0.0, 0.0, self._uneven(descents), NOBODY
         one_part: NDArray[np.float64] | None = None
+        alone: list[Explored] = []
+        if len(self.statistic.domain_columns) == 2 and self.statistic.needs == "ordered":
+            (alone,) = (margins(each, self.nodes) for each in oracles.values())
         if self._two_numbers:
             ((stratum, descent),) = descents.items()
             if self.parities > 1:
-                smooth = SmoothPlane.of(explored[stratum], evidence.oracles[0], noise)
+                smooth = SmoothPlane.of(explored[stratum], alone, noise)
                 if smooth.better:
-                    return self._smooth(stratum, smooth, evidence.oracles[0])
+                    columns = imagined_columns(alone, noise)
+                    shares = [{stratum: each.reshape(-1)} for each in (smooth.shares, *smooth.imagined)]
+                    cells = self._cells(smooth.edges, every_atom(smooth.edges, shares[0], wide=True))
+                    return smooth.pilot(stratum, shares, cells, oracles[stratum], self.nodes, columns)
             beside = descent.beside()
         known = [(each, descents[stratum].masses) for stratum, each in explored.items()]
         repeated = dict(zip(explored, imagined(known, noise, REPLICATES), strict=True))
         again = {stratum: read(explored[stratum], solution) for stratum, solution in repeated.items()}
+        columns = imagined_columns(alone, noise) if alone else []
         if self.statistic.from_table:
             pilots = by_round(self._on_leaves(again))
             return Pilot(self.cells, self._on_leaves(descents), pilots, uneven)
@@ -227,13 +255,32 @@ class PilotTree(TreeAnswers):
             return {stratum: each.parts.on(edges, ends) for stratum, each in descents.items()}
 
         masses, rounds = on_edges(descents), by_round(on_edges(again))
-        given, seen = self._cells(edges, masses)
+        if self._two_numbers:
+            columns = seen_alone(columns, edges, masses[stratum])
+            edges = [column.cut(cuts) for column, cuts in zip(columns, edges, strict=True)]
+            tables = np.array([each[stratum] for each in (on_edges(descents), *by_round(on_edges(again)))])
+            masses, *rounds = ({stratum: each} for each in with_atoms(columns, edges, tables))
+        atoms, told = every_atom(edges, {} if self._within_leaves else masses), None
+        for own, column, edge in zip(atoms, columns if self._two_numbers else [], edges, strict=False):
+            own |= column.named(edge)
+        if deep is not None and self.compared is not None:
+            place, shape = self.compared, [each.size - 1 for each in edges]
+            told, cut = deep.tell(place, edges[place], atoms[place], shape, masses)
+            edges[place], atoms[place] = cut.cuts, cut.marks(atoms[place])
+            masses, rounds = cut.masses(masses), [cut.masses(each) for each in rounds]
+        given, seen = self._cells(edges, atoms)
+        if self.compared is not None and len(self.domains) == 1:
+            there = masses if told is None else told.regained(masses, rounds)
+            both = [(oracles[stratum], own) for stratum, own in there.items()]
+            _, missed = missed_share(both, self.nodes, edges)
         if self._two_numbers:
             # The function is given on cells, which may be wider than the boxes that were told apart.
             table = masses[stratum].reshape([axis.bins for axis in seen.axes])
-            beside = max(beside, float(pairs_in(table, *(~atoms for atoms in atoms_of(seen)))))
+            values = atoms_of(seen)
+            beside -= float(pairs_in(table, *values))
+            beside = max(beside, float(pairs_in(table, *(~each for each in values))))
             one_part = parts[stratum].together(edges, ends, table)
-            missed = missed_share(evidence.oracles[0], self.nodes, edges, table)
+            missed, _ = missed_share([(oracles[stratum], table)], self.nodes, edges)
             crowded = crowded_pairs(seen, edges, masses[stratum], [each[stratum] for each in rounds])
         return Pilot(
             seen,
@@ -246,7 +293,8 @@ class PilotTree(TreeAnswers):
             one_part=one_part,
             missed=missed,
             anyhow=(np.diff(edges[0]) == 1).astype(np.float64) if self._within_leaves else None,
-            crowds=self._crowds(seen, edges, masses, rounds),
+            crowds=self._crowds(seen, edges, masses, rounds, told),
+            room=rooms(columns, seen, edges, masses),
             narrowed=[self._narrowed(each, edges[0]) for each in narrowed],
         )
 
@@ -256,24 +304,13 @@ class PilotTree(TreeAnswers):
         numbers = all(isinstance(each, (Interval, Integers)) for each in self.columns)
         return len(self.columns) == 2 and numbers and self.statistic.needs == "ordered"
 
-    def _smooth(self, stratum: str, smooth: SmoothPlane, oracles: Sequence[Oracle]) -> Pilot:
-        """The pilot of columns that depend as a copula has it."""
-        masses, *imagined = ({stratum: each.reshape(-1)} for each in (smooth.shares, *smooth.imagined))
-        given, seen = self._cells(smooth.edges, masses, wide=True)
-        uneven = float((smooth.shares**2).sum())
-        crowded = crowded_pairs(seen, smooth.edges, masses[stratum], [each[stratum] for each in imagined])
-        return Pilot(
-            seen,
-            masses,
-            imagined,
-            uneven,
-            given=given,
-            inside=smooth.inside,
-            one_part=np.diag(smooth.shares.reshape(-1) ** 2),
-            crowded=crowded,
-            deviation=smooth.deviation,
-            missed=missed_share(oracles, self.nodes, smooth.edges, smooth.shares),
-        )
+    @property
+    def compared(self) -> int | None:
+        """The place of the only column of numbers, where a kernel of pairs compares these."""
+        binned = [place for place in range(len(self.bits)) if self._binned(place)]
+        if len(binned) != 1 or self.statistic.needs != "ordered" or self.statistic.arity > 2:
+            return None
+        return binned[0]
 
     def _crowds(
         self,
@@ -281,29 +318,18 @@ class PilotTree(TreeAnswers):
         edges: Sequence[NDArray[np.float64]],
         masses: Masses,
         rounds: Sequence[Masses],
+        told: Told | None,
     ) -> Masses | None:
-        """People in crowds of the only column of numbers, where a kernel compares these."""
-        binned = [place for place in range(len(edges)) if self._binned(place)]
-        if len(binned) != 1 or self.statistic.needs != "ordered" or self.statistic.arity > 2:
-            return None
-        return crowded_people(grid, binned[0], edges[binned[0]], masses, rounds)
+        """People in crowds of the column that is compared."""
+        place = self.compared
+        return None if place is None else crowded_people(grid, place, edges[place], masses, rounds, told)
 
     def _cells(
-        self, edges: Sequence[NDArray[np.float64]], masses: Masses, wide: bool = False
+        self, edges: Sequence[NDArray[np.float64]], atoms: Sequence[NDArray[np.bool_]]
     ) -> tuple[Grid, Grid]:
         """The cells between these edges as devices have them, and with atoms as the statistic has them."""
-        given, seen = [], []
-        shape = [each.size - 1 for each in edges]
-        for place, column in enumerate(edges):
-            others = tuple(other for other in range(len(edges)) if other != place)
-            marginals = [each.reshape(shape).sum(axis=others) for each in masses.values()]
-            atoms = np.zeros(column.size - 1, dtype=bool)
-            if not self._within_leaves:
-                atoms = named_atoms(column, marginals, wide)
-            axes = cut_axis(self.columns[place], self.bits[place], column, atoms)
-            given.append(axes[0])
-            seen.append(axes[1])
-        return Grid(tuple(given)), Grid(tuple(seen))
+        axes = [cut_axis(*each) for each in zip(self.columns, self.bits, edges, atoms, strict=True)]
+        return Grid(tuple(given for given, _ in axes)), Grid(tuple(seen for _, seen in axes))
 
     @property
     def _far(self) -> bool:
@@ -327,11 +353,11 @@ class PilotTree(TreeAnswers):
         first, last, start, stop = np.searchsorted(cuts, [ends.low, ends.high, *ends.sure]).tolist()
         bottom, top = (float(np.interp(place, cuts, values)) for place in (0.0, cuts[-1]))
         leaf = (top - bottom) / float(cuts[-1])
-        mean = bottom + leaf * ends.mean[0], leaf * ends.mean[1]
+        means = tuple((bottom + leaf * mean, leaf * error) for mean, error in ends.means)
         tails = tuple(
             (share, tuple(np.interp(places, cuts, values).tolist())) for share, places in ends.tails
         )
-        return Narrowed(first, last, (start, stop), beyond, mean, heavier, tails)
+        return Narrowed(first, last, (start, stop), beyond, means, heavier, tails)
 
     def _uneven(self, descents: Mapping[str, Descent]) -> float:
         """On listed values people lie evenly or not at all; numbers within a part may lie anyhow.
@@ -372,23 +398,3 @@ class PilotTree(TreeAnswers):
         shape = [axis.bins for axis in self.cells.axes]
         parts = [each.reshape(-1).astype(np.uint64) for each in np.indices(shape)]
         return self.nodes.interleave(parts).view(np.int64)
-
-
-def dealt_levels(depth: int, epsilon: float) -> tuple[int, ...]:
-    """Every second level from the leaves up; at a small epsilon the coarse ones several times.
-
-    A level that nobody is asked about costs nothing: its nodes are sums of those below. Levels of few nodes
-    decide how well the pilot fits at all, and where noise is large deep ones see nothing but values that very
-    many people share.
-
-    >>> dealt_levels(16, 4.0)
-    (2, 4, 6, 8, 10, 12, 14, 16)
-    >>> dealt_levels(16, 1.0)
-    (2, 2, 2, 4, 4, 4, 6, 6, 6, 8, 8, 8, 10, 10, 12, 14, 16)
-    """
-    often = (3, 2, 1) if epsilon < SEVERAL else (1, 1, 1)
-    return tuple(
-        level
-        for level in range(2 - depth % 2, depth + 1, 2)
-        for _ in range(often[(level > COARSE) + (level > GRID_BITS)])
-    )

@@ -24,6 +24,7 @@ from ...statistics.linear import Linearizer, nominal
 from ...statistics.vertices import cell_means
 from ..fitted import ALL_TOGETHER, FAR_APART, SMOOTH, SMOOTH_PLANE, UNEVEN, UNEVEN_LINE
 from .crowded import NOBODY, Crowded
+from .far import NOBODY_FAR, Far
 from .heavier import NO_TAIL, Heavier
 from .pilot import TOO_NOISY, Masses, Pilot
 from .pilot_copula import beyond_function
@@ -43,6 +44,7 @@ REMAINDER = (
     "uncut",
     "crowded",
     "heavier",
+    "far",
 )
 """The fields of an analysis that are the remainder's."""
 
@@ -67,18 +69,25 @@ class Remainder:
     """Of ``beside``, the share of pairs in one part or cell: these count as ties."""
     ends: float = 0.0
     """Of a correction, the share that is too much if people lie at the domain's ends: see `at_ends`."""
+    far: Far = NOBODY_FAR
+    """Of ``bias``, what is allowed for people beyond the end of the function."""
+    one_number: bool = False
+    """Whether a file from before says ``expected`` of all strata at once; it is written as it was read."""
 
     def to_json(self, strata: Iterable[str]) -> dict[str, Any]:
         """Fields of an analysis; what is nothing is left out."""
+        corrections = dict(zip(strata, self.expected, strict=False))
         spec = {
             "remainder": [self.mean, self.variance],
             "bias": self.bias,
-            "expected": dict(zip(strata, self.expected, strict=False)),
+            "expected": self.expected[0] if self.one_number else corrections,
         }
         shares = {name: getattr(self, name) for name in ("beside", "together", "ends", "uncut")}
         crowded = {"crowded": list(astuple(self.crowded))} if self.crowded.pairs else {}
         heavier = {"heavier": self.heavier.to_json()} if self.heavier.added else {}
-        return {**spec, **{name: share for name, share in shares.items() if share}, **crowded, **heavier}
+        far = {"far": self.far.to_json()} if self.far.share else {}
+        some = {name: share for name, share in shares.items() if share}
+        return {**spec, **some, **crowded, **heavier, **far}
 
     @classmethod
     def from_json(cls, statistic: Statistic, spec: Mapping[str, Any]) -> Remainder:
@@ -89,10 +98,11 @@ class Remainder:
         beside, together = (share_of_pairs(spec.get(name, 0.0)) for name in ("beside", "together"))
         if together > beside:
             raise BadFile("pairs in one part are pairs that were not told apart: no more than these")
+        bias = not_negative("bias", spec.get("bias", 0.0))
         return cls(
             mean,
             variance,
-            not_negative("bias", spec.get("bias", 0.0)),
+            bias,
             _expected(statistic, spec["expected"]) if "expected" in spec else (),
             beside,
             Crowded.from_json(spec["crowded"]) if "crowded" in spec else NOBODY,
@@ -100,6 +110,8 @@ class Remainder:
             Heavier.from_json(spec["heavier"]) if "heavier" in spec else NO_TAIL,
             together,
             not_negative("share of a correction", spec.get("ends", 0.0)),
+            Far.from_json(spec["far"], bias) if "far" in spec else NOBODY_FAR,
+            not isinstance(spec.get("expected", {}), Mapping),
         )
 
     def hidden(self, value: float) -> float:
@@ -195,9 +207,7 @@ def remainder_of(
         variance += gradient**2 * (slab_deviation(pilot) ** 2 + pilot.deviation**2)
     # Of what pairs within parts add there is between nothing and all: half of it may be wrong.
     mean += inside / 2
-    # Of errors e that add up to 0, a share of people who lie elsewhere counts twice, and a kernel between -1
-    # and 1 makes at most the square of that of them.
-    crowd = abs(gradient) * (2 * pilot.missed) ** 2
+    crowd = missed_pairs(statistic, gradient, pilot.missed)
     bias, expected = abs(inside) / 2 + abs(beyond) + cut + crowd, np.empty(0)
     if len(statistic.domain_columns) == 1:
         # A pilot of two columns is drawn towards columns that have nothing to do with each other, and so
@@ -223,6 +233,17 @@ def remainder_of(
         together=agreed(together),
         ends=agreed(ends),
     )
+
+
+def missed_pairs(statistic: Statistic, gradient: float, share: float) -> float:
+    """What is missed at most if the pilot lacks this share of people, who lie in one place.
+
+    Of errors e that add up to 0, people who lie elsewhere count twice, and tau's kernel, between -1 and 1,
+    makes at most the square of that of them. An AUC has two classes, of each of which the pilot lacks a share
+    d at the place p and has it at c and c' instead. With s for half of the sign of a difference, d^2 times
+    s(p, p) - s(p, c') - s(c, p) + s(c, c') is missed: the first and the others together are 1/2 at most.
+    """
+    return abs(gradient) * (2 * share) ** 2 if len(statistic.domain_columns) > 1 else share**2
 
 
 def imagined_remainders(

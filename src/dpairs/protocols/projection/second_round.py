@@ -26,11 +26,13 @@ from ...randomness.coins import Coins
 from ...statistics import Statistic
 from ...statistics.influence import Influence, variance_shares
 from ...statistics.linear import nominal
+from ...statistics.vertices import Vertices
 from ..base import Alone, Answer
 from ..counts import DenseCounts
 from ..rounds import BLOCK, asked_first
 from .analysis import Analysis
 from .divided import Divided
+from .far import NOBODY_FAR, Far
 from .heavier import NO_TAIL, Heavier
 from .manipulation import second_round_manipulation
 from .narrowing import narrowed
@@ -39,12 +41,13 @@ from .pilot import Pilot
 from .pilot_cells import at_vertices
 from .reading import Earlier, by_stratum, read_earlier, read_grid, write_edges
 from .remainder import remainder_of, within_leaves
+from .tied import UnseenTies
 from .winsorize import left_out, levelled
 
 TIES = (
-    "This value leaves out ties, and a first round sees only values that very many people share. If a column "
-    "has few values, list them as Levels: else the value may lie too near to 0, which the interval does not "
-    "allow for."
+    "This value leaves out ties, and a first round sees only values that very many people share. The "
+    "interval allows for as many ties as there may be. If a column has few values, list them as Levels: then "
+    "the value is nearer and the interval shorter."
 )
 _FIELDS = ("round", "first", "mechanism", "edges", "functions")
 
@@ -89,27 +92,29 @@ class SecondRound(Alone):
             gradient = float(statistic.finish(linear.forms, nominal(statistic)).gradient[0])
         unseen = gradient * pilot.inside
         linear = between_parts(statistic, linear, pilot, gradient)
-        beyond, heavier, influences = 0.0, NO_TAIL, {}
+        beyond, heavier, far, influences = 0.0, NO_TAIL, NOBODY_FAR, {}
         for name, values in linear.functions.items():
             if ends is not None:
                 axis = pilot.grid.axes[0]
                 beyond += left_out(axis, values, (ends.first, ends.last), ends.heavier)
                 level = levelled(axis, values, ends.first, ends.last)
                 heavier = Heavier.of(pilot.grid, pilot.masses[name], values, level, ends.tails, beyond)
+                far = Far.of(Vertices(axis), level, ends, beyond)
                 values = level
             influences[name] = Influence.of(given, at_vertices(pilot.grid, given, values))
         extents = {name: high - low for name, (_, (low, high)) in influences.items()}
         half_range = max(extents.values()) / (4 if len(extents) == 1 else 2)
         hidden = abs(beyond) + abs(gradient) * within_leaves(statistic, pilot)
         remainder = remainder_of(statistic, linearizer, linear, pilot, half_range, gradient, unseen, hidden)
-        remainder = replace(remainder, heavier=heavier)
-        measured = None if ends is None else ends.mean
+        remainder = replace(remainder, heavier=heavier, far=far)
+        measured = None if ends is None else ends.means
         divided = Divided.of(statistic, linearizer, linear, pilot, remainder, 0.0, measured=measured)
         weights, _ = variance_shares(pilot.masses, extents, people)
         cells = np.concatenate([influence.cells for influence, _ in influences.values()])
         mechanism = spaced_response(epsilon, cells, weights)
+        ties = UnseenTies.of(statistic, linear.forms, pilot.room)
         analysis = Analysis.of(
-            statistic, pilot, linear, influences, remainder, people, alone, divided, mechanism
+            statistic, pilot, linear, influences, remainder, people, alone, divided, mechanism, ties
         )
         return cls(
             statistic.described(),

@@ -50,8 +50,10 @@ class Ends:
     sure: tuple[float, float]
     """Where the pilot's people are moved to: what it saw further out is as good as noise."""
     beyond: tuple[tuple[float, float], ...] = ()
-    mean: tuple[float, float] = (0.0, 0.0)
-    """The mean leaf of people who are moved to the sure ends, measured without bias; its standard error."""
+    means: tuple[tuple[float, float], ...] = ()
+    """What the mean leaf is at least, measured without bias, each with its standard error: see `Tail.least`.
+
+    The first is that of people who are moved to the sure ends, at the middle of their nodes."""
     heavier: tuple[tuple[float, float], ...] = ()
     """What may lie beyond if the tail falls no faster than it was seen to."""
     tails: tuple[tuple[float, tuple[float, ...]], ...] = ()
@@ -76,6 +78,17 @@ class Tail:
         """
         middle = (np.clip(self.starts, low, high) + np.clip(self.stops, low, high)) / 2
         return float(self.shares @ middle), float(np.std(self.repeated @ middle, ddof=1))
+
+    def least(self) -> tuple[tuple[float, float], ...]:
+        """What the mean leaf is at least: that of people at the lower ends of their nodes, and up to a leaf.
+
+        That leaf is 1, 2, 4 and so on to the last. Noise far away counts less for a nearer one.
+        """
+        last = float(self.stops[-1])
+        leaves = np.minimum(2.0 ** np.arange(np.ceil(np.log2(max(last, 2.0))) + 1), last)
+        below = np.minimum(self.starts[:, None], leaves)
+        means, errors = self.shares @ below, np.std(self.repeated @ below, axis=0, ddof=1)
+        return tuple(zip(means.tolist(), errors.tolist(), strict=True))
 
     def reaches(self, median: float, limit: float) -> tuple[float, float, Beyond]:
         """How far from the median people lie for sure, and at most about what share lies twice as far.
@@ -142,7 +155,7 @@ def possible_ends(parts: Parts, tail: Tail, end: float) -> list[Ends]:
     sides = [(limit, wide, most, further) for limit, _, most, further in reached]
     near = wide * 2**NEAR
     sure = float(np.floor(max(median - near, 0.0))), float(np.ceil(min(median + near, end)))
-    mean = tail.mean(*sure)
+    means = tail.mean(*sure), *tail.least()
     tails = tuple(
         (most, tuple(_octaves(median, limit, far)))
         for limit, far, most, _ in sides
@@ -165,7 +178,7 @@ def possible_ends(parts: Parts, tail: Tail, end: float) -> list[Ends]:
                     here, next_one = (_largest(further, far * 2**each) for each in (octave, octave + 1))
                     last = far * 2 ** (octave + 1) >= whole
                     heavier.append((here if last else here - next_one, place))
-        possible.append(Ends(limits[0], limits[1], sure, tuple(beyond), mean, tuple(heavier), tails))
+        possible.append(Ends(limits[0], limits[1], sure, tuple(beyond), means, tuple(heavier), tails))
         if limits == [0.0, end]:
             break
     return possible

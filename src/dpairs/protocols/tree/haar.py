@@ -51,8 +51,8 @@ class HaarBasis:
                 second = here & ~first
                 if not (first.any() and second.any()):
                     continue
-                halves = [half * widths / (half @ widths) for half in (first, second)]
-                contrasts.append((halves[0] - halves[1]) / 2)
+                sides = [half * widths / (half @ widths) for half in (first, second)]
+                contrasts.append((sides[0] - sides[1]) / 2)
                 inside.append(here.astype(np.float64))
                 levels.append(level)
                 above.append(int(within[here][0]))

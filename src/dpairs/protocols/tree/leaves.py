@@ -24,6 +24,12 @@ def bits_of(size: int) -> int:
     return max(1, (size - 1).bit_length())
 
 
+def told_by_floats(domain: Interval, bits: int) -> bool:
+    """Whether the floats of a domain tell 2^bits bins apart."""
+    width = (domain.high - domain.low) / 2.0**bits
+    return domain.low + width > domain.low and domain.high - width < domain.high
+
+
 def leaf_codes(domain: Domain, bits: int, values: Any, column: str) -> NDArray[np.uint64]:
     """The bin of each value among 2^bits."""
     if isinstance(domain, Interval):

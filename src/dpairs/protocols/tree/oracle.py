@@ -120,6 +120,13 @@ class Oracle:
         boxes = self.size / 2.0**places.size
         return boxes * self._count(sums)
 
+    def below(self, node: int, bits: int) -> NDArray[np.float64]:
+        """The estimated counts of all 2^bits nodes of this level below one node that many levels above."""
+        signs, rows = self._seen
+        odd = parity(rows >> np.uint64(bits) & np.uint64(node)).astype(np.int64)
+        ends = (rows & np.uint64((1 << bits) - 1)).view(np.int64)
+        return self._count(transform(np.bincount(ends, (1 - 2 * odd) * signs, 1 << bits)))
+
     def variance(self, weights: NDArray[np.float64], shares: NDArray[np.float64], resampled: bool) -> float:
         """The variance of the sum of ``weights`` times estimates, for nodes with these shares of people.
 

@@ -1,0 +1,90 @@
+"""Which levels of a tree the people of a first round are dealt."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from math import gcd
+from typing import TYPE_CHECKING
+
+from ...data.domains import Interval
+from ..tree.leaves import told_by_floats
+from ..tree.predict import level_noise
+from .pilot_atoms import standing_out_by_chance
+
+if TYPE_CHECKING:
+    from .pilot_tree import PilotTree
+
+COARSE = 8
+"""Levels that decide how well a pilot fits."""
+SEVERAL = 2.0
+"""From this epsilon on a report of several bits tells nodes apart at every level."""
+GRID_BITS = 10
+"""Up to so many bits all leaves are cells; deeper trees, of one column, are cut where people are."""
+FAR = 8
+"""A walk goes on over up to so many levels that nobody answered about."""
+DEEPEST = 32
+"""The level that tells values from crowds."""
+MOST_BELOW = 16
+"""Halvings below the walk's leaves of a level that is searched whole."""
+Levels = tuple[int, ...]
+
+
+def dealt_levels(depth: int, epsilon: float, deep: int = 0) -> Levels:
+    """Every second level from the leaves up; at a small epsilon the coarse ones several times.
+
+    A level that nobody is asked about costs nothing: its nodes are sums of those below. Levels of few nodes
+    decide how well the pilot fits at all, and where noise is large deep ones see nothing but values that very
+    many people share. One more level, ``deep`` below the leaves, tells such values from crowds
+    (`pilot_atoms`): one person in 17 or 18 is asked about it.
+
+    >>> dealt_levels(16, 4.0)
+    (2, 4, 6, 8, 10, 12, 14, 16)
+    >>> dealt_levels(16, 1.0)
+    (2, 2, 2, 4, 4, 4, 6, 6, 6, 8, 8, 8, 10, 10, 12, 14, 16)
+    >>> dealt_levels(16, 4.0, 32)
+    (2, 2, 4, 4, 6, 6, 8, 8, 10, 10, 12, 12, 14, 14, 16, 16, 32)
+    """
+    often = (3, 2, 1) if epsilon < SEVERAL else (2, 2, 2) if deep else (1, 1, 1)
+    near = (
+        level
+        for level in range(2 - depth % 2, depth + 1, 2)
+        for _ in range(often[(level > COARSE) + (level > GRID_BITS)])
+    )
+    return (*near, deep) if deep else tuple(near)
+
+
+def walked_levels(dealt: Levels) -> Levels:
+    """The levels that a walk from the root reaches, as often as they are dealt for each other.
+
+    >>> walked_levels((2, 2, 4, 4, 6, 6, 24))
+    (2, 4, 6)
+    """
+    often = Counter(dealt)
+    reached = {0: 0}
+    for level in sorted(often):
+        if level - max(reached) > FAR:
+            break
+        reached[level] = often[level]
+    common = gcd(*reached.values()) or 1
+    return tuple(level for level, count in reached.items() for _ in range(count // common))
+
+
+def deeper(tree: PilotTree, epsilon: float) -> PilotTree | None:
+    """The same tree with one level far below, where that tells values from crowds of one column.
+
+    None if nobody compares its numbers, or its floats are too few.
+    """
+    domain, more = tree.domains[0], DEEPEST - tree.depth
+    if len(tree.domains) > 1 or not isinstance(domain, Interval) or tree.compared is None:
+        return None
+    bits = (tree.bits[0] + more, *tree.bits[1:])
+    if not 0 < more <= MOST_BELOW or not told_by_floats(domain, bits[0]):
+        return None
+    return replace(tree, depth=DEEPEST, bits=bits, dealt=dealt_levels(tree.depth, epsilon, DEEPEST))
+
+
+def tells_values(tree: PilotTree, people: float) -> bool:
+    """Whether a value that all of so many people have would stand out at the level far below the others."""
+    noise = float(level_noise(tree, people).own[-1])
+    return noise * standing_out_by_chance(tree.depth - tree.walked.depth) ** 2 < 1
