@@ -1,6 +1,8 @@
 """Many runs of a whole study against the truth, with limits that a correct estimator misses with FAILURE."""
 
 import os
+from collections.abc import Iterable
+from itertools import islice
 
 import numpy as np
 from scipy import stats
@@ -16,6 +18,14 @@ def limits(runs: int) -> tuple[float, float]:
     if runs >= 400:
         return 0.92, 0.98
     return stats.binom.ppf(FAILURE, runs, 0.95) / runs, 1.0
+
+
+def counted_to(enough: int, outcomes: Iterable[bool]) -> int:
+    """How many outcomes hold, up to ``enough``: no study is run once it can no longer change a verdict.
+
+    "At most 6 of 16 hold" is the same as "at least 10 do not".
+    """
+    return sum(islice(filter(None, outcomes), enough))
 
 
 def covered(found: list[dpairs.Estimate], truth: float, target: str = "population") -> float:

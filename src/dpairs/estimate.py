@@ -61,8 +61,9 @@ class Quantization:
     ``bound`` holds for any data (it is known when the kernel has a Lipschitz constant). ``estimate`` is for
     this data, from the same reports: how far the kernel can be from its binned value, averaged over
     pairs. ``delta`` is the paper's Delta, the average of the square of that distance, so
-    ``estimate <= sqrt(delta)`` up to noise. The last two are None under random rounding. All are zero
-    on domains that were not binned.
+    ``estimate <= sqrt(delta)`` up to noise. Under random rounding ``delta`` is None, and
+    ``estimate`` is the most that rounding can have added to distances, and None for other kernels. All are
+    zero on domains that were not binned.
     """
 
     bound: float | None

@@ -19,6 +19,7 @@ from .estimate import Estimate
 from .formats.checks import choice
 from .garbled.function import PairFunction
 from .protocols.base import NUMBERS, PAIRS, PEOPLE, REPORTS, SHARES, SITE_COLUMN
+from .protocols.rounds import asked_in
 from .protocols.sides import alone, by_sites, in_pairs, of_symbols, shared
 from .protocols.two_servers.released import Numbers
 from .randomness import Randomness, SystemRandomness, source
@@ -334,7 +335,7 @@ def randomize_asked(
 
     None means everybody. They say symbols, or ``by_cell`` the cells that these count in.
     """
-    asked = study.protocol.asked(study.coins, stratum, first, len(columns[0]))
+    asked = asked_in(study.protocol, study.coins, stratum, first, len(columns[0]))
     if asked is not None:
         if not asked.any():
             return asked, np.empty(0, dtype=np.int64)

@@ -100,12 +100,12 @@ def test_a_plan_with_data_is_simulated_once_for_all_kinds_of_trust(folder, capsy
     rng = np.random.default_rng(1)
     values = rng.integers(0, 4, 200)
     (folder / "people.csv").write_text("value\n" + "\n".join(map(str, values)) + "\n")
-    runs: list[tuple[str, int]] = []
+    runs: list[tuple[str, str | None, int]] = []
     own = Sample.outcome
 
-    def counted(self, study, sizes, run):
-        runs.append((study.id, run))
-        return own(self, study, sizes, run)
+    def counted(self, study, sizes, run, estimator):
+        runs.append((study.id, estimator, run))
+        return own(self, study, sizes, run, estimator)
 
     monkeypatch.setattr(Sample, "outcome", counted)
     asked = ["plan", "variance", "-n", "100", "-e", "4", "-d", "levels:0,1,2,3", "--rounds", "1"]

@@ -1,6 +1,8 @@
 """`dpairs simulate` and `demo`: files of each kind, all rounds at once, and data that do not fit."""
 
 import json
+import subprocess
+from types import SimpleNamespace
 
 import numpy as np
 import pyarrow as pa
@@ -11,6 +13,7 @@ import pytest
 import dpairs
 from dpairs.cli.app import run
 
+from .. import processes
 from .typed import refused, said, scores, write_csv
 
 
@@ -91,9 +94,14 @@ def test_demo(folder, capsys, monkeypatch):
     """Two servers; a collector, people in two processes, both rounds, and pairs through the relay."""
     monkeypatch.setattr("dpairs.cli.demo_servers.PEOPLE", 104)
     monkeypatch.setattr("dpairs.cli.demo.PROCESSES", 2)
-    assert run(["demo", "--people", "1000", "--pairs", "8", "--json"]) == 0
+    refused(capsys, ["demo", "--people", "10"], "people", "from 1000")
+    monkeypatch.setattr("dpairs.cli.demo.LEAST_PEOPLE", 200)
+    if not processes.FRESH:
+        monkeypatch.setattr(subprocess, "Popen", processes.popen)
+        monkeypatch.setattr("dpairs.cli.demo.multiprocessing", SimpleNamespace(get_context=processes.forks))
+    assert run(["demo", "--people", "200", "--pairs", "4", "--json"]) == 0
     shared, auc, tau = json.loads(said(capsys)[0])
-    assert (shared["took_part"], auc["took_part"], tau["took_part"]) == (104, 1000, 16)
+    assert (shared["took_part"], auc["took_part"], tau["took_part"]) == (104, 200, 8)
     assert (shared["protocol"], auc["protocol"]) == ("two_servers", "projection")
     for each in (shared, auc, tau):
         low, high = each["interval_95"]
@@ -101,7 +109,6 @@ def test_demo(folder, capsys, monkeypatch):
         assert low < high
         # Six standard errors: fails by chance less than once in 10^8.
         assert abs(each["estimate"] - each["truth"]) < 6 * each["standard_error"]
-    refused(capsys, ["demo", "--people", "10"], "people", "from 1000")
     refused(capsys, ["demo", "--folder", "nowhere/at/all"], "did not start")
 
 

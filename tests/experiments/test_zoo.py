@@ -109,16 +109,34 @@ def test_a_cell_is_measured_and_kept(tmp_path):
 
 
 def test_cells_that_seldom_cover_are_run_again_with_fresh_people(monkeypatch, tmp_path):
-    seldom, often = (Cell("five-levels", "auc:public", "histogram", each, 2_000) for each in (2.0, 4.0))
+    seldom, next_one, often = (
+        Cell("five-levels", "auc:public", "histogram", epsilon, 2_000) for epsilon in (2.0, 4.0, 8.0)
+    )
     usual = measure(seldom, 3)
-    for cell, covered in ((seldom, command.FEW), (often, 0.92)):
+    for cell, covered in ((often, 0.93), (next_one, 0.92), (seldom, command.FEW)):
         write(tmp_path / "zoo-second.csv", cell, replace(usual, covered=covered, covered_sample=0.95))
     monkeypatch.setattr(command, "RESULTS", tmp_path)
-    monkeypatch.setattr(command, "AGAIN", 3)
+    for name, number in (("AGAIN", 3), ("WORST", 2), ("OFTEN", 2)):
+        monkeypatch.setattr(command, name, number)
     assert command.main(["--half", "second", "--again"]) == 0
-    ((cell, outcome),) = read(tmp_path / "zoo-again.csv").items()
-    assert (cell, outcome.runs) == (seldom, 3)
-    assert outcome.rmse != pytest.approx(usual.rmse)
+    rows = read(tmp_path / "zoo-again.csv")
+    assert {cell: row.runs for cell, row in rows.items()} == {seldom: 3, next_one: 2}
+    assert rows[seldom].rmse != pytest.approx(usual.rmse)
+
+
+def test_lines_of_a_table_are_measured_again_in_their_place(monkeypatch, tmp_path):
+    small = [cell for cell in sample("first", 200) if cell.n == 2_000]
+    chosen = [cell for cell in small if cell.population == "five-levels"][:2]
+    usual = measure(chosen[0], 3)
+    for cell in chosen:
+        write(tmp_path / "zoo-first.csv", cell, usual)
+    monkeypatch.setattr(command, "RESULTS", tmp_path)
+    asked = ["--statistic", chosen[0].statistic, "--protocol", chosen[0].protocol]
+    more = ["--epsilon", str(chosen[0].epsilon), "--n", "2000", "--population", "five-levels"]
+    assert command.main([*asked, *more, "--runs", "2", "--renew"]) == 0
+    first, second = read(tmp_path / "zoo-first.csv").items()
+    assert [first[0], second[0]] == chosen
+    assert (first[1].runs, second[1].runs) == (2, 3)
 
 
 def test_a_few_runs_of_the_named_rows_are_shown_and_not_kept(monkeypatch, capsys, tmp_path):

@@ -50,7 +50,9 @@ def planned(**more: Any) -> dpairs.Plan:
 def measured(option: Any) -> float:
     truth = truths()["ties-92/auc:public"]
     studies = (
-        dpairs.simulate(replace(option.study, seed=run), tied(PEOPLE, run), seed=run)
+        dpairs.simulate(
+            replace(option.study, seed=run), tied(PEOPLE, run), seed=run, estimator=option.estimator
+        )
         for run in range(100, 100 + RUNS)
     )
     return math.sqrt(float(np.mean([(each.value - truth) ** 2 for each in studies])))
@@ -64,7 +66,7 @@ def test_ties_are_predicted_and_a_tree_that_cannot_see_them_is_not_recommended()
     assert {"tree", "projection", "histogram"} <= set(errors)
     for option in made.options:
         assert 1 / REACH < errors[option.protocol] / option.error < REACH, option.protocol
-    assert errors[made.options[0].protocol] <= 1.25 * min(errors.values())
+    assert errors[made.options[0].protocol] <= (1.25 if FULL else REACH) * min(errors.values())
     assert made.options[0].protocol != "tree"
 
 
@@ -145,10 +147,10 @@ def test_refusals_come_last_or_are_left_out(monkeypatch):
     own = Sample.outcome
 
     def refuse(share):
-        def outcome(self, study, sizes, run):
+        def outcome(self, study, sizes, run, estimator=None):
             if study.protocol.name == "histogram" and run % 10 < 10 * share:
                 return SimulatedRun(None, reason="the noise leaves no answer")
-            return own(self, study, sizes, run)
+            return own(self, study, sizes, run, estimator)
 
         return outcome
 
@@ -169,6 +171,30 @@ def test_refusals_come_last_or_are_left_out(monkeypatch):
     assert "the noise leaves no answer" in mostly.left_out["histogram"]
     with pytest.raises(BadParameter, match=f"{PLANNED * 4 // 5} of {PLANNED} simulated studies"):
         plan("auc", domain=UNIT, **asked, protocol="histogram")
+
+
+def test_a_plan_names_the_estimator_that_its_error_is_of(monkeypatch):
+    """At epsilon 1 most of the noise is in empty bins, which the nearest distribution does not have."""
+    for name in ("RUNS", "FRESH"):
+        monkeypatch.setattr(rehearse, name, rehearse.SCREENING * rehearse.SCREENED)
+    made = planned(epsilon=1.0, protocol="histogram")
+    option = made.options[0]
+    assert "tally.estimate(estimator='simplex')" in " ".join(made.notes())
+    assert ("estimator", "simplex") in made.rows()
+    assert option.estimator == "simplex"
+    assert option.to_json()["estimator"] == "simplex"
+    assert measured(replace(option, estimator=None)) > measured(option)
+    assert 1 / REACH < measured(option) / option.error < REACH
+    assert planned(epsilon=1.0, protocol="tree").options[0].estimator is None
+
+
+def test_only_what_has_no_formula_is_tried_beside_the_best_by_formula():
+    made = planned(rounds=1, like=None).question.ranked(4.0, {"positive": 500, "negative": 1500})[0]
+    assert rehearse.shortlist(made["tree"]) == made["tree"][:3]
+    tried = rehearse.shortlist(made["histogram"])
+    assert [each.estimator for each in tried[:3]] == [None] * 3
+    assert [each.study.id for each in tried[3:]] == [each.study.id for each in made["histogram"]]
+    assert {each.estimator for each in tried[3:]} == {"simplex"}
 
 
 def test_a_refusal_of_the_study_itself_counts(monkeypatch):
@@ -235,6 +261,28 @@ def test_what_bins_hide_is_seen_in_slopes():
     assert unseen(noise, np.zeros(4000), 1.0) == 0
 
 
+def test_an_error_is_stated_one_standard_error_above_the_runs():
+    """Of equal runs the root mean square is certain; one far run of 25 makes it uncertain by two fifths."""
+    level, far = ([SimulatedRun(0.1)] * count for count in (25, 24))
+    assert Rehearsal.of(level, 1.0).error == pytest.approx(0.1)
+    rare = Rehearsal.of([*far, SimulatedRun(1.0)], 1.0)
+    assert rare.accuracy == pytest.approx(0.39, abs=0.01)
+    assert rare.error == pytest.approx((1 + rare.accuracy) * math.sqrt((24 * 0.01 + 1) / 25))
+
+
+def test_what_formulas_fear_counts_as_one_run_more():
+    level = [SimulatedRun(each) for each in (0.1, -0.1) * 50]
+    assert Rehearsal.of(level, 1.0, feared=2.0).error == pytest.approx(math.sqrt((100 * 0.01 + 4) / 101))
+    for feared in (0.05, 1e200, math.inf, math.nan):
+        assert Rehearsal.of(level, 1.0, feared=feared).error == pytest.approx(0.1)
+
+
+def test_errors_whose_fourth_powers_are_too_small_for_a_float_have_a_kurtosis():
+    draws = np.random.default_rng(1).normal(size=1000)
+    assert kurtosis(1e-90 * draws) == pytest.approx(kurtosis(draws))
+    assert kurtosis(np.zeros(5)) == 3.0
+
+
 def test_the_accuracy_of_an_error_is_that_of_many_repetitions():
     rng = np.random.default_rng(9)
     for draws in (rng.normal(size=(4000, 50)), rng.laplace(size=(4000, 50))):
@@ -246,7 +294,7 @@ def test_the_accuracy_of_an_error_is_that_of_many_repetitions():
 
 def test_long_tails_get_twice_the_runs(monkeypatch):
     monkeypatch.setattr(
-        Sample, "outcome", lambda self, study, sizes, run: SimulatedRun(1.0 if run % 50 == 7 else 0.01)
+        Sample, "outcome", lambda self, study, sizes, run, _: SimulatedRun(1.0 if run % 50 == 7 else 0.01)
     )
     sample = Sample.of(statistic("auc"), (UNIT,), tied(200, 6))
     option = plan("auc", domain=UNIT, epsilon=1.0, n=100, rounds=1).options[0]

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
@@ -47,6 +47,8 @@ class Option:
     """Whether the people's distribution is known."""
     rehearsal: Rehearsal | None = None
     """Simulated runs on people drawn from data; None where there is only the formula."""
+    estimator: str | None = None
+    """What makes an answer of the counts with this error; None for the protocol's default."""
 
     @property
     def error(self) -> float:
@@ -104,6 +106,7 @@ class Option:
             "parameters": self.parameters,
             **self.prediction.to_json(),
             "standard_error": self.error,
+            "estimator": self.estimator,
             "by_formula": self.prediction.total,
             "simulated": None if self.rehearsal is None else self.rehearsal.to_json(),
             "range": list(self.range),
@@ -133,10 +136,12 @@ def _rehearsed(option: Option) -> str:
 
 
 RANGE, SIMULATED, BY_FORMULA = "  may be", "  simulated in", "  by formula"
-SOMETIMES = (RANGE, SIMULATED, BY_FORMULA)
+READ_BY = "estimator"
+SOMETIMES = (RANGE, SIMULATED, BY_FORMULA, READ_BY)
 """Rows that a table has only where they say something."""
 FACTS: list[tuple[str, Callable[[Option], str]]] = [
     ("parameters", _parameters),
+    (READ_BY, lambda option: option.estimator or "-"),
     ("people", lambda option: f"{sum(option.sizes.values()):,}"),
     ("epsilon", lambda option: f"{option.study.epsilon:.4g}"),
     ("standard error", lambda option: f"{option.error:.3g}"),
@@ -180,11 +185,6 @@ class Question:
     sample: Sample | None = None
     """People whose data is known, to rehearse studies on."""
 
-    @cached_property
-    def _known(self) -> dict[tuple[Any, ...], tuple[Study, FirstRound]]:
-        """Studies that were asked about: a search for the number of people asks for each of them again."""
-        return {}
-
     def options(
         self, epsilon: float, sizes: Mapping[str, int], only: str | None = None
     ) -> tuple[list[Option], dict[str, str]]:
@@ -214,7 +214,7 @@ class Question:
         self, protocol: str, parameters: Mapping[str, Any], epsilon: float, sizes: Mapping[str, int]
     ) -> Option:
         """One way to do it; of several shapes the worst counts."""
-        study, first = self._begun(protocol, parameters, epsilon)
+        study, first = self._begun(protocol, tuple(sorted(parameters.items())), epsilon)
         predictions = [(predicted(first, shape, sizes), shape) for shape in self.shapes]
         worst, shape = max(predictions, key=lambda pair: pair[0].total)
         least = min(each.noise for each, _ in predictions) if len(predictions) > 1 else worst.total
@@ -224,27 +224,28 @@ class Question:
     def same(self, option: Option, epsilon: float, sizes: Mapping[str, int]) -> float:
         """The error of an option's parameters, at its shape, with other people or another epsilon."""
         parameters = option.parameters | ({"n": sum(sizes.values())} if "n" in option.parameters else {})
-        return predicted(self._begun(option.protocol, parameters, epsilon)[1], option.shape, sizes).total
+        _, first = self._begun(option.protocol, tuple(sorted(parameters.items())), epsilon)
+        return predicted(first, option.shape, sizes).total
 
-    def _begun(
-        self, protocol: str, parameters: Mapping[str, Any], epsilon: float
+    @cached_property
+    def _begun(self) -> Callable[..., tuple[Study, FirstRound]]:
+        """`_begin`, kept: a search for the number of people asks for each study again."""
+        return cache(self._begin)
+
+    def _begin(
+        self, protocol: str, given: Iterable[tuple[str, Any]], epsilon: float
     ) -> tuple[Study, FirstRound]:
-        key = (protocol, epsilon, *sorted(parameters.items()))
-        if key not in self._known:
-            more: dict[str, Any] = {}
-            if parameters.get("mechanism") == OPTIMIZED:
-                more = {"prior": self._prior(parameters.get("bins")), "search": self.search}
-            options = {**parameters, **more}
-            first = PROTOCOLS[protocol].create(self.statistic, placed(self.domains), epsilon, **options)
-            study = Study(first.statistic, self.domains, first, epsilon, first.delta, 0)
-            self._known[key] = study, first
-        return self._known[key]
+        options = dict(given)
+        if options.get("mechanism") == OPTIMIZED:
+            options |= {"prior": self._prior(options), "search": self.search}
+        first = PROTOCOLS[protocol].create(self.statistic, placed(self.domains), epsilon, **options)
+        return Study(first.statistic, self.domains, first, epsilon, first.delta, 0), first
 
-    def _prior(self, bins: int | None) -> list[float] | None:
+    def _prior(self, parameters: Mapping[str, Any]) -> list[float] | None:
         """The shape that is known, in the cells of a histogram, all strata alike."""
         if len(self.shapes) > 1:
             return None
-        given: dict[str, Any] = {"bins": bins} if bins else {}
+        given = {name: parameters[name] for name in ("bins", "rounding") if name in parameters}
         like = Histogram.create(self.statistic, placed(self.domains), 1.0, **given)
         shares: list[float] = np.mean(list(onto(self.shapes[0], like.grid).values()), axis=0).tolist()
         return shares

@@ -29,7 +29,13 @@ class Rehearsal:
     """What became of simulated runs of a study."""
 
     error: float
-    """The root of the runs' mean square error and of ``unseen``, squared."""
+    """The root of the runs' mean square error, one standard error higher, and of ``unseen``, squared.
+
+    Rare runs that are far off make most of a mean square, and few runs may have none of them. Where there are
+    some, the kurtosis says how uncertain it is. Where there are none, the error that formulas fear, if it is
+    larger, counts as one run more, as Laplace's rule of succession has it. A plan should promise too little
+    rather than too much.
+    """
     unseen: float
     """What another sample than the data may hide from the study: a standard error."""
     accuracy: float
@@ -41,7 +47,7 @@ class Rehearsal:
     """Why the last of those that were refused had no answer."""
 
     @classmethod
-    def of(cls, outcomes: Sequence[SimulatedRun], share: float) -> Rehearsal:
+    def of(cls, outcomes: Sequence[SimulatedRun], share: float, feared: float = 0.0) -> Rehearsal:
         """From runs with ``share`` times as many people as the data has."""
         told = [each for each in outcomes if each.off is not None]
         reasons = [each.reason for each in outcomes if each.off is None]
@@ -52,7 +58,10 @@ class Rehearsal:
         hidden = unseen(off, np.array([each.people for each in told]), share)
         square = float(np.mean(off**2))
         accuracy = math.sqrt(max(kurtosis(off) - 1, 0.0) / (4 * off.size))
-        return cls(math.sqrt(square + hidden**2), hidden, accuracy, float(off.mean()), *count)
+        if math.isfinite(feared * feared):
+            square += max(feared * feared - square, 0.0) / (off.size + 1)
+        error = math.hypot((1 + accuracy) * math.sqrt(square), hidden)
+        return cls(error, hidden, accuracy, float(off.mean()), *count)
 
     @property
     def reliable(self) -> bool:
@@ -82,8 +91,11 @@ def kurtosis(off: NDArray[np.float64]) -> float:
 
     The relative standard error of a root mean square of R errors is sqrt((kurtosis - 1) / (4 R)).
     """
-    square = float(np.mean(off**2))
-    return float(np.mean(off**4)) / square**2 if square else 3.0
+    largest = float(np.abs(off).max())
+    if not largest:
+        return 3.0
+    squares = (off / largest) ** 2
+    return float(np.mean(squares**2) / np.mean(squares) ** 2)
 
 
 def unseen(off: NDArray[np.float64], people: NDArray[np.float64], share: float) -> float:

@@ -84,12 +84,17 @@ class Plan(Shown):
         told = [(each.protocol, each.rehearsal) for each in self.options if each.rehearsal is not None]
         often = [f"{name}: {each.told.rstrip('.')}." for name, each in told if not each.reliable]
         simulated = [
-            f"Errors are those of {each.runs} simulated studies of people drawn from the data, and uncertain "
-            f"by {each.accuracy:.0%}."
+            f"Errors are those of {each.runs} simulated studies of people drawn from the data, and one "
+            f"standard error ({each.accuracy:.0%}) more."
             for _, each in told[:1]
         ]
+        read = [
+            f"The error of {each.protocol} is that of tally.estimate(estimator={each.estimator!r})."
+            for each in self.options
+            if each.estimator is not None
+        ]
         bare = f"Without any privacy the standard error would be {self.sampling:.3g}."
-        return [self.why, *simulated, bare, *often, *left]
+        return [self.why, *simulated, bare, *read, *often, *left]
 
     def plot(self, progress: Callable[[int], None] | None = None) -> Figure:
         """Predicted errors of all options against the number of people, and against epsilon."""

@@ -23,7 +23,7 @@ WORK = 10**7
 LEAST_RUNS = 8
 """Fewer say nothing (an error to within 25%): then a plan has only its formulas."""
 SHORTLIST, SCREENED = 3, 5
-"""Studies of a protocol that are tried, and for how many runs at least before one of them is chosen."""
+"""Studies of a protocol that are tried for their formula, and for how many runs at least to choose one."""
 SCREENING = 5
 """One run in so many is for choosing among them."""
 MORE = RUNS // 5
@@ -41,15 +41,18 @@ def runs_for(people: int) -> int:
     return runs if runs >= LEAST_RUNS else 0
 
 
-def rehearsed(sample: Sample, option: Option, numbers: range, advance: Advance) -> Option:
+def rehearsed(
+    sample: Sample, option: Option, numbers: range, advance: Advance, feared: float = 0.0
+) -> Option:
     """The option with the error of the simulated runs that have these numbers."""
-    known = sample.outcomes.setdefault((option.study.id, tuple(option.sizes.values())), {})
+    study, estimator, sizes = option.study, option.estimator, option.sizes
+    known = sample.outcomes.setdefault((study.id, estimator, tuple(sizes.values())), {})
     for run in numbers:
         if run not in known:
-            known[run] = sample.outcome(option.study, option.sizes, run)
+            known[run] = sample.outcome(study, sizes, run, estimator)
             advance(1)
-    share = sum(option.sizes.values()) / sample.people
-    return replace(option, rehearsal=Rehearsal.of([known[run] for run in numbers], share))
+    share = sum(sizes.values()) / sample.people
+    return replace(option, rehearsal=Rehearsal.of([known[run] for run in numbers], share, feared))
 
 
 def stated(sample: Sample, option: Option, runs: int, advance: Advance) -> Option:
@@ -59,12 +62,13 @@ def stated(sample: Sample, option: Option, runs: int, advance: Advance) -> Optio
     accurate as it is to be.
     """
     most = min(2 * runs, WORK // option.people) if runs == RUNS else runs
-    made = rehearsed(sample, option, range(FRESH, FRESH + runs), advance)
+    feared = option.prediction.total if option.estimator is None else 0.0  # formulas say nothing of others
+    made = rehearsed(sample, option, range(FRESH, FRESH + runs), advance, feared)
     while runs < most and made.rehearsal is not None and not made.rehearsal.hopeless:
         if made.rehearsal.accuracy <= ACCURACY:
             break
         runs = min(runs + MORE, most)
-        made = rehearsed(sample, option, range(FRESH, FRESH + runs), advance)
+        made = rehearsed(sample, option, range(FRESH, FRESH + runs), advance, feared)
     return made
 
 
@@ -84,7 +88,7 @@ def options(
     best = []
     for name, candidates in ranked.items():
         few = runs // SCREENING
-        kept = candidates[: SHORTLIST if few >= SCREENED else 1]
+        kept = shortlist(candidates) if few >= SCREENED else candidates[:1]
         if len(kept) > 1:
             tried = [rehearsed(sample, each, range(few), advance) for each in kept]
             told = [each for each in tried if each.rehearsal is not None and not each.rehearsal.hopeless]
@@ -95,6 +99,15 @@ def options(
         else:
             best.append(option)
     return in_order(best, lambda each: each.error), left
+
+
+def shortlist(candidates: list[Option]) -> list[Option]:
+    """The best by formula, and all with estimators that formulas say nothing of."""
+    return candidates[:SHORTLIST] + [
+        replace(option, estimator=estimator)
+        for option in candidates
+        for estimator in option.study.protocol.also_rehearsed
+    ]
 
 
 def in_order(options: Iterable[Option], cost: Callable[[Option], float]) -> list[Option]:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ..data.domains import Domain
 from ..data.positions import placed
 from ..data.tables import whole
-from ..errors import NotEnoughData, NotEstimable
+from ..errors import BadParameter, NotEnoughData, NotEstimable, WrongStudy
 from ..protocols.base import PERSON_COLUMN, SITE_COLUMN
 from ..protocols.shape import Shape
 from ..protocols.sites.protocol import USUAL_SITES
@@ -45,8 +45,10 @@ class Sample:
     strata: dict[str, tuple[NDArray[Any], ...]]
     """Each stratum's private columns."""
     shape: Shape
-    outcomes: dict[tuple[str, tuple[int, ...]], dict[int, SimulatedRun]] = field(default_factory=dict)
-    """Of every study that was rehearsed, by its people: of each run, by its number."""
+    outcomes: dict[tuple[str, str | None, tuple[int, ...]], dict[int, SimulatedRun]] = field(
+        default_factory=dict
+    )
+    """Of every study that was rehearsed, by its estimator and its people: of each run, by its number."""
 
     @classmethod
     def of(cls, statistic: Statistic, domains: tuple[Domain, ...], data: Any) -> Sample:
@@ -97,15 +99,17 @@ class Sample:
         }
         return self._table(rows)
 
-    def outcome(self, study: Study, sizes: Mapping[str, int], run: int) -> SimulatedRun:
-        """One run: fresh people, fresh coins, fresh noise."""
+    def outcome(
+        self, study: Study, sizes: Mapping[str, int], run: int, estimator: str | None = None
+    ) -> SimulatedRun:
+        """One run: fresh people, fresh coins, fresh noise. A second round that is refused is no answer."""
         people, seed = self.draw(sizes, run), seed_of(run, f"noise of {study.id}")
         numbers = np.arange(sum(sizes.values()))
         dealt = {SITE_COLUMN: numbers % (study.protocol.planned_sites or USUAL_SITES), PERSON_COLUMN: numbers}
         people |= {name: dealt[name] for name in study.protocol.record_columns}
         try:
-            value = simulate(replace(study, seed=seed), people, seed=seed).value
-        except (NotEstimable, NotEnoughData) as error:
+            value = simulate(replace(study, seed=seed), people, seed=seed, estimator=estimator).value
+        except (NotEstimable, NotEnoughData, BadParameter, WrongStudy) as error:
             return SimulatedRun(None, reason=str(error))
         # The exact value of a user's own kernel takes longer than the study.
         own = (

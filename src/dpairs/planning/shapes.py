@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from statistics import NormalDist
 from typing import Any
@@ -204,5 +205,5 @@ def hard(statistic: Statistic, domains: tuple[Domain, ...]) -> tuple[Shape, ...]
         del kinds["point"]
     for name, make in kinds.items():
         masses = {stratum: make(place) for place, stratum in enumerate(statistic.strata)}
-        shapes.append(from_masses(statistic, domains, masses, name))
+        shapes.append(replace(from_masses(statistic, domains, masses, name), guessed=True))
     return tuple(shapes)
