@@ -5,7 +5,7 @@
 
 The others' mechanism, normalization and bins are the best in these very runs, which flatters them: the
 best of many noisy numbers. Ours is the first option of `plan(like=...)` for another sample of the same
-population, with one round or two; a histogram's value is that of ``estimator="simplex"``.
+population, with one round or two, and its estimator.
 """
 
 from __future__ import annotations
@@ -87,12 +87,11 @@ def ours(of: Population, statistic: str, epsilon: float) -> tuple[float, float, 
     like = of.draw(PEOPLE, LIKE)
     plan = dpairs.plan(name, domain=of.domain, epsilon=epsilon, n=sizes, like=like, **options)
     option = plan.options[0]
-    estimator = "simplex" if option.protocol == "histogram" else None
     errors, held = [], 0
     for run in range(RUNS):
         try:
             study = replace(option.study, seed=run)
-            found = dpairs.simulate(study, of.draw(PEOPLE, run), seed=run, estimator=estimator)
+            found = dpairs.simulate(study, of.draw(PEOPLE, run), seed=run, estimator=option.estimator)
         except (NotEstimable, NotEnoughData):
             errors.append(math.nan)
             continue

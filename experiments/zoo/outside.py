@@ -3,8 +3,8 @@
     python -m experiments.zoo.outside               all of them, 200 runs each
     python -m experiments.zoo.outside --runs 20     fewer, shown and not kept
 
-Each run has fresh people and fresh noise, by `projection`. Of incomes that are all 0 there is no true value:
-nothing but the whole range covers.
+Each run has fresh people and fresh noise, by `projection` where no other protocol is named. Of incomes that
+are all 0 there is no true value: nothing but the whole range covers.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import dpairs
-from dpairs.data.domains import Domain, Interval, Levels
+from dpairs.data.domains import Domain, Integers, Interval, Levels
 
 from ..exhibits import RESULTS
 from .kept_rows import command
@@ -43,8 +43,10 @@ class Case:
     options: Mapping[str, Any] = field(default_factory=dict)
 
     def study(self, seed: int) -> dpairs.Study:
-        given: dict[str, Any] = {"epsilon": self.epsilon, "domain": self.domain, "n": self.n, **self.options}
-        return dpairs.Study.create(self.statistic, protocol="projection", seed=seed, **given)
+        given: dict[str, Any] = {"epsilon": self.epsilon, "domain": self.domain, "n": self.n}
+        return dpairs.Study.create(
+            self.statistic, seed=seed, **{"protocol": "projection", **given, **self.options}
+        )
 
     def exact(self, people: Columns) -> float:
         asked = {name: value for name, value in self.options.items() if name in ("labels", "variant")}
@@ -109,8 +111,67 @@ def two_values(rng: np.random.Generator, n: int) -> Columns:
     return {"x": x, "y": np.clip(rng.normal(2 * x, 1.0), -4, 6)}
 
 
+def heavy(rng: np.random.Generator, n: int) -> Columns:
+    """Half have 0, the others a Pareto tail of index 1.2, up to the domain's end."""
+    return {"value": np.where(rng.random(n) < 0.5, 0.0, np.minimum((1 - rng.random(n)) ** (-1 / 1.2), 988.0))}
+
+
+def few_ones(rng: np.random.Generator, n: int) -> Columns:
+    """A column of which 3.6% are 1 and the others 0, and a skewed one that depends on it a little."""
+    x, other = rng.standard_normal((2, n))
+    return {"x": (x > 1.8) * 1.0, "y": np.minimum(np.exp(0.3 * x + math.sqrt(0.91) * other), 30.0)}
+
+
+def half_zeros(rng: np.random.Generator, n: int) -> Columns:
+    """Those who are low in the other column have 0, the others a lognormal number."""
+    x, other = rng.standard_normal((2, n))
+    y = np.clip(0.6 * x + 0.8 * other, -4, 4)
+    return {"x": np.where(x < 0, 0.0, np.minimum(np.exp(x - 0.7), 1000.0)), "y": y}
+
+
+def zeros_by_chance(rng: np.random.Generator, n: int) -> Columns:
+    """Half have 0, whoever they are, the others a lognormal number that depends on the other column."""
+    x, other = rng.standard_normal((2, n))
+    y = np.clip(0.7 * x + math.sqrt(0.51) * other, -4, 4)
+    return {"x": np.where(rng.random(n) < 0.5, 0.0, np.minimum(np.exp(x), 100.0)), "y": y}
+
+
+def beside(rng: np.random.Generator, n: int) -> Columns:
+    """Two values beside each other that many people share, and a tail; all depend on the other column."""
+    x, other = rng.standard_normal((2, n))
+    values = np.where(x < -0.5, 3.0, np.where(x < 0.5, 3.05, 3.1 + np.minimum(x**2, 6)))
+    return {"x": values, "y": np.clip(0.6 * x + 0.8 * other, -4, 4)}
+
+
+def few_counts(rng: np.random.Generator, n: int) -> Columns:
+    """Counts, of which nearly all are 0 to 3, where up to 1,000 are possible."""
+    x, other = rng.standard_normal((2, n))
+    counts = np.clip(np.round(np.exp(0.8 * x)), 0, 1000).astype(int)
+    return {"x": counts, "y": np.clip(0.6 * x + 0.8 * other, -4, 4)}
+
+
+def two_clusters(rng: np.random.Generator, n: int) -> Columns:
+    """Two clusters, within which the columns fall together while the clusters rise (Simpson)."""
+    side, x, other = rng.integers(0, 2, n) * 2 - 1, *rng.standard_normal((2, n))
+    return {"x": np.clip(3 * side + x, -8, 8), "y": np.clip(3 * side - 0.9 * x + 0.44 * other, -8, 8)}
+
+
+def two_scores(rng: np.random.Generator, n: int) -> Columns:
+    """All but one in a hundred have one of two scores."""
+    label = rng.integers(0, 2, n)
+    rest = np.clip(rng.normal(2.0 + label, 1.0), 0, 10)
+    return {"score": np.where(rng.random(n) < 0.99, rng.choice([2.0, 2.01], n), rest), "label": label}
+
+
+def halfway(rng: np.random.Generator, n: int) -> Columns:
+    """Everybody halfway between two points of random rounding."""
+    return {"value": np.full(n, 100 / 14)}
+
+
 LISTED, UNIT, TWO = Levels([0, 1, 2, 3]), Interval(0, 1), Levels([0.0, 1.0])
+WIDE, NORMAL, EIGHT = Interval(0, 1_000), Interval(-4, 4), Interval(-8, 8)
 PRIVATE = {"labels": "private"}
+ROUNDED = {"protocol": "histogram", "rounding": "random", "bins": 8}
 CASES = (
     Case("3 for 1 in 1,000", "variance", LISTED, 8.0, 20_000, far(0.001)),
     Case("3 for 1 in 1,000", "variance", LISTED, 8.0, 2_000, far(0.001)),
@@ -125,7 +186,40 @@ CASES = (
     Case("lognormal scores", "auc", Interval(0, 1e6), 4.0, 20_000, lognormal),
     Case("lognormal scores", "auc", Interval(0, 1e6), 4.0, 20_000, lognormal, PRIVATE),
     Case("0 and 1", "kendall_tau", (UNIT, Interval(-4, 6)), 4.0, 20_000, two_values, {"variant": "b"}),
+    Case("0 and 1", "kendall_tau", (UNIT, Interval(-4, 6)), 4.0, 20_000, two_values, {"variant": "a"}),
     Case("0 and 1, listed", "kendall_tau", (TWO, Interval(-4, 6)), 4.0, 20_000, two_values, {"variant": "b"}),
+    Case("few ones", "kendall_tau", (UNIT, Interval(0, 30)), 4.0, 2_000, few_ones, {"variant": "b"}),
+    Case("half 0, too wide", "kendall_tau", (WIDE, NORMAL), 4.0, 2_000, half_zeros, {"variant": "a"}),
+    Case("half 0, too wide", "kendall_tau", (WIDE, NORMAL), 4.0, 20_000, half_zeros, {"variant": "a"}),
+    Case("half 0, too wide", "kendall_tau", (WIDE, NORMAL), 1.0, 20_000, half_zeros, {"variant": "a"}),
+    Case(
+        "0 by chance",
+        "kendall_tau",
+        (Interval(0, 100), NORMAL),
+        4.0,
+        20_000,
+        zeros_by_chance,
+        {"variant": "a"},
+    ),
+    Case(
+        "0 by chance",
+        "kendall_tau",
+        (Interval(0, 100), NORMAL),
+        4.0,
+        20_000,
+        zeros_by_chance,
+        {"variant": "b"},
+    ),
+    Case("beside", "kendall_tau", (Interval(0, 10), NORMAL), 4.0, 20_000, beside, {"variant": "a"}),
+    Case(
+        "few counts", "kendall_tau", (Integers(0, 1_000), NORMAL), 8.0, 20_000, few_counts, {"variant": "a"}
+    ),
+    Case("two clusters", "kendall_tau", (EIGHT, EIGHT), 4.0, 20_000, two_clusters, {"variant": "b"}),
+    Case("half 0, Pareto 1.2", "variance", Interval(0, 988), 8.0, 20_000, heavy),
+    Case("half 0, Pareto 1.2", "variance", Interval(0, 988), 4.0, 20_000, heavy),
+    Case("two scores", "auc", Interval(0, 10), 1.0, 20_000, two_scores, PRIVATE),
+    Case("halfway, rounded", "gini_coefficient", Interval(0, 100), 1.0, 20_000, halfway, ROUNDED),
+    Case("halfway, rounded", "gini_mean_difference", Interval(0, 100), 0.5, 500, halfway, ROUNDED),
     Case("a class of five", "auc", UNIT, 1.0, 1_000, lowest),
     Case("a class of fifty", "auc", UNIT, 1.0, 10_000, lowest),
     Case("all have 0", "gini_coefficient", Interval(0, 100_000), 1.0, 20_000, far(0.0)),

@@ -106,10 +106,11 @@ def measured(setting: Setting, option: Option, runs: int) -> tuple[float, float]
     for run in range(runs):
         seed = setting.seed(f"{option.protocol}, run {run}")
         try:
-            found = dpairs.simulate(replace(option.study, seed=seed), of.draw(setting.n, seed), seed=seed)
+            study, people = replace(option.study, seed=seed), of.draw(setting.n, seed)
+            estimate = dpairs.simulate(study, people, seed=seed, estimator=option.estimator)
         except (NotEstimable, NotEnoughData):
             continue
-        off.append(found.value - truth)
+        off.append(estimate.value - truth)
     return math.sqrt(float(np.mean(np.square(off)))) if off else math.nan, len(off) / runs
 
 
