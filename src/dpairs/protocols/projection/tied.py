@@ -46,7 +46,7 @@ class UnseenTies:
     least: float = 1.0
     """If atoms that are wider than a leaf hold no ties at all: no more than once."""
     left: float = 1.0
-    """What unseen ties leave of the dividend of tau-b: no more than all of it."""
+    """What unseen ties leave of tau-a, or of the dividend of tau-b: no more than all of it."""
     crowded: float = 0.0
     """The share of tau-a that pairs hold which the first round does not surely tell apart, at most."""
 
@@ -66,7 +66,7 @@ class UnseenTies:
         crowded = agreed(min(sum(bound.most_cubes for bound in room if bound), 1.0))
         if not statistic.same_bin:
             left = max(1 - sum(bound.cubes for bound in room if bound), 0.0)
-            return cls(least=agreed(left), crowded=crowded)
+            return cls(left=agreed(left), crowded=crowded)
         likely = off = fewer = taken = 0.0
         for form, column in statistic.same_bin.items():
             bound = room[column] if room else None
