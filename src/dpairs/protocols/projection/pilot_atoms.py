@@ -89,8 +89,10 @@ class Cut:
             moved[name] = np.moveaxis(table, -1, self.place).reshape(-1)
         return moved
 
-    def told(self, told: Told) -> Told:
-        marks = self.marks(told.atoms), self.marks(told.crowds)
+    def told(self, told: Told, single: Marks) -> Told:
+        """The same in the new cells; whoever is alone in a leaf of these, and was not found, lies anyhow."""
+        atoms = self.marks(told.atoms)
+        marks = atoms, self.marks(told.crowds | single) & ~atoms
         return Told(*marks, self.masses(told.held), self.masses(told.errors))
 
 
@@ -103,7 +105,7 @@ class DeepLevel:
     bits: int
 
     def tell(
-        self, place: int, cuts: Vector, atoms: Marks, shape: Sequence[int], masses: Masses
+        self, place: int, cuts: Vector, atoms: Marks, single: Marks, shape: Sequence[int], masses: Masses
     ) -> tuple[Told, Cut]:
         """What is known of the atoms of the column at this place, and the bins cut around those found.
 
@@ -112,7 +114,8 @@ class DeepLevel:
         node, added up with weights t / s^2 for noise s^2 and divided by r = sqrt(sum t^2 / s^2), then have
         mean M r and variance 1. A node is found if it stands out beyond what all nodes of the leaves that
         are searched would by chance in one study of twenty; these hold more than one standard error. If
-        none is found, and the leaf's own M r is clearly beyond that, the leaf is no value.
+        none is found, and the leaf's own M r is clearly beyond that, the leaf is no value. ``single`` are
+        leaves that are no atoms by themselves, and hold more than those beside them: one value, or no.
         """
         cells = np.indices(shape).reshape(len(shape), -1)
         noise = {name: max(each.noise / each.people**2, TINY) for name, each in self.oracles.items()}
@@ -123,7 +126,7 @@ class DeepLevel:
             np.tile(cells[place], len(masses)),
             np.concatenate([own * weights[name] for name, own in masses.items()]) / strength,
         )
-        looked = np.flatnonzero(atoms & (expected > 1))
+        looked = np.flatnonzero((atoms | single) & (expected > 1))
         limit = standing_out_by_chance(self.bits, looked.size)
         third = sum(
             float((weights[name][first] ** 3).sum()) * third_cumulant(oracle, 1 / noise[name])
@@ -147,7 +150,7 @@ class DeepLevel:
                 chance = chance_of(self.oracles[name]) * np.maximum(held * (1 - held), 0.0)
                 told.errors[name][there] = np.sqrt(noise[name] + chance)
         cut = Cut.around(cuts, nodes, self.bits, place, shape)
-        return cut.told(told), cut
+        return cut.told(told, single), cut
 
     def _totals(self, masses: Vector, place: int, shape: Sequence[int]) -> Vector:
         """Of each cell, the share of people with its values of the other columns."""

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ...data.grids import Grid
 from .crowded import Crowded
 from .pilot import Masses
-from .pilot_atoms import Told
+from .pilot_atoms import DeepLevel, Told
 from .pilot_cells import AROUND, AtomAxis
 from .winsorize import SIGNIFICANT
 
@@ -67,6 +67,44 @@ def atoms_of(grid: Grid) -> list[NDArray[np.bool_]]:
     ]
 
 
+def told_leaves(
+    deep: DeepLevel | None,
+    place: int,
+    edges: list[Vector],
+    atoms: list[NDArray[np.bool_]],
+    masses: Masses,
+    rounds: Sequence[Masses],
+) -> tuple[Told | None, Masses, list[Masses]]:
+    """What is known of leaves that many people share in the column at this place, cut around values.
+
+    A leaf that surely holds more people of a stratum than both leaves beside it is no part of a smooth
+    column. Its people have one value, which a deep level may show, or lie anyhow.
+    """
+    shape, cuts = [each.size - 1 for each in edges], edges[place]
+    single = np.zeros(shape[place], dtype=bool)
+    for stratum in masses:
+        columns = _marginal(stratum, place, shape, masses, rounds)
+        padded = np.concatenate([[0.0], columns[0] / np.diff(cuts), [0.0]])
+        single |= columns[0] - (padded[:-2] + padded[2:]) > noise(columns[1:])
+    single &= (np.diff(cuts) == 1) & ~atoms[place]
+    if deep is None:
+        nobody = [{name: np.zeros_like(own) for name, own in masses.items()} for _ in range(2)]
+        told = Told(np.zeros_like(single), single, *nobody) if single.any() else None
+        return told, masses, list(rounds)
+    told, cut = deep.tell(place, cuts, atoms[place], single, shape, masses)
+    edges[place], atoms[place] = cut.cuts, cut.marks(atoms[place]) | told.atoms
+    return told, cut.masses(masses), [cut.masses(each) for each in rounds]
+
+
+def _marginal(
+    stratum: str, place: int, shape: Sequence[int], masses: Masses, imagined: Sequence[Masses]
+) -> NDArray[np.float64]:
+    """The shares of one column's bins, and of imagined rounds, a row each."""
+    rounds = np.array([masses[stratum], *(each[stratum] for each in imagined)]).reshape(-1, *shape)
+    columns: NDArray[np.float64] = np.moveaxis(rounds, 1 + place, 1).reshape(len(rounds), shape[place], -1)
+    return np.asarray(columns.sum(axis=2))
+
+
 def crowded_people(
     grid: Grid, place: int, cuts: Vector, masses: Masses, imagined: Sequence[Masses], told: Told | None = None
 ) -> Masses | None:
@@ -79,9 +117,8 @@ def crowded_people(
     atoms, crowd, people = atoms_of(grid)[place], np.zeros(shape[place], dtype=bool), {}
     if told is not None:
         atoms, crowd = atoms & ~told.atoms, told.crowds.copy()
-    for stratum, own in masses.items():
-        rounds = np.array([own, *(each[stratum] for each in imagined)]).reshape(-1, *shape)
-        columns = np.moveaxis(rounds, 1 + place, 1).reshape(len(rounds), shape[place], -1).sum(axis=2)
+    for stratum in masses:
+        columns = _marginal(stratum, place, shape, masses, imagined)
         shares, repeated = columns[0], columns[1:]
         least = noise(repeated)
         crowd |= crowds(cuts, atoms, shares, repeated, BESIDE, least)

@@ -40,7 +40,7 @@ from .pilot import REPLICATES, TOO_NOISY, Masses, Narrowed, Pilot, PublicNoise, 
 from .pilot_atoms import DeepLevel, Told
 from .pilot_cells import column_edges, column_ends, cut_axis, every_atom
 from .pilot_column_atoms import imagined_columns, rooms, seen_alone, with_atoms
-from .pilot_crowds import atoms_of, crowded_pairs, crowded_people, pairs_in
+from .pilot_crowds import atoms_of, crowded_pairs, crowded_people, pairs_in, told_leaves
 from .pilot_descent import Descent, Explored, explore, imagined
 from .pilot_isotone import nearest
 from .pilot_levels import MOST_BELOW, walked_levels
@@ -263,11 +263,8 @@ class PilotTree(TreeAnswers):
         atoms, told = every_atom(edges, {} if self._within_leaves else masses), None
         for own, column, edge in zip(atoms, columns if self._two_numbers else [], edges, strict=False):
             own |= column.named(edge)
-        if deep is not None and self.compared is not None:
-            place, shape = self.compared, [each.size - 1 for each in edges]
-            told, cut = deep.tell(place, edges[place], atoms[place], shape, masses)
-            edges[place], atoms[place] = cut.cuts, cut.marks(atoms[place])
-            masses, rounds = cut.masses(masses), [cut.masses(each) for each in rounds]
+        if self.compared is not None:
+            told, masses, rounds = told_leaves(deep, self.compared, edges, atoms, masses, rounds)
         given, seen = self._cells(edges, atoms)
         if self.compared is not None and len(self.domains) == 1:
             there = masses if told is None else told.regained(masses, rounds)
