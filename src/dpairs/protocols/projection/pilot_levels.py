@@ -13,6 +13,7 @@ from ..tree.answers import MAX_DEPTH
 from ..tree.leaves import told_by_floats
 from ..tree.predict import level_noise
 from .pilot_atoms import standing_out_by_chance
+from .pilot_descent import FAR
 
 if TYPE_CHECKING:
     from .pilot_tree import PilotTree
@@ -23,8 +24,6 @@ SEVERAL = 2.0
 """From this epsilon on a report of several bits tells nodes apart at every level."""
 GRID_BITS = 10
 """Up to so many bits all leaves are cells; deeper trees, of one column, are cut where people are."""
-FAR = 8
-"""A walk goes on over up to so many levels that nobody answered about."""
 DEEPEST = 32
 """The level that tells values from crowds."""
 MOST_BELOW = 16
