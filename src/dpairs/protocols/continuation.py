@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from ..errors import BadParameter
+from ..formats.checks import integer
 from ..privacy.concentrated import rho_for
 from ..randomness.coins import Coins
 from .base import Alone, Protocol
@@ -54,6 +55,7 @@ def check_promise(protocol: Protocol, epsilon: float) -> None:
     only some: `changed_term` looks whether the second asks the others. Comparisons refuse what is no number.
     """
     name = protocol.name
+    integer(f"the number of rounds of this {name} study", protocol.rounds, 1, 2)
     if not 1 <= protocol.round <= protocol.rounds:
         raise BadParameter(
             f"this {name} study has {protocol.rounds} round(s), and none of number {protocol.round}"
