@@ -300,9 +300,9 @@ class Unclaimed(AroundMean):
 
 PROMISED = {
     Delta: "may break its promise with probability 0.01, and claims 0",
-    NoDelta: "may break its promise with probability nan",
-    Nan: "round 1 of this nan study loses epsilon nan",
-    Unclaimed: "loses epsilon 1 .*claims nan",
+    NoDelta: "the delta of this no-delta study must be a finite number, not nan",
+    Nan: "the epsilon of this nan study must be a finite number, not nan",
+    Unclaimed: "the epsilon that this unclaimed study claims must be a finite number, not nan",
 }
 
 

@@ -223,7 +223,7 @@ DISHONEST = {
     Stated: "loses epsilon 2 in all rounds of this stated study, which promises 1",
     Split: r"round 1 of this split study loses epsilon 1, and says that it loses 0\.5",
     Unsaid: "has to say what each round loses",
-    Nothing: "has to say what each round loses",
+    Nothing: "what each round of this nothing study loses must be above 0",
     Approximate: "loses epsilon inf in all rounds",
     Understated: r"loses epsilon 1 .*claims 0\.5",
 }
