@@ -77,8 +77,8 @@ def _losses(protocol: Protocol) -> tuple[float, ...]:
 def check_promise(protocol: Protocol, epsilon: float) -> None:
     """Refuse a round that a person may lose more by than ``epsilon``, in all rounds, or than its claim says.
 
-    Of two rounds that do not ask everybody again, the first has to leave people for the second, and may ask
-    only some: `changed_term` looks whether the second asks the others.
+    Of two rounds that do not ask everybody again, the first has to claim what the second may lose, and to
+    leave people for it, so it may ask only some: `changed_term` looks whether the second asks the others.
     """
     name, promised = protocol.name, _number(positive, "epsilon", epsilon)
     integer(f"the number of rounds of this {name} study", protocol.rounds, 1, 2)
@@ -105,6 +105,11 @@ def check_promise(protocol: Protocol, epsilon: float) -> None:
         return
     if not isinstance(protocol, Alone):
         raise BadParameter(f"this {name} study has two rounds, and {ACT_IN_BOTH}")
+    if protocol.round == 1 and claimed < promised:
+        raise BadParameter(
+            f"the first round of this {name} study claims {claimed:.6g}, and the second, which is not known "
+            f"yet, may lose all of epsilon {promised:.6g}"
+        )
     for place in range(len(protocol.strata)):
         asked = asked_in(protocol, ANY_COINS, place, 0, BLOCK)
         if asked is None or asked.all() or not asked.any():
