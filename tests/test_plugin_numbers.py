@@ -2,18 +2,19 @@
 
 import math
 from dataclasses import replace
+from fractions import Fraction
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
-from dpairs import BadParameter, Interval, Ledger, Study
+from dpairs import BadParameter, Interval, Ledger, Study, WrongStudy
 from dpairs.protocols import Protocol
 from dpairs.protocols.continuation import check_promise, total_loss
 
 from .every import every
-from .plugins.around_mean import AroundMean
+from .plugins.around_mean import AroundMean, Distances
 from .plugins.moments import Moments
 
 STATISTIC = Study.create("variance", epsilon=1.0, domain=Interval(0, 7), bins=4, seed=1).statistic
@@ -78,6 +79,33 @@ def test_a_short_float_is_compared_as_what_it_is():
 @every("losses", (None, 0.5, "01", iter([0.5, 0.5]), {0.5: 1, 0.25: 1}, [0.5], np.array(1.0), np.eye(2) / 2))
 def test_losses_are_listed(losses):
     refused(toy(AroundMean, **AGAIN, epsilon=0.5, losses=losses))
+
+
+@every("listed", (list, np.array, lambda losses: tuple(map(np.float32, losses))))
+def test_losses_are_the_same_however_they_are_listed(listed):
+    """An array that was compared as a whole ended in a ValueError, a list was no tuple."""
+    losses, given = (0.25, 0.75), {"epsilon": 0.25, **AGAIN, "continues": lambda self, first: True}
+    first = Study(STATISTIC, (Interval(0, 7),), toy(AroundMean, **given, losses=losses), 1.0, 0.0, 1)
+
+    def later(losses: Any) -> Study:
+        said = {**given, "losses": losses, "privacy": lambda self, asked: first.privacy}
+        start: Any = first.protocol
+        made = Distances(start.statistic, start.domains, start.response, start.share, first.id)
+        protocol = type("Later", (Distances,), {"name": "toy", **said})(**vars(made))
+        return replace(first, protocol=protocol)
+
+    assert later(listed(losses)).following(first).first == first
+    with pytest.raises(WrongStudy, match="its share is not what was agreed to"):
+        later(listed((0.375, 0.625))).following(first)
+
+
+def test_a_split_as_contributors_are_told_adds_up_exactly():
+    rng, above = np.random.default_rng(1), 0
+    for epsilon, part in zip(rng.uniform(0, 4, 1000).tolist(), rng.random(1000).tolist(), strict=True):
+        later = epsilon - part * epsilon
+        assert Fraction(epsilon - later) + Fraction(later) == Fraction(epsilon)
+        above += math.fsum((part * epsilon, (1 - part) * epsilon)) > epsilon
+    assert above > 10, "control: the product is rounded upwards"
 
 
 @every("number", (*NUMBERS, *OTHERS, 1.0, 3, "1"))

@@ -150,7 +150,7 @@ def _share_out(second: Study, first: Study, stratum: int) -> bool:
     if first.protocol.asks_again != again:
         return False
     if again and not (
-        second.protocol.losses == first.protocol.losses and second.protocol.continues(first.protocol)
+        _losses(second.protocol) == _losses(first.protocol) and second.protocol.continues(first.protocol)
     ):
         return False
     for start in SOME_BLOCKS:
