@@ -8,6 +8,7 @@ leaves, and costs the same whatever study it names. Entries add up by a privacy 
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -145,7 +146,7 @@ class Ledger(Shown):
                 f"{float(summed_delta(losses)):.3g}, above half of the ledger's delta of {self.delta:.3g}"
             )
         made = filtered_epsilon(losses, self.delta / 2)
-        above = f"{float(made):.4g}"
+        above = f"{float(min(made, Fraction(sys.float_info.max))):.4g}"
         if above == f"{self.limit:.4g}":  # doubles that a few digits do not tell apart
             above += f" and {float(made - Fraction(self.limit)):.1g}"
         raise LimitExceeded(
