@@ -41,6 +41,16 @@ def seeming(tree: ast.Module) -> list[int]:
         match node:
             case ast.Name(id="TYPE_CHECKING", ctx=ast.Store()) | ast.arg(arg="TYPE_CHECKING"):
                 lines.append(node.lineno)
+            case ast.Attribute(attr="TYPE_CHECKING", ctx=ast.Store()) | ast.Constant(value="TYPE_CHECKING"):
+                lines.append(node.lineno)
+            case ast.ClassDef() | ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ExceptHandler() if (
+                node.name == "TYPE_CHECKING"
+            ):
+                lines.append(node.lineno)
+            case ast.MatchAs(name="TYPE_CHECKING") | ast.MatchStar(name="TYPE_CHECKING"):
+                lines.append(node.lineno)
+            case ast.MatchMapping(rest="TYPE_CHECKING"):
+                lines.append(node.lineno)
             case ast.alias(asname="TYPE_CHECKING") | ast.alias(name="TYPE_CHECKING", asname=str()):
                 lines.append(node.lineno)
             case ast.ImportFrom(module=home, names=names) if home != "typing":
@@ -53,6 +63,23 @@ def seeming(tree: ast.Module) -> list[int]:
 def modules() -> dict[str, ast.Module]:
     paths = sorted(SOURCE.rglob("*.py"))
     return {path.relative_to(SOURCE).as_posix(): ast.parse(path.read_text("utf-8")) for path in paths}
+
+
+def unseen(source: Path) -> set[Path]:
+    """Folders with modules that import-linter takes for no packages, so no contract holds for them."""
+    return {path.parent for path in source.rglob("*.py") if not (path.parent / "__init__.py").exists()}
+
+
+def test_every_folder_of_modules_is_a_package():
+    assert unseen(SOURCE) == set()
+
+
+def test_a_folder_that_is_no_package_is_noticed(tmp_path):
+    """Negative control."""
+    for name in ("__init__.py", "seen/__init__.py", "seen/one.py", "hidden/one.py", "seen/hidden/one.py"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("")
+    assert unseen(tmp_path) == {tmp_path / "hidden", tmp_path / "seen" / "hidden"}
 
 
 def test_only_some_modules_import_by_name():
@@ -79,6 +106,16 @@ def test_what_the_layers_cannot_see_is_noticed():
         "TYPE_CHECKING = True\nif TYPE_CHECKING:\n  from .study import Study",
         "from .here import TYPE_CHECKING",
         "from .here import Yes as TYPE_CHECKING",
+        "class TYPE_CHECKING: ...",
+        "def TYPE_CHECKING(): ...",
+        "async def TYPE_CHECKING(): ...",
+        "try:\n  fail()\nexcept Exception as TYPE_CHECKING:\n  from .study import Study",
+        "match 1:\n  case TYPE_CHECKING:\n    from .study import Study",
+        "match 1:\n  case int() as TYPE_CHECKING:\n    from .study import Study",
+        "match given:\n  case [*TYPE_CHECKING]:\n    from .study import Study",
+        "match given:\n  case {**TYPE_CHECKING}:\n    from .study import Study",
+        "typing.TYPE_CHECKING = True",
+        "globals()['TYPE_CHECKING'] = True",
         "if typing.TYPE_CHECKING:\n  pass\nelse:\n  from .study import Study",
     ):
         assert seeming(ast.parse(code)), code

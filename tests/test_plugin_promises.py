@@ -298,11 +298,26 @@ class Unclaimed(AroundMean):
         return replace(super().privacy(epsilon_asked), epsilon=math.nan)
 
 
+@dataclass(frozen=True)
+class Low(AroundMean):
+    """Loses a tenth in the first round and claims that; the second may lose all."""
+
+    name: ClassVar[str] = "low"
+
+    @classmethod
+    def create(cls, statistic: Any, domains: Any, epsilon: float, share: int = 16) -> Any:
+        return super().create(statistic, domains, epsilon / 10, share)
+
+    def privacy(self, epsilon_asked: float) -> Any:
+        return replace(super().privacy(epsilon_asked), epsilon=self.epsilon)
+
+
 PROMISED = {
+    Low: "the first round of this low study claims 0.1, and the second, .* may lose all of epsilon 1",
     Delta: "may break its promise with probability 0.01, and claims 0",
-    NoDelta: "may break its promise with probability nan",
-    Nan: "round 1 of this nan study loses epsilon nan",
-    Unclaimed: "loses epsilon 1 .*claims nan",
+    NoDelta: "the delta of this no-delta study must be a finite number, not nan",
+    Nan: "the epsilon of this nan study must be a finite number, not nan",
+    Unclaimed: "the epsilon that this unclaimed study claims must be a finite number, not nan",
 }
 
 

@@ -223,7 +223,7 @@ DISHONEST = {
     Stated: "loses epsilon 2 in all rounds of this stated study, which promises 1",
     Split: r"round 1 of this split study loses epsilon 1, and says that it loses 0\.5",
     Unsaid: "has to say what each round loses",
-    Nothing: "has to say what each round loses",
+    Nothing: "what each round of this nothing study loses must be above 0",
     Approximate: "loses epsilon inf in all rounds",
     Understated: r"loses epsilon 1 .*claims 0\.5",
 }
@@ -334,6 +334,11 @@ def test_registration_refuses_what_a_class_alone_shows():
     three = type("Three", (AroundMean,), {"name": "three", "rounds": 3})
     with pytest.raises(BadParameter, match="a study has one round or two, not 3"):
         register_protocol(three)
+    # What `create` gives need not be of the class that was registered.
+    sly = {"name": "sly", "create": lambda *given: three(**vars(AroundMean.create(*given)))}
+    register_protocol(type("Sly", (AroundMean,), sly))
+    with pytest.raises(BadParameter, match="must be a whole number from 1 to 2, not 3"):
+        Study.create("variance", protocol="sly", options={}, **ASKED)
     silent = type("Silent", (AroundMean,), {"name": "silent", "asked": Protocol.asked})
     with pytest.raises(BadParameter, match="of two rounds it has to say whom the first asks"):
         register_protocol(silent)

@@ -191,3 +191,16 @@ def test_a_kernel_that_is_not_symmetric_or_leaves_its_range_is_refused():
     for f, said in ((lambda a, b: a - b, "range"), (lambda a, b: a + 0 * b, "symmetric")):
         with pytest.raises(BadParameter, match=said):
             Study.create(Kernel(f, range=(0, 1), domain=UNIT), epsilon=1.0, bins=3)
+
+
+@every("epsilon", (710.0, 1e155, 1e308))
+def test_an_epsilon_whose_powers_are_no_floats_is_taken(epsilon):
+    ways: tuple[dict[str, Any], ...] = (
+        {"protocol": "projection"},
+        {"protocol": "tree", "answer": "several-bits"},
+        {"protocol": "two_servers", "rounds": 2},
+        {"protocol": "sites", "rounds": 2},
+    )
+    for way in ways:
+        made = Study.create("auc", epsilon=epsilon, domain=UNIT, **way)
+        assert made.privacy.epsilon <= made.epsilon == epsilon

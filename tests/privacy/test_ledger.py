@@ -6,6 +6,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import reduce
 from operator import add
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -198,6 +200,21 @@ def test_a_killed_process_leaves_the_ledger_as_it_was(tmp_path, where):
     assert Ledger.load(book).spent == {}
     # The lock went with the process.
     assert Ledger.record(book, study(1)).total == pytest.approx(0.5)
+
+
+def test_a_loss_whose_square_is_no_float_is_above_the_limit():
+    made = (study(1), study(2))
+    claimed: list[Any] = [
+        SimpleNamespace(id=one.id, privacy=replace(one.privacy, epsilon=1e308)) for one in made
+    ]
+    for delta in (0.0, 1e-6):
+        with pytest.raises(LimitExceeded, match=r"loses epsilon 1e\+308; .*above the limit of 5"):
+            Ledger(limit=5.0, delta=delta).spend(claimed[0])
+        book = Ledger(limit=1.5e308, delta=delta)
+        book.spend(claimed[0])
+        assert book.total == 1e308
+        with pytest.raises(LimitExceeded, match=r"above the limit of 1\.5e"):
+            book.spend(claimed[1])
 
 
 def test_a_damaged_ledger_answers_nothing(tmp_path):

@@ -53,6 +53,29 @@ def bad_first_study() -> Reports:
 
 
 @file
+def bad_levels() -> Reports:
+    """Levels that nothing leads to; a deep one far below a tree of others is as it should be."""
+    study = projection("auc", Interval(0, 1), 4.0, 59, n=100_000)
+    vector, content = Reports(study), json.loads(study.to_json())
+    pilot = content["protocol"]["pilot"]
+
+    def dealing(comment: str, levels: Any, floors: Any = pilot["floors"]) -> None:
+        vector.refuse_study(comment, forged(content, pilot={**pilot, "levels": levels, "floors": floors}))
+
+    vector.good("load_study", text=study.to_json())
+    one = pilot["floors"][:1]
+    dealing("no levels", [])
+    dealing("levels as text", "2,4")
+    dealing("level 0", [0, 2])
+    dealing("a level below the leaves", [2, 33])
+    dealing("more levels than a tree can have", [2] * 65)
+    dealing("one level, far below the root", [32], one)
+    dealing("a level far below the first", [31, 1], one)
+    dealing("a level far below fewer than a report has parities", [2, 32])
+    return vector
+
+
+@file
 def bad_second_study() -> Reports:
     vector = second_round(1.0, 54)
     study, text, content = vector.study, vector.study.to_json(), json.loads(vector.study.to_json())

@@ -10,6 +10,8 @@ import { MAX_DEPTH, Signs } from "./tree.js";
 
 /** Up to so many bits a tree may have on several columns. */
 const PLANE_BITS = 32;
+/** A walk goes on over up to so many levels that nobody answered about. */
+const FAR = 8;
 
 function checkBits(domain, bits) {
   const most = domain instanceof Interval ? 52 : bitsOf(domain.size);
@@ -35,6 +37,21 @@ function readLevels(levels, depth) {
   return dealt;
 }
 
+/** Refuse levels far below those that a walk from the root reaches, if these are no tree of their own. */
+function checkWalk(dealt, parities) {
+  const [deepest, least] = [Math.max(...dealt), Math.max(parities, 2)];
+  let reached = 0;
+  for (const level of [...dealt].sort((one, other) => one - other)) {
+    if (level - reached <= FAR) reached = level;
+  }
+  if (reached < deepest && reached < least) {
+    throw new BadParameter(
+      `a pilot tree that deals out level ${deepest} needs others down to level ${least} or further, ` +
+        `at most ${FAR} apart, not ${dealt}`,
+    );
+  }
+}
+
 /** A tree over all private columns, asked of the people of the first round. */
 export class PilotTree {
   constructor(statistic, domains, spec, share) {
@@ -58,6 +75,7 @@ export class PilotTree {
     this.dealt = spec.has("levels") ? readLevels(spec.get("levels"), depth) : null;
     const [floors, dealt] = [spec.get("floors"), this.dealt];
     this.signs = new Signs({ name: this.name, depth, splitting: "users", rows: "others", floors, delta: 0, dealt });
+    if (dealt) checkWalk(dealt, this.signs.parities);
     this.symbols = this.signs.symbols;
     this.epsilon = this.signs.epsilon;
   }

@@ -60,7 +60,7 @@ class Axis:
             offsets = self.domain.offsets(values, column)
             if self.bins == self.domain.size:
                 return offsets.view(np.int64)
-            edges = np.array(self._integer_edges[1:-1], dtype=np.uint64)
+            edges = np.array(self.offsets[1:-1], dtype=np.uint64)
             return np.searchsorted(edges, offsets, side="right").astype(np.int64)
         position = self.domain.check(values, column) - self.domain.low
         if self.rounding == "simple":
@@ -72,7 +72,8 @@ class Axis:
         return below + (uniform < position - below)
 
     @cached_property
-    def _integer_edges(self) -> list[int]:
+    def offsets(self) -> list[int]:
+        """Of integers: how far each bin begins from the lowest, and the end of the last, exactly."""
         size = self.domain.size if isinstance(self.domain, Integers) else 0
         return [-(-index * size // self.bins) for index in range(self.bins + 1)]
 
@@ -88,7 +89,7 @@ class Axis:
             edges = np.linspace(low, high, self.bins + 1)
             return edges[:-1], edges[1:], ones * math.inf
         if isinstance(self.domain, Integers):
-            starts = self._integer_edges
+            starts = self.offsets
             lows = np.array([float(self.domain.low + start) for start in starts[:-1]])
             highs = np.array([float(self.domain.low + start - 1) for start in starts[1:]])
             return lows, highs, np.diff(np.array([float(start) for start in starts]))
@@ -166,6 +167,10 @@ class CutAxis(Axis):
             bins = np.searchsorted(low[1:], numbers, side="right")
             through = (numbers - low[bins]) / (high - low)[bins]
         return bins.astype(np.int64), np.minimum(through, 1.0)
+
+    @cached_property
+    def offsets(self) -> list[int]:
+        return list(self.edges) if isinstance(self.domain, Integers) else []
 
     def place(self, values: Any, column: str, bits: Randomness) -> NDArray[np.int64]:
         """The bin of each value."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Sequence
 from fractions import Fraction
 
@@ -136,7 +137,8 @@ def filtered_epsilon(losses: Sequence[Loss], slack: float) -> Fraction:
     total = sum((Fraction(epsilon) for epsilon, _ in losses), Fraction(0))
     if slack == 0 or not losses:
         return total
-    squares = float(sum((Fraction(epsilon) ** 2 for epsilon, _ in losses), Fraction(0)))
+    exact = sum((Fraction(epsilon) ** 2 for epsilon, _ in losses), Fraction(0))
+    squares = float(exact) if exact < sys.float_info.max else math.inf
     bound = math.sqrt(2 * math.log(1 / check_delta(slack)) * squares) + squares / 2
     return min(total, Fraction(bound * (1 + ROUNDING)) if math.isfinite(bound) else total)
 

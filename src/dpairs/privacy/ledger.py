@@ -8,6 +8,7 @@ leaves, and costs the same whatever study it names. Entries add up by a privacy 
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -135,21 +136,21 @@ class Ledger(Shown):
         """Refuse a study that was answered before, or that would exceed the limit."""
         if study.id in self.spent:
             raise AlreadyAnswered(f"this person has taken part in study {study.id[:16]}... already")
-        claim = study.privacy
-        if self._allows((claim.epsilon, claim.delta)):
+        epsilon, delta = _loss(study)
+        if self._allows((epsilon, delta)):
             return
-        losses = [*self.losses, (claim.epsilon, claim.delta)]
+        losses = [*self.losses, (epsilon, delta)]
         if summed_delta(losses) > Fraction(self.delta) / 2:
             raise LimitExceeded(
-                f"study {study.id[:16]}... has a delta of {claim.delta:.3g}; with the others, that makes "
+                f"study {study.id[:16]}... has a delta of {delta:.3g}; with the others, that makes "
                 f"{float(summed_delta(losses)):.3g}, above half of the ledger's delta of {self.delta:.3g}"
             )
         made = filtered_epsilon(losses, self.delta / 2)
-        above = f"{float(made):.4g}"
+        above = f"{float(min(made, Fraction(sys.float_info.max))):.4g}"
         if above == f"{self.limit:.4g}":  # doubles that a few digits do not tell apart
             above += f" and {float(made - Fraction(self.limit)):.1g}"
         raise LimitExceeded(
-            f"study {study.id[:16]}... loses epsilon {claim.epsilon:.4g}; with the {len(self.spent)} before, "
+            f"study {study.id[:16]}... loses epsilon {epsilon:.4g}; with the {len(self.spent)} before, "
             f"that makes {above}, above the limit of {self.limit:.4g}"
         )
 
@@ -162,7 +163,7 @@ class Ledger(Shown):
         if name and before is not None and before.name == name:
             return
         self.check(study)
-        self.spent[study.id] = Entry(study.privacy.epsilon, study.privacy.delta, name)
+        self.spent[study.id] = Entry(*_loss(study), name)
 
     @classmethod
     def record(cls, path: str | os.PathLike[str], study: Spending) -> Ledger:
@@ -199,6 +200,12 @@ class Ledger(Shown):
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Ledger:
         return cls.from_json(files.read(path, "the ledger"))
+
+
+def _loss(study: Spending) -> Loss:
+    """What a study claims, in numbers that add up: a loss below nothing would be credit."""
+    claim = study.privacy
+    return positive("the epsilon of a study", claim.epsilon), below_one("the delta of a study", claim.delta)
 
 
 def _entry(spec: Any) -> Entry:

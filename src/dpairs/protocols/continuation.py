@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from numbers import Real
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from ..errors import BadParameter
+from ..formats.checks import below_one, integer, positive
+from ..privacy import PrivacyClaim
 from ..privacy.concentrated import rho_for
 from ..randomness.coins import Coins
 from .base import Alone, Protocol
@@ -31,48 +37,79 @@ def total_loss(protocol: Protocol) -> float:
     rounds if it allows so much rho. What is not checked is that a mechanism loses what its epsilon says, and
     with a delta that a round's noise has the rho of `losses`.
     """
+    epsilon = _number(positive, f"the epsilon of this {protocol.name} study", protocol.epsilon)
     if not protocol.asks_again:
-        return protocol.epsilon
-    losses, place = protocol.losses, protocol.round - 1
-    if len(losses) != protocol.rounds or not all(0 < loss < math.inf for loss in losses):
-        raise BadParameter(f"a {protocol.name} study has to say what each round loses, not {losses!r}")
-    total = math.fsum(losses)
-    if protocol.delta:
-        return protocol.epsilon if total <= rho_for(protocol.epsilon, protocol.delta) else math.inf
-    if not protocol.epsilon <= losses[place]:
+        return epsilon
+    losses, delta = _losses(protocol), _delta(protocol)
+    total, said = math.fsum(losses), losses[protocol.round - 1]
+    if delta:
+        return epsilon if total <= rho_for(epsilon, delta) else math.inf
+    if epsilon > said:
         raise BadParameter(
-            f"round {protocol.round} of this {protocol.name} study loses epsilon {protocol.epsilon:.6g}, and "
-            f"says that it loses {losses[place]:.6g}"
+            f"round {protocol.round} of this {protocol.name} study loses epsilon {epsilon:.6g}, and says "
+            f"that it loses {said:.6g}"
         )
     return total
+
+
+def _number(check: Callable[[str, Any], float], name: str, value: Any) -> float:
+    """A number of Python or numpy, as a float: others, and short floats, may compare as they like."""
+    if not isinstance(value, Real):
+        raise BadParameter(f"{name} must be a number, not {value!r}")
+    return check(name, value)
+
+
+def _delta(protocol: Protocol) -> float:
+    return _number(below_one, f"the delta of this {protocol.name} study", protocol.delta)
+
+
+def _losses(protocol: Protocol) -> tuple[float, ...]:
+    """What each round loses, however a protocol lists it."""
+    given: Any = protocol.losses
+    is_list = isinstance(given, (tuple, list)) or (isinstance(given, np.ndarray) and given.ndim == 1)
+    if not is_list or len(given) != protocol.rounds:
+        raise BadParameter(f"a {protocol.name} study has to say what each round loses, not {given!r}")
+    return tuple(
+        _number(positive, f"what each round of this {protocol.name} study loses", loss) for loss in given
+    )
 
 
 def check_promise(protocol: Protocol, epsilon: float) -> None:
     """Refuse a round that a person may lose more by than ``epsilon``, in all rounds, or than its claim says.
 
-    Of two rounds that do not ask everybody again, the first has to leave people for the second, and may ask
-    only some: `changed_term` looks whether the second asks the others. Comparisons refuse what is no number.
+    Of two rounds that do not ask everybody again, the first has to claim what the second may lose, and to
+    leave people for it, so it may ask only some: `changed_term` looks whether the second asks the others.
     """
-    name = protocol.name
-    if not 1 <= protocol.round <= protocol.rounds:
+    name, promised = protocol.name, _number(positive, "epsilon", epsilon)
+    integer(f"the number of rounds of this {name} study", protocol.rounds, 1, 2)
+    if integer(f"the round of this {name} study", protocol.round, 1, 2) > protocol.rounds:
         raise BadParameter(
             f"this {name} study has {protocol.rounds} round(s), and none of number {protocol.round}"
         )
-    lost, claim = total_loss(protocol), protocol.privacy(epsilon)
-    if not (lost <= epsilon and lost <= claim.epsilon):
+    lost, delta = total_loss(protocol), _delta(protocol)
+    loses = f"a person loses epsilon {lost:.6g} in all rounds of this {name} study, which"
+    if lost > promised:
+        raise BadParameter(f"{loses} promises {promised:.6g}")
+    claim = protocol.privacy(epsilon)
+    if not isinstance(claim, PrivacyClaim):
+        raise BadParameter(f"the privacy of this {name} study must be a PrivacyClaim, not {claim!r}")
+    claimed = _number(positive, f"the epsilon that this {name} study claims", claim.epsilon)
+    if lost > claimed:
+        raise BadParameter(f"{loses} claims {claimed:.6g}")
+    allowed = _number(below_one, f"the delta that this {name} study claims", claim.delta)
+    if delta > allowed:
         raise BadParameter(
-            f"a person loses epsilon {lost:.6g} in all rounds of this {name} study, which promises "
-            f"{epsilon:g} and claims {claim.epsilon:.6g}"
-        )
-    if not 0 <= protocol.delta <= claim.delta:
-        raise BadParameter(
-            f"this {name} study may break its promise with probability {protocol.delta:.3g}, and claims "
-            f"{claim.delta:.3g}"
+            f"this {name} study may break its promise with probability {delta:.3g}, and claims {allowed:.3g}"
         )
     if protocol.rounds == 1 or protocol.asks_again:
         return
     if not isinstance(protocol, Alone):
         raise BadParameter(f"this {name} study has two rounds, and {ACT_IN_BOTH}")
+    if protocol.round == 1 and claimed < promised:
+        raise BadParameter(
+            f"the first round of this {name} study claims {claimed:.6g}, and the second, which is not known "
+            f"yet, may lose all of epsilon {promised:.6g}"
+        )
     for place in range(len(protocol.strata)):
         asked = asked_in(protocol, ANY_COINS, place, 0, BLOCK)
         if asked is None or asked.all() or not asked.any():
@@ -113,7 +150,7 @@ def _share_out(second: Study, first: Study, stratum: int) -> bool:
     if first.protocol.asks_again != again:
         return False
     if again and not (
-        second.protocol.losses == first.protocol.losses and second.protocol.continues(first.protocol)
+        _losses(second.protocol) == _losses(first.protocol) and second.protocol.continues(first.protocol)
     ):
         return False
     for start in SOME_BLOCKS:

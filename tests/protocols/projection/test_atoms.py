@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 import dpairs
-from dpairs import Integers, Interval, Study
+from dpairs import BadParameter, Integers, Interval, Study
 from dpairs.protocols.projection.first_round import Projection
 from dpairs.protocols.projection.pilot_atoms import Cut
-from dpairs.protocols.projection.pilot_levels import walked_levels
+from dpairs.protocols.projection.pilot_levels import check_levels, walked_levels
 from dpairs.protocols.projection.pilot_tree import PilotTree
 from dpairs.protocols.tree.counts import LevelCounts
 from dpairs.protocols.tree.oracle import Oracle
@@ -73,6 +73,20 @@ def test_a_walk_ends_before_a_gap():
     assert walked_levels((2, 4, 6, 15)) == (2, 4, 6)
     assert walked_levels((2, 2, 4, 4, 4, 20)) == (2, 2, 4, 4, 4)
     assert walked_levels((20,)) == ()
+
+
+@pytest.mark.parametrize(
+    ("dealt", "parities"), [((31, 1), 1), ((9,), 1), ((20, 32), 1), ((2, 32), 3), ((2, 4, 32), 5)]
+)
+def test_levels_far_below_no_tree_are_refused(dealt, parities):
+    """A walk over a gap of 30 levels looked into every node of it, and never ended."""
+    with pytest.raises(BadParameter, match=f"deals out level {max(dealt)} needs others down to level"):
+        check_levels(dealt, 32, parities)
+
+
+def test_levels_far_below_a_tree_are_taken():
+    for dealt, parities in (((), 6), ((1,), 6), ((8,), 1), ((2, 32), 2), ((2, 4, 6, 32), 6), ((1, 9, 17), 6)):
+        check_levels(dealt, 32, parities)
 
 
 def test_counts_below_a_node_are_those_of_its_nodes():

@@ -1,12 +1,14 @@
 """Boxes of the plane between the same two values: shared out alike unless they are told apart."""
 
+from dataclasses import dataclass
+
 import numpy as np
 import pytest
 
 from dpairs import Interval
 from dpairs.protocols.projection.pilot_boxes import Boxes
 from dpairs.protocols.projection.pilot_copula import beyond_function
-from dpairs.protocols.projection.pilot_descent import Descent, told_apart
+from dpairs.protocols.projection.pilot_descent import FAR, Descent, explore, told_apart
 from dpairs.protocols.projection.remainder import Remainder
 from dpairs.protocols.tree.hierarchy import Level
 from dpairs.protocols.tree.leaves import Leaves
@@ -137,3 +139,27 @@ def test_daniels_inequality_holds_within_a_box():
         assert abs(missed) <= 1 / 3 + 0.01
         if bend == 1.0:
             assert missed == pytest.approx(1 / 3, abs=0.01)
+
+
+@dataclass(frozen=True)
+class Everybody:
+    """A level with everybody in its first node, if anybody answered about it."""
+
+    answered: int
+    people: int = 1000
+    parities: int = 1
+    scale: float = 1.0
+
+    @property
+    def noise(self) -> float:
+        return 1.0 if self.answered else np.inf
+
+    def __call__(self, nodes: np.ndarray) -> np.ndarray:
+        return np.where(nodes == 0, 1000.0 * bool(self.answered), 0.0)
+
+
+@pytest.mark.parametrize(("deep", "last"), [(10 + FAR, 10 + FAR), (11 + FAR, 10)])
+def test_a_walk_does_not_go_on_over_many_levels_that_nobody_answered_about(deep, last):
+    """It looks into every node of them, and never ended where few people answered about a deep tree."""
+    levels = [Everybody(number in (10, deep)) for number in range(1, 41)]
+    assert len(explore(levels, Leaves((Interval(0, 1),), (40,))).levels) == last + 1

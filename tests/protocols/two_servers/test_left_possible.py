@@ -150,6 +150,22 @@ def test_bins_are_measured_by_their_own_cell():
     assert finer(inner, Axis(UNIT, 64)).min() < 1 / 4
 
 
+@pytest.mark.parametrize(
+    ("low", "high"), [(-(2**63), 2**63 - 1), (0, 2**63 - 1), (-(2**62), 2**62), (0, 2**64 - 2)]
+)
+def test_bins_of_any_integers_are_merged_exactly(low, high):
+    """Doubles do not hold their edges, and 2^63 is no int64."""
+    domain = Integers(low, high)
+    coarse, run = coarse_axis(Axis(domain, 24), 8)
+    assert isinstance(coarse, CutAxis)
+    assert list(coarse.edges) == [-(-3 * cell * domain.size // 24) for cell in range(9)]
+    again, _ = coarse_axis(coarse, 4)
+    assert again.offsets == list(coarse.edges[::2])
+    assert run.tolist() == [place // 3 for place in range(24)]
+    made = Study.create("auc", protocol="two_servers", domain=domain, epsilon=1.0)
+    assert Study.from_json(made.to_json()) == made
+
+
 @pytest.mark.parametrize("domain", [Interval(-4, 4), Integers(-50, 50)], ids=["numbers", "whole"])
 def test_intervals_of_tau_do_not_grow_with_epsilon(domain):
     rng, scale = np.random.default_rng(3), domain.high / 4

@@ -23,6 +23,8 @@ from .winsorize import SIGNIFICANT, Tail
 Vector = NDArray[np.float64]
 WHOLE_LEVELS = 10
 """Levels explored whole; below, only where people are."""
+FAR = 8
+"""A walk goes on over up to so many levels that nobody answered about."""
 LEAST = 1.0
 """A node is split when its share is above so many standard errors of its halves' estimates."""
 TINY = 1e-24
@@ -222,7 +224,7 @@ def explore(oracles: Sequence[NodeCounts], leaves: Leaves, least: float = LEAST)
         solution = least_squares(levels, measured, noise[: len(levels)], 1.0)
         # The next level that somebody answered about.
         after = next((level for level in range(len(levels), depth + 1) if np.isfinite(noise[level])), None)
-        if after is None:
+        if after is None or after - len(levels) >= FAR:
             break
         descent = descend(solution, leaves, boxes, least)
         *_, alive = descent.reached()

@@ -8,9 +8,12 @@ from math import gcd
 from typing import TYPE_CHECKING
 
 from ...data.domains import Interval
+from ...errors import BadParameter
+from ..tree.answers import MAX_DEPTH
 from ..tree.leaves import told_by_floats
 from ..tree.predict import level_noise
 from .pilot_atoms import standing_out_by_chance
+from .pilot_descent import FAR
 
 if TYPE_CHECKING:
     from .pilot_tree import PilotTree
@@ -21,8 +24,6 @@ SEVERAL = 2.0
 """From this epsilon on a report of several bits tells nodes apart at every level."""
 GRID_BITS = 10
 """Up to so many bits all leaves are cells; deeper trees, of one column, are cut where people are."""
-FAR = 8
-"""A walk goes on over up to so many levels that nobody answered about."""
 DEEPEST = 32
 """The level that tells values from crowds."""
 MOST_BELOW = 16
@@ -68,6 +69,24 @@ def walked_levels(dealt: Levels) -> Levels:
         reached[level] = often[level]
     common = gcd(*reached.values()) or 1
     return tuple(level for level, count in reached.items() for _ in range(count // common))
+
+
+def check_levels(dealt: Levels, depth: int, parities: int) -> None:
+    """Refuse levels that a tree does not have, or that a walk from the root does not lead to.
+
+    Where levels lie far below, those above have to be a tree of their own: of two levels, and as many as a
+    report has parities. A walk over the gap would look into every node of it.
+    """
+    if dealt and (len(dealt) > MAX_DEPTH or max(dealt) > depth):
+        raise BadParameter(
+            f"a pilot tree of {depth} levels deals out up to {MAX_DEPTH} of these, not {dealt}"
+        )
+    reached, least = max(walked_levels(dealt), default=0), max(parities, 2)
+    if dealt and reached < max(dealt) and reached < least:
+        raise BadParameter(
+            f"a pilot tree that deals out level {max(dealt)} needs others down to level {least} or further, "
+            f"at most {FAR} apart, not {dealt}"
+        )
 
 
 def deeper(tree: PilotTree, epsilon: float) -> PilotTree | None:

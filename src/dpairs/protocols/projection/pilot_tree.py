@@ -43,7 +43,7 @@ from .pilot_column_atoms import imagined_columns, rooms, seen_alone, with_atoms
 from .pilot_crowds import atoms_of, crowded_pairs, crowded_people, pairs_in, told_leaves
 from .pilot_descent import Descent, Explored, explore, imagined
 from .pilot_isotone import nearest
-from .pilot_levels import MOST_BELOW, walked_levels
+from .pilot_levels import MOST_BELOW, check_levels, walked_levels
 from .pilot_margins import margins
 from .pilot_missed import missed_share
 from .pilot_plane import SmoothPlane
@@ -72,10 +72,7 @@ class PilotTree(TreeAnswers):
             raise BadParameter("a pilot tree needs a number of bits for each private column")
         if len(self.bits) > 1:
             integer("the bits of a pilot tree over several columns", self.depth, 2, PLANE_BITS)
-        if self.dealt and (len(self.dealt) > MAX_DEPTH or max(self.dealt) > self.depth):
-            raise BadParameter(
-                f"a pilot tree of {self.depth} levels deals out up to {MAX_DEPTH} of these, not {self.dealt}"
-            )
+        check_levels(self.dealt, self.depth, self.parities)
         for domain, bits in zip(self.columns, self.bits, strict=True):
             most = 52 if isinstance(domain, Interval) else bits_of(domain.size)
             least = 1 if isinstance(domain, (Interval, Integers)) else most
@@ -187,7 +184,7 @@ class PilotTree(TreeAnswers):
     def walked(self) -> PilotTree:
         """The tree of the levels that a walk from the root reaches, which others lie far below."""
         dealt = walked_levels(self.dealt)
-        if not dealt or max(dealt) == max(self.dealt) or max(dealt) < max(self.parities, 2):
+        if not dealt or max(dealt) == max(self.dealt):
             return self
         turns = self.nodes.turns[: max(dealt)]
         bits = tuple(turns.count(place) for place in range(len(self.bits)))

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...mechanisms.thresholds import MAX_EPSILON
 from .hadamard import parity
 
 MAX_PARITIES = 6
@@ -18,10 +19,11 @@ def best_parities(epsilon: float, depth: int) -> int:
 
     Few nodes may hold everybody, so the usual choice, which looks at empty nodes only, is not safe.
     """
+    ratio = math.exp(min(epsilon, MAX_EPSILON))
 
     def worse(parities: int) -> float:
         symbols = 1 << parities
-        kept = math.exp(epsilon) / (math.exp(epsilon) + symbols - 1)
+        kept = ratio / (ratio + symbols - 1)
         other = 1 / symbols
         return max(kept * (1 - kept), other * (1 - other)) / (kept - other) ** 2
 

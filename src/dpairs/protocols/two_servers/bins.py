@@ -34,6 +34,8 @@ Twice makes an interval for a sample about the shortest; once keeps one for few 
 """
 SMALL = 1 / 4
 """Of the sampling error of unrelated columns, 2 / (3 sqrt(n)): so much noise hardly matters beside it."""
+MOST_TOLD = 1e12
+"""With so many people, times epsilon, as many bins are best as there may be."""
 MOST_COUNTED = 1024
 """Cells of a release of counts at most: its noise needs the kernel's table."""
 FINER = 12.0
@@ -91,13 +93,13 @@ def _bins(
         return most
     if counted is not None:
         # Noise of counts grows like sqrt(cells) / (n epsilon), binning falls like 1 / bins^2.
-        people = 1000 if n is None else n
-        best: float = 2 * (people * counted) ** 0.4 if cut == 1 else 1.2 * (people * counted) ** 0.3
+        told = min((1000 if n is None else n) * counted, MOST_TOLD)
+        best: float = 2 * told**0.4 if cut == 1 else 1.2 * told**0.3
         if pilot and statistic.needs == "numeric" and cut == 1:
             # Where people fill a third of a domain of length 1, k cells hide up to 1 / k^2 of a distance;
             # noise of variance v on their shares adds v e'Ae, 1.96 of whose deviations are 1.13 v k, with
             # v = 16 / (n epsilon)^2.
-            best = (0.11 * (people * counted) ** 2) ** (1 / 3)
+            best = (0.11 * told**2) ** (1 / 3)
         room = math.isqrt(MOST_COUNTED) if cut > 1 else MOST_COUNTED // (labels * others)
         return max(2, min(most, room, round(best)))
     if cut > 1:

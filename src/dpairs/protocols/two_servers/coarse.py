@@ -36,12 +36,10 @@ def coarse_axis(axis: Axis, cells: int, inner: bool = False) -> tuple[Axis, NDAr
         run = np.unique((chances * cells).astype(np.int64), return_inverse=True)[1].reshape(-1)
         cells = int(run[-1]) + 1
     starts = np.searchsorted(run, np.arange(cells))
-    low, _, points = axis.geometry
     if isinstance(domain, Interval):
-        edges = [*low[starts].tolist(), domain.high]
+        edges = [*axis.geometry[0][starts].tolist(), domain.high]
     else:
-        reached = np.concatenate(([0.0], np.cumsum(points))).astype(int)
-        edges = [*reached[starts].tolist(), domain.size]
+        edges = [*(axis.offsets[start] for start in starts.tolist()), domain.size]
     return CutAxis.at(domain, edges), run
 
 
