@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -115,6 +115,15 @@ class Law(Protocol):
 
     def reach(self, level: float) -> float:
         """The half-length of an interval that covers with the chance ``level``."""
+        ...
+
+
+@runtime_checkable
+class Leaning(Law, Protocol):
+    """One whose interval goes further to one side."""
+
+    def lean(self, level: float) -> tuple[float, float]:
+        """How much further than `reach` it goes down, and up."""
         ...
 
 
@@ -263,18 +272,22 @@ class Estimate(Shown, Numeric):
         ``target="sample"`` the exact statistic of the people who took part; for both, values outside the
         domain count as its nearest end. The interval covers the privacy noise and any bias that the data
         leave possible: value +- cv(b/s) s for the standard error s and the bound b on the bias (see
-        `statistics.fixed_length`). It does not cover dishonest answers, or who chose to take part.
-        ``confidence_level`` is scipy's name for ``level``.
+        `statistics.fixed_length`), and further to one side where error and standard error go together. It
+        does not cover dishonest answers, or who chose to take part. ``confidence_level`` is scipy's name for
+        ``level``.
         """
         share = real("level", level if confidence_level is None else confidence_level)
         if not 0 < share <= 1 - 1e-12:
             raise BadParameter(f"level must lie between 0 and 1, not {share!r}")
         whole = choice("target", target, TARGETS) == "population"
+        more = (0.0, 0.0)
         if self.laws is None:
             far = reach(self.standard_error if whole else self.sample_standard_error, self.bias, share)
         else:
-            far = (self.laws.population if whole else self.laws.sample).reach(share) + self.bias
-        down, up = far, far
+            law = self.laws.population if whole else self.laws.sample
+            far = law.reach(share) + self.bias
+            more = law.lean(share) if isinstance(law, Leaning) else more
+        down, up = far + more[0], far + more[1]
         if self.logarithmic:
             # e^-value +- far e^-value, back on the scale of the value.
             down, up = math.log1p(far), -math.log1p(-far) if far < 1 else math.inf

@@ -17,14 +17,14 @@ def plot_runs(estimates: Sequence[Estimate], truth: float | None, level: float, 
     """Each run's estimate and interval, in order of the estimate, beside the exact value."""
     ordered = sorted(estimates, key=lambda each: each.value)
     values = np.array([each.value for each in ordered])
-    reach = np.array([each.confidence_interval(level, "sample").high - each.value for each in ordered])
+    low, high = np.array([each.confidence_interval(level, "sample") for each in ordered]).T
     with mpl.rc_context(STYLE):
         figure = blank(7, 3.6)
         axes = figure.add_subplot()
         axes.errorbar(
             np.arange(1, len(ordered) + 1),
             values,
-            yerr=reach,
+            yerr=np.maximum([values - low, high - values], 0.0),
             fmt="o",
             ms=4,
             lw=1,

@@ -3,7 +3,9 @@
 The truth lies between D - B and D, for the mean D over decoded reports and the bound B of
 `statistics.rounded`. Both are forms of the same reports, so D - B has a standard error of its own. It may be
 several times that of D: with half of the people near either end, D is nearly the largest that it can be, and
-noise hardly moves it. The interval reaches from the middle to both ends, with the larger of the two.
+noise hardly moves it. The interval reaches from the middle to both ends, with the larger of the two, and
+further to the side that either leans to (`statistics.leaning`). Nothing is taken off its other side: where
+noise hides how a mean leans, it may be said to lean too far.
 """
 
 from __future__ import annotations
@@ -18,7 +20,9 @@ from numpy.typing import NDArray
 
 from ...estimate import Laws
 from ...statistics.fixed_length import reach
+from ...statistics.leaning import Lean, lean
 from ...statistics.rounded import rounding_variances
+from ...statistics.ustatistics import OneSample
 from ..manipulation import Reach
 from ..projection.pilot import on_simplex
 
@@ -35,9 +39,18 @@ class AroundMiddle:
 
     standard_error: float
     bias: float
+    leans: tuple[Lean, ...] = ()
+    scale: float = 1.0
+    """What the leans are multiplied by."""
 
     def reach(self, level: float) -> float:
         return reach(self.standard_error, self.bias, level) - self.bias
+
+    def lean(self, level: float) -> tuple[float, float]:
+        """How much further the interval goes down, and up, for the z that it reaches beyond the bias."""
+        z = self.reach(level) / self.standard_error if self.leans else 0.0
+        down = [self.scale * each.down(z) for each in self.leans]
+        return max([0.0, *down]), -min([0.0, *down])
 
 
 def shares(protocol: Histogram, counts: Vector) -> Vector:
@@ -95,10 +108,20 @@ def laws(
     rounded = [_rounding(protocol, vectors[0], kernel) for kernel in ends]
     population = max(each.population for each in made)
     # What rounding does is in the population's variance, where it counts as a choice of people.
-    sample = max(each.sample + more for each, more in zip(made, rounded, strict=True))
+    sample = min(max(each.sample + more for each, more in zip(made, rounded, strict=True)), population)
+    leans: tuple[Lean, ...] = ()
+    if 0 < population < math.inf:
+        decoder = protocol.mechanism.decoder
+        leans = tuple(
+            lean(vectors[0], OneSample(decoder, kernel), each.population)
+            for kernel, each in zip(ends, made, strict=True)
+        )
+    # B / V and C / V have the covariance of a report once more above than below: privacy's noise that is a
+    # share of it in every direction makes this share of the lean.
+    share = sample / population if leans else 0.0
     return Laws(
-        AroundMiddle(slack * math.sqrt(population), bias),
-        AroundMiddle(slack * math.sqrt(min(sample, population)), bias),
+        AroundMiddle(slack * math.sqrt(population), bias, leans, slack),
+        AroundMiddle(slack * math.sqrt(sample), bias, leans if sample > 0 else (), slack * share),
     )
 
 
