@@ -168,6 +168,39 @@ def halfway(rng: np.random.Generator, n: int) -> Columns:
     return {"value": np.full(n, 100 / 14)}
 
 
+def four_scores(rng: np.random.Generator, n: int) -> Columns:
+    """Nine in ten people have one of four scores, of which two lie in one leaf of a domain too wide."""
+    label = rng.integers(0, 2, n)
+    first = rng.choice([1.0, 2.0, 2.5, 7.0], n, p=[0.4, 0.3, 0.2, 0.1])
+    second = rng.choice([1.0, 2.0, 2.5, 7.0], n, p=[0.1, 0.2, 0.3, 0.4])
+    rest = np.clip(rng.normal(3.0 + label, 2.0), 0, 10)
+    return {"score": np.where(rng.random(n) < 0.9, np.where(label, second, first), rest), "label": label}
+
+
+def five_scores(rng: np.random.Generator, n: int) -> Columns:
+    """Scores from 1 to 5."""
+    label = rng.integers(0, 2, n)
+    first, second = (rng.choice(5, n, p=p) for p in ([0.3, 0.3, 0.2, 0.1, 0.1], [0.05, 0.1, 0.2, 0.3, 0.35]))
+    return {"score": 1.0 + np.where(label, second, first), "label": label}
+
+
+def tied_negatives(rng: np.random.Generator, n: int) -> Columns:
+    """All negatives and three in five positives have one score, the others a little more."""
+    label = rng.integers(0, 2, n)
+    tied = (label == 0) | (rng.random(n) < 0.6)
+    return {"score": np.where(tied, 2.0, 2.0 + rng.exponential(0.3, n)), "label": label}
+
+
+def two_far_values(rng: np.random.Generator, n: int) -> Columns:
+    """Nine in ten have one value, the others one far from it."""
+    return {"value": np.where(rng.random(n) < 0.9, 1013.0, 1071.0)}
+
+
+def at_both_ends(rng: np.random.Generator, n: int) -> Columns:
+    """Most people lie near an end."""
+    return {"value": rng.beta(0.2, 0.3, n)}
+
+
 LISTED, UNIT, TWO = Levels([0, 1, 2, 3]), Interval(0, 1), Levels([0.0, 1.0])
 WIDE, NORMAL, EIGHT = Interval(0, 1_000), Interval(-4, 4), Interval(-8, 8)
 PRIVATE = {"labels": "private"}
@@ -220,6 +253,28 @@ CASES = (
     Case("two scores", "auc", Interval(0, 10), 1.0, 20_000, two_scores, PRIVATE),
     Case("halfway, rounded", "gini_coefficient", Interval(0, 100), 1.0, 20_000, halfway, ROUNDED),
     Case("halfway, rounded", "gini_mean_difference", Interval(0, 100), 0.5, 500, halfway, ROUNDED),
+    Case(
+        "two far values, 64 bins",
+        "gini_mean_difference",
+        Interval(1_000, 1_100),
+        1.0,
+        2_000,
+        two_far_values,
+        {**ROUNDED, "bins": 64},
+    ),
+    Case(
+        "at both ends, 16 bins",
+        "gini_mean_difference",
+        UNIT,
+        1.0,
+        2_000,
+        at_both_ends,
+        {**ROUNDED, "bins": 16},
+    ),
+    Case("four scores, too wide", "auc", Interval(0, 100_000), 8.0, 20_000, four_scores),
+    Case("four scores, too wide", "auc", Interval(0, 100_000), 8.0, 20_000, four_scores, PRIVATE),
+    Case("five scores, too wide", "auc", Interval(0, 5_000_000), 1.0, 10_000, five_scores, PRIVATE),
+    Case("tied negatives", "auc", Interval(0, 100), 1.0, 10_000, tied_negatives, PRIVATE),
     Case("a class of five", "auc", UNIT, 1.0, 1_000, lowest),
     Case("a class of fifty", "auc", UNIT, 1.0, 10_000, lowest),
     Case("all have 0", "gini_coefficient", Interval(0, 100_000), 1.0, 20_000, far(0.0)),

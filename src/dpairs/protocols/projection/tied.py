@@ -9,6 +9,8 @@ confidence limits about effect measures: a general approach", 2008).
 
 The value's noise is divided by the same divisor, and what the pilot took for dependence within a tied crowd
 is none. So the end beyond 0 is the greatest that any way to share the limit out between both gives.
+
+Tau-a is less by what ties take, which is no chance: a bias beside the others, of another cause.
 """
 
 from __future__ import annotations
@@ -98,13 +100,17 @@ class UnseenTies:
             return answer
         size, around = abs(answer.value), reach(answer.standard_error, answer.bias, LEVEL)
         ties, shorter = self, 0.0
+        if self.most == 1:
+            # What ties take from tau-a is a bias, of another cause than the others.
+            bias = math.hypot(answer.bias, (1 - self.left) * size)
+            shorter = reach(answer.standard_error, bias, LEVEL) - around
         further = max(math.hypot(around, (self.most - 1) * size), self._end(0.0, around)) - around
         if at_ends > 0:
             hidden = min(self.crowded, at_ends * (2 - at_ends), 1 - 1 / LARGEST_FACTOR)
             most = 1 + math.hypot(self.most - 1, hidden / (1 - hidden))
             ties = replace(self, most=most, left=min(self.left, 1 - hidden))
             further = max(further, ties._end(-size, around) - (around + size))
-            shorter = math.hypot(around, hidden * size) - around
+            shorter = max(shorter, math.hypot(around, hidden * size) - around)
         # Beyond 1 there is nothing to allow for.
         further = min(further, max(1 - size, 0.0))
         nearer = max(ties._end(size * self.least, around) - (around - size), (1 - self.least) * size, shorter)
