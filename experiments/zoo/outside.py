@@ -203,6 +203,7 @@ def at_both_ends(rng: np.random.Generator, n: int) -> Columns:
 
 LISTED, UNIT, TWO = Levels([0, 1, 2, 3]), Interval(0, 1), Levels([0.0, 1.0])
 WIDE, NORMAL, EIGHT = Interval(0, 1_000), Interval(-4, 4), Interval(-8, 8)
+CHANCE = (Interval(0, 100), NORMAL)
 PRIVATE = {"labels": "private"}
 ROUNDED = {"protocol": "histogram", "rounding": "random", "bins": 8}
 CASES = (
@@ -225,24 +226,8 @@ CASES = (
     Case("half 0, too wide", "kendall_tau", (WIDE, NORMAL), 4.0, 2_000, half_zeros, {"variant": "a"}),
     Case("half 0, too wide", "kendall_tau", (WIDE, NORMAL), 4.0, 20_000, half_zeros, {"variant": "a"}),
     Case("half 0, too wide", "kendall_tau", (WIDE, NORMAL), 1.0, 20_000, half_zeros, {"variant": "a"}),
-    Case(
-        "0 by chance",
-        "kendall_tau",
-        (Interval(0, 100), NORMAL),
-        4.0,
-        20_000,
-        zeros_by_chance,
-        {"variant": "a"},
-    ),
-    Case(
-        "0 by chance",
-        "kendall_tau",
-        (Interval(0, 100), NORMAL),
-        4.0,
-        20_000,
-        zeros_by_chance,
-        {"variant": "b"},
-    ),
+    Case("0 by chance", "kendall_tau", CHANCE, 4.0, 20_000, zeros_by_chance, {"variant": "a"}),
+    Case("0 by chance", "kendall_tau", CHANCE, 4.0, 20_000, zeros_by_chance, {"variant": "b"}),
     Case("beside", "kendall_tau", (Interval(0, 10), NORMAL), 4.0, 20_000, beside, {"variant": "a"}),
     Case(
         "few counts", "kendall_tau", (Integers(0, 1_000), NORMAL), 8.0, 20_000, few_counts, {"variant": "a"}
