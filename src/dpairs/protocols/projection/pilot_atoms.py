@@ -44,6 +44,11 @@ class Told:
     errors: Masses
     """Standard errors of these."""
 
+    @classmethod
+    def without_atoms(cls, crowds: Marks, masses: Masses) -> Told:
+        nobody = [{name: np.zeros_like(own) for name, own in masses.items()} for _ in range(2)]
+        return cls(np.zeros_like(crowds), crowds, *nobody)
+
     def regained(self, masses: Masses, imagined: Sequence[Masses]) -> Masses:
         """The shares of cells, at values with the people whom noise took: as many as from imagined rounds."""
         lost = {
@@ -133,8 +138,7 @@ class DeepLevel:
             for name, oracle in self.oracles.items()
         )
         limit += third / strength**3 * (limit**2 - 1) / 6
-        nobody = [{name: np.zeros_like(own) for name, own in masses.items()} for _ in range(2)]
-        told = Told(np.zeros_like(atoms), np.zeros_like(atoms), *nobody)
+        told = Told.without_atoms(np.zeros_like(atoms), masses)
         nodes = np.full(shape[place], -1)
         for leaf in looked:
             there = cells[place] == leaf

@@ -88,9 +88,7 @@ def told_leaves(
         single |= columns[0] - (padded[:-2] + padded[2:]) > noise(columns[1:])
     single &= (np.diff(cuts) == 1) & ~atoms[place]
     if deep is None:
-        nobody = [{name: np.zeros_like(own) for name, own in masses.items()} for _ in range(2)]
-        told = Told(np.zeros_like(single), single, *nobody) if single.any() else None
-        return told, masses, list(rounds)
+        return Told.without_atoms(single, masses) if single.any() else None, masses, list(rounds)
     told, cut = deep.tell(place, cuts, atoms[place], single, shape, masses)
     edges[place], atoms[place] = cut.cuts, cut.marks(atoms[place]) | told.atoms
     return told, cut.masses(masses), [cut.masses(each) for each in rounds]
