@@ -106,7 +106,7 @@ class Counting(ThreadPoolExecutor):
 
 def test_a_run_that_was_ended_goes_on_and_gives_the_same_bytes(tmp_path, monkeypatch):
     """Killed, interrupted, and gone on with, by another process each time; the last has a pool of threads."""
-    words = ["entropy", "--quick", "--runs", "2", "--processes", "1"]  # 8 runs
+    words = ["entropy", "--quick", "--runs", "5", "--processes", "1"]  # 20 runs
     journal = tmp_path / "cut" / "entropy.part"
     for how, lines in ((signal.SIGKILL, 3), (signal.SIGINT, 5)):
         first = started(*words, "--out", str(tmp_path / "cut"))
@@ -131,7 +131,7 @@ def test_a_run_that_was_ended_goes_on_and_gives_the_same_bytes(tmp_path, monkeyp
     monkeypatch.setattr("experiments.reproduce.workers", counting)
     for out in ("cut", "whole"):
         assert command([*words, "--out", str(tmp_path / out)]) == 0
-    assert [pool.jobs for pool in pools] == [8 - (kept - 1), 8]
+    assert [pool.jobs for pool in pools] == [20 - (kept - 1), 20]
     for name in ("entropy.csv", "report.md"):
         assert (tmp_path / "cut" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
 
