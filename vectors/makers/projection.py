@@ -165,7 +165,7 @@ def tree_plane() -> Reports:
 
 def second_round(epsilon: float, seed: int, levels: int = 4) -> Reports:
     """A small study in its second round."""
-    study = projection("gini_mean_difference", Levels(range(levels)), epsilon, seed)
+    study = projection("gini_mean_difference", Levels(range(levels)), epsilon, seed, pilot="histogram")
     vector = Reports(study)
     for index in range(64):
         if study.asks("everybody", index):

@@ -56,7 +56,8 @@ class Linearizer:
     grid: Grid
 
     @cached_property
-    def _forms(self) -> list[NDArray[np.float64]]:
+    def matrices(self) -> list[NDArray[np.float64]]:
+        """The kernel's table on the grid's cells, of each form."""
         return [form.matrix for form in self.statistic.forms(self.grid, "average")]
 
     @cached_property
@@ -67,7 +68,7 @@ class Linearizer:
         """The derivative at ``masses``; ``sizes`` matter only to statistics that count people."""
         first, *others = (masses[stratum] for stratum in self.statistic.strata)
         second = others[0] if others else first
-        forms = np.array([first @ matrix @ second for matrix in self._forms])
+        forms = np.array([first @ matrix @ second for matrix in self.matrices])
         # A person of one stratum meets the other; where there is only one, both sides of a pair.
         partners = [second, first] if others else [2 * first]
         sides = {
@@ -76,14 +77,22 @@ class Linearizer:
         }
         return self._joined(forms, sides, sizes)
 
+    def forms(self, masses: Sequence[Masses]) -> NDArray[np.float64]:
+        """The forms at distributions, or at shares of which some are negative, a row for each."""
+        first, second = self._pairs(masses)
+        return np.stack([((first @ matrix) * second).sum(axis=1) for matrix in self.matrices], axis=1)
+
+    def _pairs(self, masses: Sequence[Masses]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Of each distribution a row for the first person of a pair, and one for the second."""
+        first, *others = (np.stack([each[stratum] for each in masses]) for stratum in self.statistic.strata)
+        return first, others[0] if others else first
+
     def every(self, masses: Sequence[Masses], sizes: Mapping[str, int]) -> list[Linear | None]:
         """The same at many distributions together; None at those where the statistic has no value."""
         if not masses:
             return []
-        first, *others = (np.stack([each[stratum] for each in masses]) for stratum in self.statistic.strata)
-        second = others[0] if others else first
-        forms = np.stack([((first @ matrix) * second).sum(axis=1) for matrix in self._forms], axis=1)
-        partners = [second, first] if others else [2 * first]
+        forms, (first, second) = self.forms(masses), self._pairs(masses)
+        partners = [second, first] if len(self.statistic.strata) > 1 else [2 * first]
         sides = {
             stratum: [partner @ matrix.T for matrix in self._against[stratum]]
             for stratum, partner in zip(self.statistic.strata, partners, strict=True)

@@ -62,11 +62,16 @@ def test_an_interval_without_room_for_its_bins_is_refused_before_anybody_answers
 @pytest.mark.parametrize(
     ("which", "domain", "kind"),
     [
-        ("auc", Levels(range(64)), Histogram),
-        ("auc", Levels(range(65)), PilotTree),
+        ("auc", Levels(range(24)), Histogram),
+        ("auc", Levels(range(32)), PilotTree),
         ("auc", UNIT, PilotTree),
-        ("auc", Integers(0, 63), Histogram),
-        ("auc", Integers(0, 64), PilotTree),
+        ("auc", Integers(0, 23), Histogram),
+        ("auc", Integers(0, 31), PilotTree),
+        ("gini_coefficient", Integers(0, 3), Histogram),
+        ("gini_coefficient", Integers(0, 7), PilotTree),  # a ratio has two forms
+        ("gini_coefficient", Levels(range(64)), PilotTree),
+        ("gini_coefficient", Levels([*range(63), 99]), Histogram),  # not evenly spaced
+        ("gini_coefficient", Levels(range(65)), PilotTree),
         ("vus", Levels(range(5)), PilotTree),
         ("collision_entropy", Categories(range(1000)), Histogram),
         ("kendall_tau", (Levels(range(8)), Levels(range(8))), Histogram),

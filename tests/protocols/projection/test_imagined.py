@@ -128,7 +128,13 @@ def test_imagined_rounds_of_one_study_are_the_same_for_everybody():
 def levels_study(statistic: str, people: int, shares: np.ndarray) -> Remainder:
     """The remainder of a histogram's pilot of so many people with these shares of levels."""
     study = Study.create(
-        statistic, protocol="projection", epsilon=1.0, domain=Levels(range(shares.size)), n=people, seed=1
+        statistic,
+        protocol="projection",
+        epsilon=1.0,
+        domain=Levels(range(shares.size)),
+        n=people,
+        pilot="histogram",
+        seed=1,
     )
     rng = np.random.default_rng(2)
     value = rng.choice(shares.size, people, p=shares)

@@ -7,7 +7,7 @@ from dpairs.data.grids import CutAxis, Grid
 from dpairs.protocols.projection.one_part import between_parts
 from dpairs.protocols.projection.pilot import Pilot
 from dpairs.protocols.projection.pilot_cells import Parts
-from dpairs.protocols.projection.remainder import at_ends
+from dpairs.protocols.projection.uneven_bins import at_ends
 from dpairs.statistics import Linear, statistic
 from dpairs.statistics.influence import Influence
 

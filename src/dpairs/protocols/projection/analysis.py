@@ -93,10 +93,14 @@ class Analysis:
             variances[name] = agreed(max(float(cells**2 @ masses) - mean**2, 0.0))
             if mechanism is not None:
                 noises[name] = agreed(max(float(mechanism.variances(cells) @ masses), 0.0))
+        forms = tuple(map(agreed, linear.forms.tolist()))
+        if len(forms) > 1:
+            # Of digits that processors agree on a divisor may be 0, which the pilot's own is not.
+            statistic.finish(np.array(forms), nominal(statistic))
         return cls(
             people,
             None if alone is None else alone[:2],
-            tuple(map(agreed, linear.forms.tolist())),
+            forms,
             agreed(linear.value),
             {name: ends for name, (_, ends) in influences.items()},
             means,

@@ -20,16 +20,23 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import BadFile
+from ...errors import BadFile, NotEstimable
 from ...formats.canonical import agreed
 from ...formats.checks import real
 from ...statistics import Linear, Statistic
 from ...statistics.base import LARGEST, TWO_SIDED
 from ...statistics.fixed_length import fieller
 from ...statistics.linear import Linearizer, nominal
-from .pilot import Pilot
+from .pilot import REPLICATES, Masses, Pilot
 from .remainder import Remainder, moved_by
-from .winsorize import SURE
+from .winsorize import SIGNIFICANT, SURE
+
+BY_CHANCE = 0.005
+"""In how many studies a ratio of nothing gets a number at most."""
+NO_MEAN = (
+    "by the first round the mean may be 0, and then the value is not defined: too few people for this "
+    "epsilon, or everybody has 0"
+)
 
 
 @dataclass(frozen=True)
@@ -69,7 +76,7 @@ class Divided:
 
         ``crowd`` adds to the variance of q. ``measured`` are numbers that the divisor is not below, as the
         first round measured them, without the bias of a distribution that has no negative shares, each
-        with its standard error.
+        with its standard error. Where none is surely above 0 the study is refused before others answer.
         """
         if statistic.form_count == 1:
             return None
@@ -96,18 +103,45 @@ class Divided:
         usual = whole = 0.0
         if measured is not None:
             ((at_pilot, _),) = statistic.divisors(linear.forms).values()
-            moments = _above_nothing(at_pilot, measured)
-            # A divisor that cannot be told from 0: `slack` says so.
-            relative = 1.0
-            if moments is not None:
-                imagined = square
-                square, mean = max((square, mean), moments)
-                # What is missed is as large as the factor in either part.
-                larger = square / imagined if imagined > 0 else 1.0
-                both, missed_square = larger * both, larger * missed_square
-                relative, usual, whole = 0.0, sum(remainder.expected), larger * remainder.variance
+            # The first takes people to be in the middle of their nodes: if all have 0 it is above 0.
+            moments = _above_nothing(at_pilot, measured) if _surely(measured[1:]) else None
+            if moments is None:
+                raise NotEstimable(NO_MEAN)
+            imagined = square
+            square, mean = max((square, mean), moments)
+            # What is missed is as large as the factor in either part.
+            larger = square / imagined if imagined > 0 else 1.0
+            both, missed_square = larger * both, larger * missed_square
+            relative, usual, whole = 0.0, sum(remainder.expected), larger * remainder.variance
         numbers = (mean, square, both, missed_square + crowd, relative, shift, usual, whole)
         return cls(*map(agreed, numbers))
+
+    def by_shares(
+        self, statistic: Statistic, linearizer: Linearizer, linear: Linear, pilot: Pilot, mean: float
+    ) -> Divided:
+        """The same by shares before they are cut at 0, where that is more; ``mean`` is what is added to c.
+
+        A distribution has no negative shares, so cells that hold nobody have people in a pilot: of a rare
+        class it has too many, and its mean is too large. Imagined rounds start there, and know neither how
+        small R(h) is nor what the cut hides of q. Before the cut shares are off by noise z alone, whoever
+        the people are: R is measured without bias, and q = r z'Az with r = R(g) / R(h) and A the matrix of
+        the forms along the gradient.
+        """
+        if pilot.uncut is None or len(statistic.divisors(linear.forms)) != 1:
+            return self
+        noise = [{name: each[name] - pilot.masses[name] for name in each} for each in pilot.measured]
+        gradient = statistic.finish(linear.forms, nominal(statistic)).gradient
+        moments = _by_shares(statistic, linearizer, pilot, pilot.uncut)
+        if moments is None:
+            # A divisor that cannot be told from 0: `slack` says so.
+            return replace(self, relative=1.0)
+        # With one standard error less than was measured, as R and z are off together.
+        ratio = 1 + moments[1]
+        ratio *= ratio / max(ratio - math.sqrt(max(moments[0] - moments[1] ** 2, 0.0)), ratio / 2)
+        missed = float(np.mean((ratio * (linearizer.forms(noise) @ gradient) - mean) ** 2))
+        (square, factor), missed = max(moments, (self.square, self.factor)), max(missed, self.missed_square)
+        numbers = (factor, square, self.both, missed, 0.0, self.shift)
+        return Divided(*map(agreed, numbers))
 
     def variance(self, correction: float) -> float:
         """Of what is missed, for the correction c: the mean of (f c + q)^2, f beside the largest shift.
@@ -190,6 +224,54 @@ def _above_nothing(at_pilot: float, measured: Sequence[tuple[float, float]]) -> 
     moments = []
     for least, error in measured:
         if least > SURE * error:
-            ratio = at_pilot / least
-            moments.append(((ratio - 1) ** 2 + (ratio * error / least) ** 2, ratio - 1))
+            moments.append(_mean_square(at_pilot / least, error / least))
     return min(moments, default=None)
+
+
+def _surely(measured: Sequence[tuple[float, float]]) -> bool:
+    """Whether one of these numbers is above 0, each of which is 0 on average if everybody has 0.
+
+    Then that is said in `BY_CHANCE` of all studies at most: by Student's law, as standard errors come from a
+    few imagined rounds, and Bonferroni's bound.
+    """
+    from scipy.special import stdtrit
+
+    sure = -float(stdtrit(REPLICATES - 1, BY_CHANCE / max(len(measured), 1)))
+    return any(least > sure * error for least, error in measured)
+
+
+def _by_shares(
+    statistic: Statistic, linearizer: Linearizer, pilot: Pilot, uncut: Masses
+) -> tuple[float, float] | None:
+    """As `_above_nothing`, by shares that were not cut.
+
+    A mean is at least that of people who are moved down to a nearer value, which has less noise. If one of
+    these is surely above 0, so is the mean, and it need not show that by itself.
+    """
+    forms = linearizer.forms([uncut, pilot.masses, *pilot.measured])
+    ((at_pilot, place),) = statistic.divisors(forms[1]).values()
+    imagined = forms[2:, place]
+    # Squares of noise add to a form, as many as in imagined rounds.
+    whole = float(forms[0, place] - imagined.mean()) + at_pilot
+    error = float(np.std(imagined, ddof=1))
+    values, nearer = np.diag(linearizer.matrices[place]), []
+    if values.any():
+        (name,) = uncut
+        limit = float(values[values > 0].min())
+        while limit < values.max():
+            up_to = np.minimum(values, limit)
+            means = [float(each[name] @ up_to) for each in pilot.measured]
+            nearer.append((float(uncut[name] @ up_to), float(np.std(means, ddof=1))))
+            limit *= 2
+    moments = _above_nothing(at_pilot, nearer) if _surely(nearer) else None
+    if whole <= (SURE if moments is None else SIGNIFICANT) * error:
+        if moments is None and values.any():
+            raise NotEstimable(NO_MEAN)
+        return moments
+    by_whole = _mean_square(at_pilot / whole, error / whole)
+    return by_whole if moments is None else min(moments, by_whole)
+
+
+def _mean_square(ratio: float, relative: float) -> tuple[float, float]:
+    """Of the factor less 1, and its mean, for R(g) over the measured R and the latter's relative error."""
+    return (ratio - 1) ** 2 + (ratio * relative) ** 2, ratio - 1

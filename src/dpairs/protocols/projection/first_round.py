@@ -18,12 +18,12 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ...data.domains import Domain, Integers, Interval
+from ...data.domains import Domain, Integers, Interval, Levels
 from ...data.grids import Grid
 from ...errors import BadFile, BadParameter, NotEnoughData, NotEstimable
 from ...estimate import Manipulation
 from ...formats.checks import choice, fields, integer, real, required
-from ...mechanisms import scalar_response
+from ...mechanisms import count_variance, scalar_response
 from ...mechanisms.optimize import optimize
 from ...privacy import PrivacyClaim, local_claim
 from ...randomness import Randomness
@@ -108,18 +108,21 @@ class Projection(Alone, FirstRound):
         expected = EXPECTED if n is None else integer("n", n, 2, MAX_PEOPLE)
         kind = _kind(statistic, domains, bins) if pilot is None else choice("pilot", pilot, PILOTS)
         if kind == "histogram":
-            if bins is None and len(domains) == 1 and isinstance(domains[0], Integers):
-                bins = domains[0].size
+            whole = domains[0] if len(domains) == 1 else None
             asked = PilotHistogram.create(
                 statistic,
                 domains,
                 epsilon,
-                bins=bins,
+                bins=whole.size if bins is None and isinstance(whole, Integers) else bins,
                 n=expected,
                 mechanism=mechanism or "projective",
                 prior=prior,
                 search=search,
             )
+            free = pilot is None and mechanism is None and prior is None
+            if free and _rougher_than_tree(asked, statistic, domains, epsilon):
+                kind = "tree"
+        if kind == "histogram":
             rough = HISTOGRAM_ROUGHNESS * asked.grid.cells / math.tanh(min(epsilon, 60.0) / 2) ** 2
             share = _share(pilot_fraction, expected, epsilon, lambda people: rough / people)
             return cls(asked.statistic, domains, share, asked)
@@ -260,6 +263,34 @@ def _kind(statistic: Statistic, domains: tuple[Domain, ...], bins: Any) -> str:
     enough = MANY_CELLS if statistic.needs == "discrete" else FEW_CELLS
     asked = bins is not None and any(isinstance(domain, (Interval, Integers)) for domain in domains)
     return "histogram" if cells <= enough and not asked and len(statistic.strata) < 3 else "tree"
+
+
+def _rougher_than_tree(
+    asked: PilotHistogram, statistic: Statistic, domains: tuple[Domain, ...], epsilon: float
+) -> bool:
+    """Whether a tree over the same values misses less than this histogram, on one column in order.
+
+    The remainder after a histogram is about `HISTOGRAM_ROUGHNESS` times the sum of its cells' variances of
+    noise, which grows with their number; after a tree it is a node's variance, which grows with the number's
+    logarithm. A ratio misses what each of its forms does. A tree takes distances between neighbours for
+    equal.
+    """
+    (domain, *others), needs = domains, statistic.needs
+    if others or statistic.from_table or needs == "discrete" or not isinstance(domain, (Integers, Levels)):
+        return False
+    if needs == "numeric" and isinstance(domain, Levels) and not _evenly_spaced(domain):
+        return False
+    tree = PilotTree.over(statistic, domains, epsilon, _bits(statistic, domains, None), 1, ())
+    try:
+        noise = asked.grid.cells * count_variance(asked.mechanism)
+    except NotEstimable:  # so small an epsilon that nobody could decode a histogram
+        return True
+    return HISTOGRAM_ROUGHNESS * statistic.form_count * noise > tree.node_variance(1.0)
+
+
+def _evenly_spaced(domain: Levels) -> bool:
+    gaps = np.diff(np.array(domain.values, dtype=np.float64))
+    return bool(np.allclose(gaps, gaps[0], atol=0.0))
 
 
 def _bits(statistic: Statistic, domains: tuple[Domain, ...], bins: Any) -> tuple[int, ...]:

@@ -60,6 +60,8 @@ class Pilot:
     """The same cells as devices have them, without the atoms that the pilot found; None: the same."""
     inside: float = 0.0
     """What pairs within one part may add to the first form, from none of it to all."""
+    alike: float = 0.0
+    """What people who share a value may add beyond that, if the pilot has too few of them in one place."""
     beside: float = 0.0
     """The share of pairs that were not told apart in both columns, where that may hide how they depend."""
     one_part: Vector | None = None
@@ -70,8 +72,12 @@ class Pilot:
     """How many more people than these lie in one place of the plane, as a share: see `pilot_missed`."""
     deviation: float = 0.0
     """The standard deviation of what imagined rounds do not show of the first form's remainder."""
+    uncut: Masses | None = None
+    """The shares as they were measured, some below 0, where that is all that was cut."""
     measured: Sequence[Masses] = ()
     """The imagined rounds before they are made distributions, where that is all that is done to them."""
+    even: Pilot | None = None
+    """The same where cells that noise may have chosen are filled alike, with its own imagined rounds."""
     anyhow: Vector | None = None
     """Of each cell the share of people who may lie anyhow in it, where a tree has too few bits to tell."""
     crowds: Masses | None = None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -42,9 +42,8 @@ class PilotHistogram(Histogram):
             lacking = expected * error.sum(axis=-1, keepdims=True)
             return read(people * np.maximum(expected + error - lacking, 0.0))
 
-        masses = {
-            stratum: on_simplex(read(each.array.astype(np.float64))) for stratum, each in counts.items()
-        }
+        uncut = {stratum: read(each.array.astype(np.float64)) for stratum, each in counts.items()}
+        masses = {stratum: on_simplex(each) for stratum, each in uncut.items()}
         normals = noise.rounds([mechanism.symbols] * len(counts), REPLICATES)
         measured = {
             stratum: imagine(masses[stratum], each.people, numbers)
@@ -53,7 +52,22 @@ class PilotHistogram(Histogram):
         # Where cells hold several values, pairs within one were not told apart.
         uneven = 0.0 if self.grid.single else max(float(each @ each) for each in masses.values())
         imagined = {stratum: on_simplex(each) for stratum, each in measured.items()}
-        return Pilot(cut_cells(self.grid), masses, by_round(imagined), uneven, measured=by_round(measured))
+        pilot = Pilot(
+            cut_cells(self.grid),
+            masses,
+            by_round(imagined),
+            uneven,
+            uncut=uncut,
+            measured=by_round(measured),
+        )
+        if self.statistic.needs != "discrete":
+            return pilot
+        even = {stratum: evened(each, measured[stratum] - each) for stratum, each in masses.items()}
+        again = {
+            stratum: on_simplex(imagine(even[stratum], each.people, numbers))
+            for (stratum, each), numbers in zip(counts.items(), normals, strict=True)
+        }
+        return replace(pilot, even=replace(pilot, masses=even, imagined=by_round(again)))
 
     def own_answer(self, counts: Mapping[str, DenseCounts]) -> Answer:
         return self.estimate(counts, self.estimators[0])
@@ -80,6 +94,18 @@ class PilotHistogram(Histogram):
 
     def predict_alone(self, shape: Shape, pilots: Mapping[str, float]) -> float | None:
         return histogram_alone(self, shape, pilots) if self.grid.single else None
+
+
+def evened(masses: Vector, noise: Vector) -> Vector:
+    """The same people, but those of cells that may be noise spread evenly over all such cells.
+
+    A cell is sure where it holds more than the largest of as many normal errors does on average at most,
+    ``sqrt(2 log k)`` standard deviations.
+    """
+    sure = masses > np.sqrt(np.mean(noise**2) * 2 * np.log(masses.size))
+    if sure.all():
+        return masses
+    return np.where(sure, masses, masses[~sure].mean())
 
 
 def cut_cells(grid: Grid) -> Grid:

@@ -37,6 +37,7 @@ from ..tree.parities import best_parities
 from ..tree.predict import level_noise
 from .crowded import NOBODY
 from .pilot import REPLICATES, TOO_NOISY, Masses, Narrowed, Pilot, PublicNoise, by_round
+from .pilot_agreeing import NOBODY_AGREES, Agreeing
 from .pilot_atoms import DeepLevel, Told
 from .pilot_cells import column_edges, column_ends, cut_axis, every_atom
 from .pilot_column_atoms import imagined_columns, rooms, seen_alone, with_atoms
@@ -276,6 +277,8 @@ class PilotTree(TreeAnswers):
             one_part = parts[stratum].together(edges, ends, table)
             missed, _ = missed_share([(oracles[stratum], table)], self.nodes, edges)
             crowded = crowded_pairs(seen, edges, masses[stratum], [each[stratum] for each in rounds])
+        discrete = self.statistic.needs == "discrete"
+        agreeing = Agreeing.of(edges[0], masses, rounds, self._binned(0)) if discrete else NOBODY_AGREES
         return Pilot(
             seen,
             masses,
@@ -286,6 +289,8 @@ class PilotTree(TreeAnswers):
             beside=beside,
             one_part=one_part,
             missed=missed,
+            inside=agreeing.pairs,
+            alike=agreeing.more,
             anyhow=(np.diff(edges[0]) == 1).astype(np.float64) if self._within_leaves else None,
             crowds=self._crowds(seen, edges, masses, rounds, told),
             room=rooms(columns, seen, edges, masses),

@@ -7,19 +7,17 @@ What they cannot show, because every pilot is smoother than the people, is allow
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import astuple, dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...data.grids import Axis, Grid
 from ...errors import BadFile, NotEstimable
 from ...formats.canonical import agreed
 from ...statistics import Linear, Statistic
 from ...statistics.base import CLEAR
-from ...statistics.binned import several
 from ...statistics.linear import Linearizer, nominal
 from ...statistics.vertices import cell_means
 from ..fitted import ALL_TOGETHER, FAR_APART, SMOOTH, SMOOTH_PLANE, UNEVEN, UNEVEN_LINE
@@ -29,6 +27,7 @@ from .heavier import NO_TAIL, Heavier
 from .pilot import TOO_NOISY, Masses, Pilot
 from .pilot_copula import beyond_function
 from .reading import by_stratum, not_negative, share_of_pairs, two_numbers
+from .uneven_bins import at_ends, slab_deviation
 
 Vector = NDArray[np.float64]
 STEPS = 60
@@ -197,6 +196,9 @@ def remainder_of(
     mean, seen = 0.0, float(np.mean(np.square(missed)))
     if len(pilot.masses) == 1:
         mean, seen = float(np.mean(missed)), float(np.var(missed, ddof=1))
+    between = 0.0
+    if pilot.even is not None:
+        mean, between, seen = _between(statistic, linearizer, pilot.even, mean, seen)
     variance = allowed_variance(statistic, pilot, seen, half_range)
     cut, uncut, ends = 0.0, variance, 0.0
     if pilot.measured and statistic.form_count == 1 and statistic.needs != "discrete":
@@ -208,7 +210,7 @@ def remainder_of(
     # Of what pairs within parts add there is between nothing and all: half of it may be wrong.
     mean += inside / 2
     crowd = missed_pairs(statistic, gradient, pilot.missed)
-    bias, expected = abs(inside) / 2 + abs(beyond) + cut + crowd, np.empty(0)
+    bias, expected = abs(inside) / 2 + abs(beyond) + cut + crowd + between, np.empty(0)
     if len(statistic.domain_columns) == 1:
         # A pilot of two columns is drawn towards columns that have nothing to do with each other, and so
         # is off along the function where it misses little.
@@ -273,8 +275,8 @@ def _uncut(
     That is (z - h)'A(z - h) for noise z - h of covariance C, with mean tr(AC), whatever the people h are. To
     cut shares at 0 brings a pilot nearer to the people, by how much depends on them: imagined rounds start
     from a pilot that is cut already, and know it only there. What is missed lies between both. Where a kernel
-    asks for equality alone, A is the unit matrix and the nearest distribution is the nearest one in its norm:
-    then imagined rounds are enough.
+    asks for equality alone, the nearest distribution is the nearest one in its own norm, and `_between` knows
+    more.
     """
     uncut, _ = imagined_remainders(
         statistic, linearizer, linear, replace(pilot, imagined=list(pilot.measured))
@@ -282,6 +284,23 @@ def _uncut(
     # Digits that processors agree on come before a difference, of which there may be none.
     means = [agreed(float(np.mean(each))) for each in (uncut, missed)]
     return abs(means[0] - means[1]), float(np.var(uncut, ddof=1))
+
+
+def _between(
+    statistic: Statistic, linearizer: Linearizer, even: Pilot, mean: float, variance: float
+) -> tuple[float, float, float]:
+    """The middle of what is missed on average from the pilot and from an even one, half of what lies between.
+
+    And the larger variance. Where a kernel asks for equality alone, what is missed is |h - g|^2. Of many
+    cells a pilot has a few that noise chose. It is further from its imagined rounds than people are from it
+    who lie evenly in all such cells. People lie between both.
+    """
+    (linear,) = linearizer.every([even.masses], nominal(statistic))
+    if linear is None:
+        raise NotEstimable(TOO_NOISY)
+    missed, _ = imagined_remainders(statistic, linearizer, linear, even)
+    ends = agreed(mean), agreed(float(np.mean(missed)))
+    return sum(ends) / 2, abs(ends[0] - ends[1]) / 2, max(variance, float(np.var(missed, ddof=1)))
 
 
 def moved_by(pilot: Pilot, others: Sequence[tuple[Masses, Linear]]) -> list[list[float]]:
@@ -327,71 +346,3 @@ def within_leaves(statistic: Statistic, pilot: Pilot) -> float:
         return 0.0
     (masses,) = pilot.masses.values()
     return max(map(abs, statistic.uneven(pilot.grid, masses, pilot.anyhow)))
-
-
-def slab_deviation(pilot: Pilot) -> float:
-    """What errors e of the pilot do together with people who lie unevenly within bins of the plane.
-
-    The derivative is linear between a bin's edges. If all people of a bin i of one column have one value, at
-    the share (1 + t) / 2 of its width, it is off by t C_ij at the cells (i, j), where C_ij is the share of
-    the bin's people who are below j in the other column less that above; and the remainder has 2 sum_ij e_ij
-    t_i C_ij in it, likewise for the other column. The values lie anywhere: t is even on [-1, 1], of variance
-    1/3, either in each bin by itself, or the same in all, as of round numbers. The larger of both counts. The
-    errors are those of imagined rounds.
-    """
-    (stratum,) = pilot.masses
-    masses = pilot.masses[stratum]
-    errors = np.array([each[stratum] for each in pilot.imagined]) - masses
-    total = 0.0
-    for off in _moved_within(pilot.grid, masses, errors):
-        total += float(max((off**2).sum(axis=1).mean(), (off.sum(axis=1) ** 2).mean()))
-    return 2 * math.sqrt(total / 3)
-
-
-def _moved_within(grid: Grid, masses: Vector, errors: NDArray[np.float64]) -> Iterator[NDArray[np.float64]]:
-    """For every column, the sum over j of e_ij C_ij for errors e, a row each, and all bins i."""
-    shape = [axis.bins for axis in grid.axes]
-    table, rows = masses.reshape(shape), errors.reshape(-1, *shape)
-    for place, axis in enumerate(grid.axes):
-        along = 1 - place
-        below = np.cumsum(table, axis=along) - table
-        contrast = 2 * below + table - table.sum(axis=along, keepdims=True)
-        yield (rows * contrast).sum(axis=1 + along) * several(axis)
-
-
-def at_ends(pilot: Pilot, linear: Linear) -> float:
-    """How much of a correction is wrong if people lie at the ends of the domain, and not evenly beside them.
-
-    Values beyond a domain are moved there. So t is -1 and 1 (see `slab_deviation`) for people of the first
-    and the last bin, as far as it is denser than the bin beside it, and one error is not random: the second
-    round's correction says how far the pilot is off along its function psi. The distribution nearest to the
-    pilot g with a correction c is g (1 + c (psi - mean) / variance), in the chi-square distance. This is the
-    remainder's 2 sum_ij e_ij t_i C_ij of that error, for c = 1.
-    """
-    (stratum,) = pilot.masses
-    masses = pilot.masses[stratum]
-    values = cell_means(pilot.grid, linear.functions[stratum])
-    around = values - float(values @ masses)
-    variance = float(masses @ around**2)
-    if variance <= 0:
-        return 0.0
-    table = masses.reshape([axis.bins for axis in pilot.grid.axes])
-    moved = _moved_within(pilot.grid, masses, masses * around / variance)
-    return 2 * abs(
-        sum(
-            float(_excess(axis, table.sum(axis=1 - place)) @ off[0])
-            for place, (axis, off) in enumerate(zip(pilot.grid.axes, moved, strict=True))
-        )
-    )
-
-
-def _excess(axis: Axis, shares: Vector) -> Vector:
-    """The part of the first and of the last bin's people beyond those of a bin as dense as the next one."""
-    excess = np.zeros(axis.bins)
-    if axis.bins > 1:
-        low, high, _ = axis.geometry
-        for end, beside, side in ((0, 1, -1.0), (-1, -2, 1.0)):
-            even = shares[beside] * (high - low)[end]
-            here = shares[end] * (high - low)[beside]
-            excess[end] = side * max(1 - even / here, 0.0) if here > 0 else 0.0
-    return excess

@@ -104,11 +104,13 @@ class SecondRound(Alone):
             influences[name] = Influence.of(given, at_vertices(pilot.grid, given, values))
         extents = {name: high - low for name, (_, (low, high)) in influences.items()}
         half_range = max(extents.values()) / (4 if len(extents) == 1 else 2)
-        hidden = abs(beyond) + abs(gradient) * within_leaves(statistic, pilot)
+        hidden = abs(beyond) + abs(gradient) * (pilot.alike + within_leaves(statistic, pilot))
         remainder = remainder_of(statistic, linearizer, linear, pilot, half_range, gradient, unseen, hidden)
         remainder = replace(remainder, heavier=heavier, far=far)
         measured = None if ends is None else ends.means
         divided = Divided.of(statistic, linearizer, linear, pilot, remainder, 0.0, measured=measured)
+        if divided is not None:
+            divided = divided.by_shares(statistic, linearizer, linear, pilot, remainder.mean)
         weights, _ = variance_shares(pilot.masses, extents, people)
         cells = np.concatenate([influence.cells for influence, _ in influences.values()])
         mechanism = spaced_response(epsilon, cells, weights)

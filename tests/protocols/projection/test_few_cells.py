@@ -1,0 +1,179 @@
+"""Pilots that ask for a cell itself: whole numbers, rare classes, and cells that hold hardly anybody."""
+
+import os
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from dpairs import Integers, Levels, NotEstimable, Study, exact, simulate
+from dpairs.protocols.projection import remainder
+from dpairs.protocols.projection.divided import Divided
+from dpairs.protocols.projection.pilot_agreeing import NOBODY_AGREES, Agreeing
+from dpairs.protocols.projection.pilot_histogram import evened
+
+FULL = os.environ.get("DPAIRS_VALIDATE") == "1"
+RUNS = 200 if FULL else 40
+FAILURE = 1e-4
+FEWEST = int(stats.binom.ppf(FAILURE, RUNS, 0.92))
+"""Of intervals that hold in 92%, so many do at least but for a chance of FAILURE, for fresh seeds."""
+PEOPLE = 20_000
+MONTH = Integers(0, 31)
+
+
+def visits(rng: np.random.Generator, n: int = PEOPLE) -> dict[str, np.ndarray]:
+    return {"value": np.minimum(rng.poisson(2.0, n), 31)}
+
+
+def rare_class(rng: np.random.Generator, n: int = PEOPLE) -> dict[str, np.ndarray]:
+    """Two in a hundred are hurt, and are ill no longer than others."""
+    return {"score": visits(rng, n)["value"], "label": (rng.random(n) < 0.02).astype(int)}
+
+
+def at_bat(rng: np.random.Generator, n: int = PEOPLE) -> dict[str, np.ndarray]:
+    return {"value": np.floor(700 * rng.random(n) ** 3).astype(int)}
+
+
+def covered(study: Study, draw, **options) -> int:
+    """How many intervals hold the value of the people drawn."""
+    held = 0
+    for run in range(RUNS):
+        table = draw(np.random.default_rng([3, run]))
+        estimate = simulate(replace(study, seed=run), table, seed=run)
+        low, high = estimate.confidence_interval(target="sample")
+        held += low <= exact(study.statistic.name, table, **options) <= high
+    return held
+
+
+def gini(**options) -> Study:
+    return Study.create(
+        "gini_coefficient", protocol="projection", epsilon=1.0, domain=MONTH, n=PEOPLE, **options
+    )
+
+
+def test_intervals_hold_on_small_whole_numbers():
+    assert covered(gini(), visits) >= FEWEST
+
+
+def test_intervals_hold_if_small_whole_numbers_are_asked_for_directly():
+    assert covered(gini(pilot="histogram"), visits) >= FEWEST
+
+
+def test_a_divisor_from_shares_that_were_cut_is_noticed(monkeypatch):
+    """Negative control: a mean that cells without people make larger, in the pilot and in imagined rounds."""
+    monkeypatch.setattr(Divided, "by_shares", lambda self, *_: self)
+    assert covered(gini(pilot="histogram"), visits) < FEWEST
+
+
+RARE = Study.create(
+    "auc", protocol="projection", epsilon=1.0, domain=MONTH, n=PEOPLE, labels="private", pilot="histogram"
+)
+
+
+def test_intervals_hold_for_a_rare_private_class():
+    assert covered(RARE, rare_class, labels="private") >= FEWEST
+
+
+def test_a_rare_class_that_cells_without_people_enlarge_is_noticed(monkeypatch):
+    """Negative control, as for means."""
+    monkeypatch.setattr(Divided, "by_shares", lambda self, *_: self)
+    assert covered(RARE, rare_class, labels="private") < FEWEST
+
+
+MANY = Study.create(
+    "collision_entropy", protocol="projection", epsilon=1.0, domain=Integers(0, 800), n=PEOPLE
+)
+
+
+@pytest.mark.long
+def test_intervals_of_entropy_hold_on_many_cells():
+    assert covered(MANY, at_bat) >= FEWEST
+
+
+@pytest.mark.long
+def test_cells_that_noise_chose_are_noticed(monkeypatch):
+    """Negative control: rounds imagined from the pilot alone."""
+    monkeypatch.setattr(
+        remainder, "_between", lambda statistic, linearizer, even, mean, variance: (mean, 0.0, variance)
+    )
+    assert covered(MANY, at_bat) < FEWEST
+
+
+MILLION = Integers(0, 10**6)
+"""Too many for a histogram: the first round is a tree, and cells hold several values."""
+
+
+def shared(values: int, epsilon: float) -> int:
+    """How many intervals hold if people share so few values of a million."""
+    places = np.random.default_rng(5).integers(0, 10**6, values)
+    study = Study.create(
+        "collision_entropy", protocol="projection", epsilon=epsilon, domain=MILLION, n=PEOPLE
+    )
+    return covered(study, lambda rng: {"value": places[rng.integers(0, values, PEOPLE)]})
+
+
+@pytest.mark.parametrize(
+    ("values", "epsilon"),
+    [
+        (8, 1.0),
+        (20, 1.0),
+        (20, 3.0),
+        *(pytest.param(each, 8.0, marks=pytest.mark.long) for each in (20, 13_545)),
+    ],
+)
+def test_intervals_of_entropy_hold_where_cells_hide_who_agrees(values, epsilon):
+    assert shared(values, epsilon) >= FEWEST
+
+
+def test_cells_that_were_taken_for_evenly_filled_are_noticed(monkeypatch):
+    """Negative control: nobody shares a value of a cell that was not split."""
+    monkeypatch.setattr(Agreeing, "of", lambda *_: NOBODY_AGREES)
+    assert shared(20, 1.0) < FEWEST
+
+
+def test_shared_values_in_cells_with_too_few_people_are_noticed(monkeypatch):
+    """Negative control: as if each cell had as many people as the pilot says."""
+    agreeing = Agreeing.of
+    monkeypatch.setattr(Agreeing, "of", lambda *given: replace(agreeing(*given), more=0.0))
+    assert shared(8, 1.0) < FEWEST
+
+
+# ---------------------------------------------------------------- by hand
+
+
+def test_people_of_cells_that_may_be_noise_are_dealt_evenly():
+    """Of five cells an error of 0.1 may be sqrt(2 log 5) 0.1 = 0.18 in one of them."""
+    masses, noise = np.array([0.6, 0.2, 0.15, 0.05, 0.0]), np.full((8, 5), 0.1)
+    assert evened(masses, noise) == pytest.approx([0.6, 0.2, 0.2 / 3, 0.2 / 3, 0.2 / 3])
+
+
+def test_cells_that_are_sure_stay():
+    masses = np.array([0.6, 0.4])
+    assert evened(masses, np.full((8, 2), 0.01)) is masses
+
+
+def test_a_column_of_which_hardly_anybody_differs_has_no_tau_b():
+    """Agreed digits of a share of ties may be 1 where it is not: that is too few people, not a bad study."""
+    domain, refused = (Levels([0, 1]), Levels(range(9))), 0
+    for seed in range(40):
+        y = np.round(np.random.default_rng(seed).normal(4, 1, 500).clip(0, 8)).astype(int)
+        study = Study.create(
+            "kendall_tau", protocol="projection", epsilon=16.0, domain=domain, n=500, variant="b", seed=seed
+        )
+        try:
+            simulate(study, {"x": (np.arange(500) == 0).astype(int), "y": y}, seed=seed)
+        except NotEstimable:
+            refused += 1
+    assert refused > 0
+
+
+def test_pairs_that_may_agree_by_hand():
+    """Two cells, of the leaf 2 and of leaves 3 to 6: of the first, one value, everything is known."""
+    masses, *rounds = ({"everybody": np.array(each)} for each in ([0.4, 0.6], [0.3, 0.7], [0.5, 0.5]))
+    found = Agreeing.of(np.array([2.0, 3.0, 7.0]), masses, rounds, False)
+    assert found.pairs == pytest.approx(0.75 * (0.49 + 0.25) / 2)
+    spread = np.std([0.7, 0.5], ddof=1)
+    assert found.more == pytest.approx((0.6 + spread) * 1 - found.pairs)
+    assert Agreeing.of(np.array([2.0, 3.0, 4.0]), masses, rounds, False) == NOBODY_AGREES
+    assert Agreeing.of(np.array([2.0, 3.0, 4.0]), masses, rounds, True).more > 0
