@@ -1,8 +1,8 @@
-"""The error that one bit from each person could reach at best, if the distribution were known beforehand.
+"""The error that one answer from each person could reach at best, if the distribution were known beforehand.
 
 A statistic over pairs is, up to a rest of second order, the mean over people of their projection psi. One
-bit says which end of psi's range a person is nearer to. Nobody knows psi before the study; here the people
-themselves say it, so nothing is left but the noise of the bit.
+bit says which end of psi's range a person is nearer to; above epsilon 1 a symbol says more. Nobody knows psi
+before the study; here the people themselves say it, so nothing is left but the noise of the answer.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpairs.data.domains import Levels
-from dpairs.mechanisms import BitResponse
+from dpairs.mechanisms import BitResponse, spaced_response
 
 OF_NORMAL = math.sqrt(2 / math.pi)
 """The mean absolute value of a standard normal number."""
@@ -25,6 +25,8 @@ Known: TypeAlias = list[tuple[Vector, float, float]]
 """For each stratum: psi of every person, and the least and the largest value that psi has anywhere."""
 CELLS = 512
 """Of each side of a plane of numbers."""
+LEVELLED = (0.0, 0.0003, 0.001, 0.003, 0.01, 0.03)
+"""Shares of people with the largest psi who may be taken for less."""
 
 
 def one_bit(statistic: str, domain: Any, data: Data, epsilon: float) -> float:
@@ -36,6 +38,24 @@ def one_bit(statistic: str, domain: Any, data: Data, epsilon: float) -> float:
             inside = np.clip((psi - low) / (high - low), 0, 1)
             variance += (high - low) ** 2 * float(bit.variances(inside).mean()) / psi.size
     return OF_NORMAL * math.sqrt(variance)
+
+
+def one_symbol(statistic: str, domain: Any, data: Data, epsilon: float) -> tuple[float, float]:
+    """Root mean square errors of the best symbol from everybody: around the population's value, the people's.
+
+    For one stratum. The function is kept level from where that is best, as if this were known too: what it
+    leaves out counts as a bias.
+    """
+    ((psi, *_),) = {**FUNCTIONS, **RATIOS}[statistic](domain, data)
+    squares = []
+    for share in LEVELLED:
+        level = np.minimum(psi, np.quantile(psi, 1 - share))
+        extent = float(np.ptp(level))
+        inside = (level - level.min()) / extent
+        response = spaced_response(epsilon, inside, np.full(inside.size, 1 / inside.size))
+        noise = extent**2 * float(response.variances(inside).mean()) / psi.size
+        squares.append(noise + float(np.mean(psi - level)) ** 2)
+    return math.sqrt(min(squares) + float(psi.var()) / psi.size), math.sqrt(min(squares))
 
 
 def below(ordered: NDArray[Any], values: NDArray[Any], tie: float = 0.5) -> Vector:
@@ -70,6 +90,16 @@ def known_gini(domain: Any, data: Data) -> Known:
 
     psi = distance(ordered)
     return [(psi, float(psi.min()), float(distance(_ends(domain)).max()))]
+
+
+def known_gini_coefficient(domain: Any, data: Data) -> Known:
+    """The derivative of half the mean distance over the mean; only at the people's own values."""
+    value = np.sort(data["value"])
+    ((distance, *_),) = known_gini(domain, {"value": value})
+    mean = float(value.mean())
+    coefficient = float(distance.mean()) / (4 * mean)
+    psi = distance / (2 * mean) - coefficient * value / mean
+    return [(psi, float(psi.min()), float(psi.max()))]
 
 
 def known_tau(domain: Any, data: Data) -> Known:
@@ -113,3 +143,5 @@ FUNCTIONS: dict[str, Callable[[Any, Data], Known]] = {
     "kendall_tau": known_tau,
     "vus": known_vus,
 }
+RATIOS: dict[str, Callable[[Any, Data], Known]] = {"gini_coefficient": known_gini_coefficient}
+"""Functions of forms of all pairs: psi is their derivative."""

@@ -5,7 +5,7 @@
 
 The study is what `Study.create(..., protocol="projection", n=30_000)` makes of itself. Each run has fresh
 people and fresh noise. Errors are root mean squares, around the population's value and around that of the
-people drawn.
+people drawn. Limits are the same if the distribution were known and everybody were asked in the second round.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ import dpairs
 from dpairs.protocols.projection.first_round import Projection
 
 from ..exhibits import RESULTS
+from ..limits import one_symbol
 from .cells import Cell
 from .kept_rows import command
 from .population import exact, options_of
@@ -48,6 +49,8 @@ class Named:
     share: int
     truth: float
     wanted: float
+    limit: float
+    limit_sample: float
     error: float
     error_sample: float
     bias: float
@@ -82,6 +85,7 @@ def measured(cell: Cell, wanted: float, runs: int) -> Named:
         study.protocol.share,
         truth,
         wanted,
+        *one_symbol(name, cell.of.domain, cell.of.draw(cell.n, cell.seed(runs)), cell.epsilon),
         float(np.sqrt((off**2).mean())),
         float(np.sqrt((off_sample**2).mean())),
         float(off.mean()),

@@ -45,6 +45,24 @@ def test_the_projection_of_the_limit_is_that_of_all_pairs(statistic):
         assert psi.mean() == pytest.approx(factor * truth, abs=1e-12)
 
 
+def test_the_derivative_of_a_gini_coefficient_says_what_one_more_person_does():
+    value = np.sort(np.random.default_rng(3).lognormal(size=4000))
+    ((psi, *_),) = limits.known_gini_coefficient(UNIT, {"value": value})
+    before = dpairs.exact("gini_coefficient", {"value": value})
+    for place in (0, 2000, 3990):
+        after = dpairs.exact("gini_coefficient", {"value": np.append(value, value[place])})
+        assert value.size * (after - before) == pytest.approx(psi[place] - psi.mean(), abs=0.01)
+
+
+def test_a_symbol_of_somebody_who_knows_everything_is_better_than_a_bit():
+    """At epsilon 4; around the population's value people's own choice is added."""
+    domain, data = sample("gini_mean_difference", n=2000)
+    population, people = limits.one_symbol("gini_mean_difference", domain, data, 4.0)
+    ((psi, *_),) = limits.known_gini(domain, data)
+    assert population**2 - people**2 == pytest.approx(psi.var() / psi.size)
+    assert people < limits.one_bit("gini_mean_difference", domain, data, 4.0) / limits.OF_NORMAL
+
+
 def test_the_limit_is_the_error_of_one_bit_from_everybody():
     """Bits of the known projection, 4,000 times: the mean within 5 standard errors, wrong once in 10^6."""
     domain, data = sample("auc", n=200)
