@@ -11,23 +11,55 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 import dpairs
 from dpairs.data.domains import Domain, Integers, Interval, Levels
 
 from ..exhibits import RESULTS
 from .kept_rows import command
+from .outside_people import (
+    Columns,
+    Draw,
+    apart,
+    at_both_ends,
+    beside,
+    classes,
+    days_ill,
+    far,
+    few_counts,
+    few_of_many,
+    few_ones,
+    five_scores,
+    four_scores,
+    half_zeros,
+    halfway,
+    heavy,
+    lognormal,
+    lowest,
+    often_nothing,
+    powers,
+    rooms,
+    scores,
+    tied_negatives,
+    times_at_bat,
+    two_clusters,
+    two_far_values,
+    two_leaves,
+    two_scores,
+    two_values,
+    visits,
+    waits,
+    zeros_by_chance,
+)
 
 STORE = RESULTS / "zoo-outside.csv"
 RUNS, MANY = 200, 400_000
 """Runs of a row, and people of whom the population's value is taken."""
-Columns = dict[str, NDArray[Any]]
 
 
 @dataclass(frozen=True)
@@ -39,7 +71,7 @@ class Case:
     domain: Domain | tuple[Domain, ...]
     epsilon: float
     n: int
-    draw: Callable[[np.random.Generator, int], Columns]
+    draw: Draw
     options: Mapping[str, Any] = field(default_factory=dict)
 
     def study(self, seed: int) -> dpairs.Study:
@@ -73,136 +105,9 @@ class Outside:
     covered_sample: float
 
 
-def far(share: float) -> Callable[[np.random.Generator, int], Columns]:
-    """Nearly everybody has 0, this share 3."""
-    return lambda rng, n: {"value": 3 * (rng.random(n) < share)}
-
-
-def scores(positives: float, low: float, high: float) -> Callable[[np.random.Generator, int], Columns]:
-    """Two normal classes around these scores, this share of the people in the second."""
-
-    def draw(rng: np.random.Generator, n: int) -> Columns:
-        label = (rng.permutation(n) < round(positives * n)).astype(int)
-        return {"score": np.clip(rng.normal(low + (high - low) * label, 1.0), 0, None), "label": label}
-
-    return draw
-
-
-def lowest(rng: np.random.Generator, n: int) -> Columns:
-    """Five positives at the lowest score."""
-    label = (rng.permutation(n) < 5 * n // 1000).astype(int)
-    return {"score": np.where(label == 1, 0.0, rng.random(n)), "label": label}
-
-
-def two_leaves(rng: np.random.Generator, n: int) -> Columns:
-    """Normal numbers, which two of eight bins hold."""
-    return {"value": np.clip(rng.normal(0.3, 0.05, n), 0, 1)}
-
-
-def lognormal(rng: np.random.Generator, n: int) -> Columns:
-    """Scores whose logarithms are normal with deviation 3, two thirds of it apart."""
-    label = rng.integers(0, 2, n)
-    return {"score": np.minimum(np.exp(rng.normal(2 * label, 3.0)), 1e6), "label": label}
-
-
-def two_values(rng: np.random.Generator, n: int) -> Columns:
-    """A column of 0 and 1, and a normal one that depends on it."""
-    x = rng.integers(0, 2, n) * 1.0
-    return {"x": x, "y": np.clip(rng.normal(2 * x, 1.0), -4, 6)}
-
-
-def heavy(rng: np.random.Generator, n: int) -> Columns:
-    """Half have 0, the others a Pareto tail of index 1.2, up to the domain's end."""
-    return {"value": np.where(rng.random(n) < 0.5, 0.0, np.minimum((1 - rng.random(n)) ** (-1 / 1.2), 988.0))}
-
-
-def few_ones(rng: np.random.Generator, n: int) -> Columns:
-    """A column of which 3.6% are 1 and the others 0, and a skewed one that depends on it a little."""
-    x, other = rng.standard_normal((2, n))
-    return {"x": (x > 1.8) * 1.0, "y": np.minimum(np.exp(0.3 * x + math.sqrt(0.91) * other), 30.0)}
-
-
-def half_zeros(rng: np.random.Generator, n: int) -> Columns:
-    """Those who are low in the other column have 0, the others a lognormal number."""
-    x, other = rng.standard_normal((2, n))
-    y = np.clip(0.6 * x + 0.8 * other, -4, 4)
-    return {"x": np.where(x < 0, 0.0, np.minimum(np.exp(x - 0.7), 1000.0)), "y": y}
-
-
-def zeros_by_chance(rng: np.random.Generator, n: int) -> Columns:
-    """Half have 0, whoever they are, the others a lognormal number that depends on the other column."""
-    x, other = rng.standard_normal((2, n))
-    y = np.clip(0.7 * x + math.sqrt(0.51) * other, -4, 4)
-    return {"x": np.where(rng.random(n) < 0.5, 0.0, np.minimum(np.exp(x), 100.0)), "y": y}
-
-
-def beside(rng: np.random.Generator, n: int) -> Columns:
-    """Two values beside each other that many people share, and a tail; all depend on the other column."""
-    x, other = rng.standard_normal((2, n))
-    values = np.where(x < -0.5, 3.0, np.where(x < 0.5, 3.05, 3.1 + np.minimum(x**2, 6)))
-    return {"x": values, "y": np.clip(0.6 * x + 0.8 * other, -4, 4)}
-
-
-def few_counts(rng: np.random.Generator, n: int) -> Columns:
-    """Counts, of which nearly all are 0 to 3, where up to 1,000 are possible."""
-    x, other = rng.standard_normal((2, n))
-    counts = np.clip(np.round(np.exp(0.8 * x)), 0, 1000).astype(int)
-    return {"x": counts, "y": np.clip(0.6 * x + 0.8 * other, -4, 4)}
-
-
-def two_clusters(rng: np.random.Generator, n: int) -> Columns:
-    """Two clusters, within which the columns fall together while the clusters rise (Simpson)."""
-    side, x, other = rng.integers(0, 2, n) * 2 - 1, *rng.standard_normal((2, n))
-    return {"x": np.clip(3 * side + x, -8, 8), "y": np.clip(3 * side - 0.9 * x + 0.44 * other, -8, 8)}
-
-
-def two_scores(rng: np.random.Generator, n: int) -> Columns:
-    """All but one in a hundred have one of two scores."""
-    label = rng.integers(0, 2, n)
-    rest = np.clip(rng.normal(2.0 + label, 1.0), 0, 10)
-    return {"score": np.where(rng.random(n) < 0.99, rng.choice([2.0, 2.01], n), rest), "label": label}
-
-
-def halfway(rng: np.random.Generator, n: int) -> Columns:
-    """Everybody halfway between two points of random rounding."""
-    return {"value": np.full(n, 100 / 14)}
-
-
-def four_scores(rng: np.random.Generator, n: int) -> Columns:
-    """Nine in ten people have one of four scores, of which two lie in one leaf of a domain too wide."""
-    label = rng.integers(0, 2, n)
-    first = rng.choice([1.0, 2.0, 2.5, 7.0], n, p=[0.4, 0.3, 0.2, 0.1])
-    second = rng.choice([1.0, 2.0, 2.5, 7.0], n, p=[0.1, 0.2, 0.3, 0.4])
-    rest = np.clip(rng.normal(3.0 + label, 2.0), 0, 10)
-    return {"score": np.where(rng.random(n) < 0.9, np.where(label, second, first), rest), "label": label}
-
-
-def five_scores(rng: np.random.Generator, n: int) -> Columns:
-    """Scores from 1 to 5."""
-    label = rng.integers(0, 2, n)
-    first, second = (rng.choice(5, n, p=p) for p in ([0.3, 0.3, 0.2, 0.1, 0.1], [0.05, 0.1, 0.2, 0.3, 0.35]))
-    return {"score": 1.0 + np.where(label, second, first), "label": label}
-
-
-def tied_negatives(rng: np.random.Generator, n: int) -> Columns:
-    """All negatives and three in five positives have one score, the others a little more."""
-    label = rng.integers(0, 2, n)
-    tied = (label == 0) | (rng.random(n) < 0.6)
-    return {"score": np.where(tied, 2.0, 2.0 + rng.exponential(0.3, n)), "label": label}
-
-
-def two_far_values(rng: np.random.Generator, n: int) -> Columns:
-    """Nine in ten have one value, the others one far from it."""
-    return {"value": np.where(rng.random(n) < 0.9, 1013.0, 1071.0)}
-
-
-def at_both_ends(rng: np.random.Generator, n: int) -> Columns:
-    """Most people lie near an end."""
-    return {"value": rng.beta(0.2, 0.3, n)}
-
-
 LISTED, UNIT, TWO = Levels([0, 1, 2, 3]), Interval(0, 1), Levels([0.0, 1.0])
-WIDE, NORMAL, EIGHT = Interval(0, 1_000), Interval(-4, 4), Interval(-8, 8)
+WIDE, WIDER, NORMAL, EIGHT = Interval(0, 1_000), Interval(0, 2_000), Interval(-4, 4), Interval(-8, 8)
+MONTH, MILLION = Integers(0, 31), Integers(0, 10**6)
 CHANCE = (Interval(0, 100), NORMAL)
 PRIVATE = {"labels": "private"}
 ROUNDED = {"protocol": "histogram", "rounding": "random", "bins": 8}
@@ -264,18 +169,42 @@ CASES = (
     Case("a class of fifty", "auc", UNIT, 1.0, 10_000, lowest),
     Case("all have 0", "gini_coefficient", Interval(0, 100_000), 1.0, 20_000, far(0.0)),
     Case("all have 0", "gini_coefficient", Interval(0, 100_000), 8.0, 20_000, far(0.0)),
+    Case("visits to a doctor", "gini_coefficient", MONTH, 0.5, 20_000, visits),
+    Case("visits to a doctor", "gini_coefficient", MONTH, 1.0, 20_000, visits),
+    Case("days ill of those hurt", "auc", MONTH, 1.0, 20_000, days_ill, PRIVATE),
+    Case("days ill of those hurt", "auc", MONTH, 4.0, 20_000, days_ill, PRIVATE),
+    Case("times at bat", "collision_entropy", Integers(0, 800), 1.0, 20_000, times_at_bat),
+    Case("times at bat", "collision_entropy", Integers(0, 800), 2.0, 20_000, times_at_bat),
+    Case("3 of a million", "collision_entropy", MILLION, 0.5, 20_000, few_of_many(3)),
+    Case("8 of a million", "collision_entropy", MILLION, 1.0, 20_000, few_of_many(8)),
+    Case("20 of a million", "collision_entropy", MILLION, 1.0, 20_000, few_of_many(20)),
+    Case("20 of a million", "collision_entropy", MILLION, 4.0, 20_000, few_of_many(20)),
+    Case("visits, up to 64", "gini_coefficient", Integers(0, 64), 0.5, 20_000, visits),
+    Case("powers of 2", "gini_coefficient", Levels([2.0**i for i in range(24)]), 8.0, 20_000, powers),
+    Case("twenty positives", "auc", Integers(0, 20), 8.0, 2_000, classes(0.01, 5.0, 2.0)),
+    Case("a hundred positives, all tied", "auc", Integers(0, 20), 8.0, 20_000, classes(0.005, 0.0, 0.0)),
+    Case("3% far from zeros", "gini_coefficient", WIDER, 1.0, 20_000, apart(0.03, 500.0, often_nothing)),
+    Case("2% far from zeros", "gini_coefficient", WIDER, 4.0, 20_000, apart(0.02, 1500.0, often_nothing)),
+    Case("4% far from others", "gini_coefficient", WIDER, 1.0, 20_000, apart(0.04, 620.0, rooms)),
+    Case(
+        "2% at 5,000 of a million", "gini_mean_difference", MILLION, 1.0, 20_000, apart(0.02, 5000.0, waits)
+    ),
+    Case("13,545 of a million", "collision_entropy", MILLION, 8.0, 20_000, few_of_many(13_545)),
 )
 
 
 def measured(case: Case, runs: int) -> Outside:
     truth = case.exact(case.draw(np.random.default_rng(0), MANY))
-    rows, refused = [], 0
+    rows: list[tuple[float, ...]] = []
+    refused = 0
     for run in range(runs):
         people = case.draw(np.random.default_rng(1 + run), case.n)
         try:
             estimate = dpairs.simulate(case.study(run), people, seed=run)
         except (dpairs.NotEstimable, dpairs.NotEnoughData):
             refused += 1
+            if math.isnan(truth):  # nothing is defined, so no number is right
+                rows.append((math.nan, 0.0, True, True))
             continue
         own = case.exact(people)
         ends = [estimate.confidence_interval(0.95, of) for of in ("population", "sample")]
