@@ -128,7 +128,10 @@ def four() -> Table:
                 row["statistic"],
                 row["epsilon"],
                 row["share"],
-                *(f"{float(row[name]):.3g}" for name in ("wanted", "error", "error_sample", "bias")),
+                *(
+                    f"{float(row[name]):.3g}"
+                    for name in ("wanted", "limit", "error", "limit_sample", "error_sample", "bias")
+                ),
                 *(f"{float(row[name]):.3f}" for name in ("covered", "covered_sample")),
             ]
             for row in csv.DictReader(lines)
@@ -139,8 +142,10 @@ def four() -> Table:
         "epsilon",
         "first of 64",
         "wanted",
-        "error, population",
-        "sample",
+        "limit, population",
+        "error",
+        "limit, sample",
+        "error",
         "bias",
         "population covered",
         "sample covered",
@@ -158,8 +163,10 @@ def outside() -> Table:
                 row["statistic"],
                 row["epsilon"],
                 f"{int(row['n']):,}",
-                *("" if row["truth"] == "nan" else f"{float(row[name]):.3g}" for name in ("truth", "error")),
-                f"{float(row['width']):.3g}",
+                *(
+                    "" if row["truth"] == "nan" else f"{float(row[name]):.3g}"
+                    for name in ("truth", "error", "width")
+                ),
                 *(f"{float(row[name]):.3f}" for name in ("covered", "covered_sample")),
                 row["refused"],
             ]
