@@ -176,6 +176,12 @@ def test_random_rounding_needs_an_interval():
         small(domain=Levels(range(4)), rounding="random")
 
 
+@pytest.mark.parametrize("statistic", ["auc", "collision_entropy"])
+def test_whole_numbers_are_rounded_at_random_only_for_distances(statistic):
+    with pytest.raises(BadParameter, match="or Integers whose distances count"):
+        Study.create(statistic, epsilon=1.0, domain=Integers(0, 99), bins=8, rounding="random")
+
+
 def test_a_value_with_half_a_character_has_no_json():
     with pytest.raises(BadParameter):
         Study.create("collision_entropy", epsilon=1.0, domain=Categories(["\ud800", "a"])).to_json()

@@ -8,8 +8,24 @@ import { Fraction } from "./fraction.js";
 export const MAX_BINS = 4096;
 const ROUNDINGS = ["simple", "random"];
 const UNIT = 2 ** 53;
+/** Differences of whole numbers up to here are doubles. */
+const EXACT = 2n ** 52n;
 
 /** @typedef {{ bin: number, share: Fraction }} Placed a bin, and how likely a value goes to it */
+
+/** Refuse points that values of the domain cannot be rounded to at random. */
+function checkRounded(domain, points) {
+  if (domain instanceof Integers && points >= domain.size) {
+    throw new BadParameter(
+      `rounding='random' of ${domain} needs fewer than ${domain.size} bins, not ${points}: ` +
+        "with one for each value nothing is rounded",
+    );
+  }
+  const fits = domain instanceof Integers ? domain.low >= -EXACT && domain.high <= EXACT : domain instanceof Interval;
+  if (!fits) {
+    throw new BadParameter(`rounding='random' needs an Interval, or Integers from -2^52 to 2^52, not ${domain}`);
+  }
+}
 
 /** A domain cut into equal bins. */
 export class Axis {
@@ -27,14 +43,22 @@ export class Axis {
     if (domain instanceof Listed && BigInt(bins) !== domain.size) {
       throw new BadParameter(`bins must be ${domain.size}, one for each of the domain's values, not ${bins}`);
     }
+    if (this.rounding === "random") checkRounded(domain, bins);
   }
 
-  /** The bin below a value of an interval, and how far above it the value lies, in bins. */
+  /** How far a value lies above the lowest, and the highest does. */
+  #above(value, column) {
+    const { domain } = this;
+    if (domain instanceof Integers) return [Number(domain.offset(value, column)), Number(domain.size - 1n)];
+    const { low, high } = /** @type {Interval} */ (domain);
+    return [/** @type {Interval} */ (domain).check(value, column) - low, high - low];
+  }
+
+  /** The bin below a value, and how far above it the value lies, in bins. */
   #position(value, column) {
-    const interval = /** @type {Interval} */ (this.domain);
-    const { low, high } = interval;
+    const [above, extent] = this.#above(value, column);
     const steps = this.rounding === "simple" ? this.bins : this.bins - 1;
-    const position = (interval.check(value, column) - low) * (steps / (high - low));
+    const position = above * (steps / extent);
     const bin = Math.min(Math.trunc(position), steps - 1);
     return [bin, position - bin];
   }
@@ -42,7 +66,7 @@ export class Axis {
   /** The bin of a value. Only random rounding draws from `bits`: one word. */
   place(value, column, bits) {
     if (this.domain instanceof Listed) return this.domain.code(value, column);
-    if (this.domain instanceof Integers) {
+    if (this.domain instanceof Integers && this.rounding === "simple") {
       return Number((this.domain.offset(value, column) * BigInt(this.bins)) / this.domain.size);
     }
     const [bin, rest] = this.#position(value, column);
@@ -68,6 +92,10 @@ export class Axis {
   describe(bin) {
     const { domain } = this;
     if (domain instanceof Listed) return { value: domain.values[bin] };
+    if (domain instanceof Integers && this.rounding === "random") {
+      // The whole number nearest to the point.
+      return { value: domain.low + BigInt(Math.round((Number(domain.size - 1n) * bin) / (this.bins - 1))) };
+    }
     if (domain instanceof Integers) {
       const bins = BigInt(this.bins);
       const start = (place) => (BigInt(place) * domain.size + bins - 1n) / bins;

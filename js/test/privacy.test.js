@@ -12,6 +12,7 @@ const load = (name) => JSON.parse(readFileSync(new URL(`${name}.json`, FOLDER), 
 const ONES = [
   "histogram_auc_krr", "histogram_auc_projective", "histogram_auc_private_labels", "histogram_auc_integers_64_bits",
   "histogram_kendall_tau_b_projective", "histogram_gini_mean_difference_random_rounding", "histogram_collision_entropy_strings",
+  "histogram_variance_whole_numbers_random_rounding",
   "histogram_custom_kernel", "tree_users", "tree_users_independent", "tree_several_bits", "tree_budget",
   "tree_integers_64_bits", "projection_tree_auc", "projection_tree_private_labels", "projection_tree_vus",
 ];

@@ -206,6 +206,21 @@ def test_random_rounding_keeps_the_mean_exactly_over_all_words():
         assert places.sum() == 4 * numerator
 
 
+@pytest.mark.parametrize(("domain", "value"), [(Integers(-3, 9), 2), (Integers(0, 10**6), 123_457)])
+def test_random_rounding_keeps_the_mean_of_whole_numbers(domain, value):
+    axis = Axis(domain, 4, "random")
+    places = axis.place(np.full(100_000, value), "value", SeededRandomness(11))
+    assert keeps_the_mean(axis.centres[places], value, axis.width)
+    assert not keeps_the_mean(axis.centres[places], value + 0.02 * axis.width, axis.width)
+
+
+def test_whole_numbers_at_points_are_not_moved():
+    axis = Axis(Integers(-6, 6), 5, "random")
+    assert axis.describe() == [-6.0, -3.0, 0.0, 3.0, 6.0]
+    places = axis.place(np.array([-6, -3, 0, 3, 6] * 200), "value", SeededRandomness(1))
+    assert places.tolist() == [0, 1, 2, 3, 4] * 200
+
+
 def test_random_rounding_goes_to_a_neighbour():
     axis = Axis(Interval(0, 1), 6, "random")
     values = np.random.default_rng(3).uniform(0, 1, 10_000)
@@ -305,7 +320,15 @@ REFUSED = {
         lambda: Axis(Interval(0, 1), 2, "up"),
         "rounding must be one of 'random', 'simple', not 'up'",
     ),
-    "random integers": (lambda: Axis(Integers(0, 9), 2, "random"), "rounding='random' needs an Interval"),
+    "random levels": (lambda: Axis(Levels([1, 2]), 2, "random"), "rounding='random' needs an Interval"),
+    "as many points as integers": (
+        lambda: Axis(Integers(0, 9), 10, "random"),
+        "fewer than 10 bins, not 10: with one for each value nothing is rounded",
+    ),
+    "integers that are no doubles": (
+        lambda: Axis(Integers(0, 2**52 + 1), 2, "random"),
+        "or Integers from -2\\^52 to 2\\^52",
+    ),
     "large grid": (
         lambda: Grid((Axis(Interval(0, 1), 100),) * 2),
         "grid of 100 x 100 has 10000 cells; at most 4096",

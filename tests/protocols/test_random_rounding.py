@@ -63,6 +63,46 @@ def test_intervals_hold_at_both_ends_of_what_is_possible_and_not_without_the_all
     assert ignoring < 0.1
 
 
+@pytest.mark.parametrize("name", DISTANCES)
+def test_intervals_of_whole_numbers_hold_and_not_without_the_allowance(name):
+    """Ages halfway between the points 14, 28 and so on."""
+    study = dpairs.Study.create(
+        name, epsilon=8.0, domain=dpairs.Integers(0, 98), bins=8, rounding="random", seed=1
+    )
+    covered, ignoring = held(study, lambda rng: rng.choice([35, 63], 20_000), {"laws": None, "bias": 0.0})
+    assert covered >= FEWEST
+    assert ignoring < 0.1
+
+
+def test_a_plan_rounds_many_whole_numbers_at_random_and_keeps_few_apart():
+    def planned(high: int) -> dict[str, Any]:
+        domain = dpairs.Integers(0, high)
+        plan = dpairs.plan("variance", domain=domain, epsilon=2.0, n=20_000, protocol="histogram")
+        spec: dict[str, Any] = plan.best.protocol.to_json()
+        return {name: spec[name] for name in ("bins", "rounding")}
+
+    assert planned(1000)["rounding"] == "random"
+    assert planned(2) == {"bins": [3], "rounding": "simple"}
+    assert planned(1) == {"bins": [2], "rounding": "simple"}
+
+
+def test_intervals_of_values_with_a_bin_each_lean_too_and_fall_short_without_it():
+    """Visits to a doctor, two on average and 31 possible: noise is as large as their mean difference."""
+    study = dpairs.Study.create("gini_mean_difference", epsilon=0.5, domain=dpairs.Integers(0, 31), seed=1)
+    kept, upright, runs = 0, 0, 300
+    for run in range(runs):
+        people = {"value": np.minimum(np.random.default_rng(run).poisson(2.0, 2_000), 31)}
+        value = dpairs.exact(study.statistic, people)
+        estimate = dpairs.simulate(study, people, seed=run)
+        (low, high), (below, above) = (
+            each.confidence_interval(0.95, "sample") for each in (estimate, replace(estimate, laws=None))
+        )
+        kept, upright = kept + (low <= value <= high), upright + (below <= value <= above)
+    least = stats.binom.ppf(FAILURE, runs, 0.95)
+    assert kept >= least
+    assert upright < least
+
+
 def test_the_sample_interval_counts_the_rounding():
     """Hardly any privacy noise, and points so near that their bias is small beside the rounding's noise."""
     study = rounding("gini_coefficient", 256, 24.0)
@@ -160,7 +200,8 @@ def test_plans_of_distances_round_at_random(name):
     chosen = parameters(name, dpairs.Interval(0, 1), 2.0, 20_000)
     assert chosen["rounding"] == "random"
     assert set(parameters("auc", dpairs.Interval(0, 1), 2.0, 20_000)) == {"bins"}
-    assert parameters(name, dpairs.Integers(0, 100), 8.0, 100_000) == {"bins": 101}
+    assert parameters(name, dpairs.Integers(0, 1000), 8.0, 100_000)["rounding"] == "random"
+    assert parameters(name, dpairs.Integers(0, 20), 8.0, 100_000) == {"bins": 21}
 
 
 @pytest.mark.parametrize("name", DISTANCES)
@@ -182,9 +223,11 @@ def test_a_plan_knows_the_error_of_people_that_it_knows(name):
 
 
 def test_other_domains_are_refused_in_a_sentence():
-    whole = dpairs.Integers(0, 100)
-    with pytest.raises(BadParameter, match=r"needs an Interval domain; other values are not rounded$"):
-        dpairs.Study.create("variance", epsilon=1.0, domain=whole, bins=8, rounding="random")
+    levels = dpairs.Levels(range(8))
+    with pytest.raises(
+        BadParameter, match=r"or Integers whose distances count; other values are not rounded$"
+    ):
+        dpairs.Study.create("variance", epsilon=1.0, domain=levels, bins=8, rounding="random")
     study = rounding("variance", 4, 1.0)
     with pytest.raises(BadParameter, match="estimator must be one of"):
         dpairs.simulate(study, {"value": [0.1, 0.2]}, estimator="average")

@@ -128,3 +128,15 @@ def test_a_shape_is_rounded_as_its_people_are():
     assert np.abs(shares - expected).max() < 1e-3
     assert shares.sum() == pytest.approx(1, abs=1e-12)
     assert shares @ AXIS.geometry[0] == pytest.approx(shape.masses["everybody"] @ shape.grid.axes[0].centres)
+
+
+def test_whole_numbers_of_a_shape_are_rounded_as_their_people_are():
+    """Bins of one number and of several: what is even between two points is half at each, on average."""
+    few, many = dpairs.Integers(0, 12), dpairs.Integers(0, 1200)
+    for domain in (few, many):
+        values = np.arange(domain.size)
+        shape = from_sample(statistic("variance"), (domain,), {"value": values})
+        axis = Axis(domain, POINTS, "random")
+        shares = overlap(shape, Grid((axis,))) @ shape.masses["everybody"]
+        expected = rounded(values / axis.width, np.full(values.size, 1 / values.size))
+        assert np.abs(shares - expected).max() < 1e-3

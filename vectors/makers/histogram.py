@@ -87,6 +87,22 @@ def gini_mean_difference_random_rounding() -> Reports:
 
 
 @file
+def variance_whole_numbers_random_rounding() -> Reports:
+    study = Study.create(
+        "variance",
+        epsilon=2.0,
+        domain=Integers(-3, 1_000_000),
+        bins=6,
+        rounding="random",
+        mechanism="krr",
+        seed=7,
+    )
+    name = "variance_whole_numbers_random_rounding"
+    values = [round(1_000_003 * number) - 3 for number in numbers(name, 0.0, 1.0, 0.2)]
+    return answers(name, study, everybody(value=values), words=2)
+
+
+@file
 def gini_coefficient_integers() -> Reports:
     study = Study.create(
         "gini_coefficient", epsilon=1.0, domain=Integers(0, 1_000_000), bins=7, mechanism="projective", seed=8

@@ -11,6 +11,7 @@ from dpairs import (
     BadParameter,
     BadValue,
     DpairsError,
+    Integers,
     Interval,
     Kernel,
     Levels,
@@ -202,4 +203,24 @@ def bad_random_rounding() -> Reports:
     vector, person = Reports(study), ("everybody", {"value": 0.5})
     vector.report(0, person, tape_of([0, 0]))
     vector.refuse_person(TapeExhausted, "one word where two are needed", 0, person, bytes(8))
+    return vector
+
+
+@file
+def bad_whole_numbers_random_rounding() -> Reports:
+    """Points between whole numbers, of which there are more than points."""
+    whole = Study.create(
+        "variance", epsilon=1.0, domain=Integers(0, 9), bins=4, rounding="random", mechanism="krr", seed=17
+    )
+    vector = Reports(whole)
+    vector.good("load_study", text=whole.to_json())
+    content = json.loads(whole.to_json())
+    for why, high in (
+        ("as many points as whole numbers", 3),
+        ("whole numbers that are no doubles", 2**52 + 1),
+    ):
+        (domain,) = content["domain"]
+        vector.refuse_study(why, signed({**content, "domain": [{**domain, "high": high}]}))
+    compared = {**content, "statistic": {"name": "collision_entropy"}}
+    vector.refuse_study("whole numbers whose distances do not count", signed(compared))
     return vector

@@ -2,7 +2,7 @@
 
 import { Axis, Grid, MAX_BINS } from "../axes.js";
 import { choice, fields, required, small } from "../checks.js";
-import { Interval } from "../domains.js";
+import { Integers, Interval } from "../domains.js";
 import { BadFile, BadParameter } from "../errors.js";
 import { Fraction } from "../fraction.js";
 import { readMechanism } from "../mechanisms/index.js";
@@ -42,12 +42,15 @@ export class Histogram {
   }
 
   #grid(domains) {
-    const isInterval = (domain) => domain instanceof Interval;
-    if (this.rounding === "random" && !domains.some(isInterval)) {
-      throw new BadParameter("rounding='random' needs an Interval domain; other values are not rounded");
+    const distances = this.statistic.needs === "numeric";
+    const rounded = (domain) => domain instanceof Interval || (distances && domain instanceof Integers);
+    if (this.rounding === "random" && !domains.some(rounded)) {
+      throw new BadParameter(
+        "rounding='random' needs an Interval domain, or Integers whose distances count; other values are not rounded",
+      );
     }
     const axes = domains.map(
-      (domain, place) => new Axis(domain, this.bins[place], isInterval(domain) ? this.rounding : "simple"),
+      (domain, place) => new Axis(domain, this.bins[place], rounded(domain) ? this.rounding : "simple"),
     );
     return new Grid(cellDomains(this.statistic, domains).length > axes.length ? [...axes, new Axis(LABELS, 2)] : axes);
   }

@@ -24,6 +24,8 @@ from .domains import Categories, Domain, Integers, Interval, Levels
 
 MAX_BINS = 4096
 ROUNDINGS = ("simple", "random")
+EXACT = 2**52
+"""Differences of whole numbers up to here are doubles."""
 
 
 @dataclass(frozen=True)
@@ -31,8 +33,8 @@ class Axis:
     """A domain cut into ``bins`` bins.
 
     ``rounding="simple"``: equal bins, a value goes to the bin that holds it. ``rounding="random"``
-    (intervals only): ``bins`` points from end to end, a value goes to one of its two neighbours so
-    that the mean is kept.
+    (intervals and whole numbers): ``bins`` points from end to end, a value goes to one of its two
+    neighbours so that the mean is kept.
     """
 
     domain: Domain
@@ -42,9 +44,9 @@ class Axis:
     def __post_init__(self) -> None:
         """Refuse bins that the domain cannot have."""
         choice("rounding", self.rounding, ROUNDINGS)
-        if self.rounding == "random" and not isinstance(self.domain, Interval):
-            raise BadParameter("rounding='random' needs an Interval domain")
         integer("bins", self.bins, 2, MAX_BINS)
+        if self.rounding == "random":
+            _check_rounded(self.domain, self.bins)
         if not isinstance(self.domain, Interval) and self.bins > self.domain.size:
             raise BadParameter(f"bins must be at most {self.domain.size}, the domain's size, not {self.bins}")
         if isinstance(self.domain, (Levels, Categories)) and self.bins != self.domain.size:
@@ -56,7 +58,7 @@ class Axis:
         """The bin of each value. Only random rounding draws from ``bits``: one word a value."""
         if isinstance(self.domain, (Levels, Categories)):
             return self.domain.codes(values, column)
-        if isinstance(self.domain, Integers):
+        if isinstance(self.domain, Integers) and self.rounding == "simple":
             offsets = self.domain.offsets(values, column)
             if self.bins == self.domain.size:
                 return offsets.view(np.int64)
@@ -81,12 +83,11 @@ class Axis:
     def geometry(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
         """``low``, ``high`` and ``points`` of every bin."""
         ones = np.ones(self.bins)
+        if self.rounding == "random" and isinstance(self.domain, (Interval, Integers)):
+            grid = np.linspace(self.domain.low, self.domain.high, self.bins)
+            return grid, grid, ones
         if isinstance(self.domain, Interval):
-            low, high = self.domain.low, self.domain.high
-            if self.rounding == "random":
-                grid = np.linspace(low, high, self.bins)
-                return grid, grid, ones
-            edges = np.linspace(low, high, self.bins + 1)
+            edges = np.linspace(self.domain.low, self.domain.high, self.bins + 1)
             return edges[:-1], edges[1:], ones * math.inf
         if isinstance(self.domain, Integers):
             starts = self.offsets
@@ -122,6 +123,25 @@ class Axis:
         low, high, points = self.geometry
         single = points == 1
         return [a if one else (a, b) for a, b, one in zip(low.tolist(), high.tolist(), single, strict=True)]
+
+
+def rounded_at_random(domain: Domain) -> bool:
+    """Whether values of a domain can lie between points: whole numbers if these are doubles, and not all."""
+    if isinstance(domain, Integers):
+        return domain.size > 2 and max(abs(domain.low), abs(domain.high)) <= EXACT
+    return isinstance(domain, Interval)
+
+
+def _check_rounded(domain: Domain, points: int) -> None:
+    if isinstance(domain, Integers) and points >= domain.size:
+        raise BadParameter(
+            f"rounding='random' of {domain!r} needs fewer than {domain.size} bins, not {points}: with one "
+            "for each value nothing is rounded"
+        )
+    if not rounded_at_random(domain):
+        raise BadParameter(
+            f"rounding='random' needs an Interval, or Integers from -2^52 to 2^52, not {domain!r}"
+        )
 
 
 @dataclass(frozen=True)

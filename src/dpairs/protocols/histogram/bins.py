@@ -17,13 +17,23 @@ KEPT_APART = 64
 """Whole numbers of at most so many values are not binned unless a study says so."""
 
 
-def axes_of(domains: tuple[Domain, ...], bins: tuple[int, ...], rounding: str) -> tuple[Axis, ...]:
+def axes_of(
+    statistic: Statistic, domains: tuple[Domain, ...], bins: tuple[int, ...], rounding: str
+) -> tuple[Axis, ...]:
+    """The axes of a study: intervals are rounded as it says, and whole numbers if distances count."""
     choice("rounding", rounding, ROUNDINGS)
-    if rounding == "random" and not any(isinstance(domain, Interval) for domain in domains):
-        raise BadParameter("rounding='random' needs an Interval domain; other values are not rounded")
+    rounded = [
+        isinstance(each, Interval) or (isinstance(each, Integers) and statistic.needs == "numeric")
+        for each in domains
+    ]
+    if rounding == "random" and not any(rounded):
+        raise BadParameter(
+            "rounding='random' needs an Interval domain, or Integers whose distances count; other values are "
+            "not rounded"
+        )
     return tuple(
-        Axis(domain, count, rounding if isinstance(domain, Interval) else "simple")
-        for domain, count in zip(domains, bins, strict=True)
+        Axis(domain, count, rounding if here else "simple")
+        for domain, count, here in zip(domains, bins, rounded, strict=True)
     )
 
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...data.domains import Integers, Interval
-from ...data.grids import Axis
+from ...data.domains import Integers
+from ...data.grids import Axis, rounded_at_random
 from ...mechanisms import OPTIMIZED
 from ...statistics import Statistic
 from ...statistics.linear import nominal
@@ -41,15 +41,18 @@ def candidates(setting: Setting) -> Iterator[dict[str, Any]]:
     single = len(setting.domains) == 1
     # With as many cells the noise is about the same, and points hide less than bins.
     first = setting.domains[0]
-    well = isinstance(first, Interval) and _rounds_well(setting.statistic, Axis(first, 2, "random"))
-    rounding = {"rounding": "random"} if well else {}
-    for bins in BINS if single else BINS_PAIR:
-        yield {"bins": bins, **rounding}
-    if single and isinstance(first, Integers) and first.size <= BINS[-1]:
+    well = single and rounded_at_random(first) and _rounds_well(setting.statistic, Axis(first, 2, "random"))
+    whole = first.size if single and isinstance(first, Integers) else math.inf
+
+    def cut(bins: int) -> dict[str, Any]:
+        return {"bins": bins, "rounding": "random"} if well and bins < whole else {"bins": bins}
+
+    yield from map(cut, BINS if single else BINS_PAIR)
+    if whole <= BINS[-1]:
         # One for each value, so that nothing is hidden.
-        yield {"bins": first.size}
+        yield {"bins": whole}
     for bins in (BINS_SEARCHED if single else BINS_PAIR_SEARCHED) * setting.optimized:
-        yield {"bins": bins, "mechanism": OPTIMIZED, **rounding}
+        yield {**cut(bins), "mechanism": OPTIMIZED}
 
 
 def _rounds_well(statistic: Statistic, axis: Axis) -> bool:

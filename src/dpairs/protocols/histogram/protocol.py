@@ -99,7 +99,7 @@ class Histogram(Alone, FirstRound):
             integer("n", n, 2, MAX_PEOPLE)
         counts = bins_of(statistic, domains, epsilon, bins, n)
         choice("kernel", kernel, KERNELS)
-        axes = axes_of(domains, counts, rounding)
+        axes = axes_of(statistic, domains, counts, rounding)
         grid = statistic.grid(axes)
         statistic = statistic.tabulate(grid, kernel)
         if mechanism == mechanisms.OPTIMIZED:
@@ -134,7 +134,7 @@ class Histogram(Alone, FirstRound):
 
     @cached_property
     def grid(self) -> Grid:
-        return self.statistic.grid(axes_of(self.domains, self.bins, self.rounding))
+        return self.statistic.grid(axes_of(self.statistic, self.domains, self.bins, self.rounding))
 
     @property
     def default_estimator(self) -> str:
@@ -214,6 +214,8 @@ class Histogram(Alone, FirstRound):
         if added is not None:
             lower = lower_end(self, values, added, people, sizes)
             law = laws(self, vectors, (kernel, lower), slack, off.half)
+        elif self.statistic.needs == "numeric" and len(vectors) == 1:
+            law = laws(self, vectors, (kernel,), slack, off.half)
         return Answer(
             value,
             total,
