@@ -317,3 +317,18 @@ def test_more_people_are_advised_where_they_help(statistic, error, advised):
     with pytest.raises(BadParameter, match="out of reach") as told:
         plan(statistic, n=1000, error=error, domain=Interval(0, 1), trust="two_servers")
     assert ("people" in str(told.value).partition("out of reach")[2]) == advised
+
+
+@pytest.mark.parametrize("optimized", [False, True])
+def test_values_that_agree_or_not_are_kept_apart(optimized):
+    """65 values in 64 bins: two of them share one, and whether their people agree decides the entropy."""
+    domain = Integers(0, 64) if not optimized else Integers(0, 20)
+    plan = dpairs.plan(
+        "collision_entropy",
+        domain=domain,
+        epsilon=4.0,
+        n=20_000,
+        protocol="histogram",
+        optimized=optimized,
+    )
+    assert {option.parameters["bins"] for option in plan.options} == {domain.size}

@@ -26,7 +26,10 @@ def found_of(people: np.ndarray, high: float, epsilon: float, seed: int) -> dpai
 
 
 @pytest.mark.parametrize("epsilon", [0.5, 1.0, 4.0, 8.0])
-@pytest.mark.parametrize("domain", [Interval(0, 1e5), Integers(0, 1000), Integers(0, 20), Levels(range(6))])
+@pytest.mark.parametrize(
+    "domain",
+    [Interval(0, 1e5), Integers(0, 1000), Integers(0, 20), Levels(range(6)), Levels(np.arange(24) / 2)],
+)
 def test_people_who_all_have_nothing_have_no_value(domain, epsilon):
     """One study in 200 takes noise for people who have something: four of ten in one of 7 million tests."""
     refused = 0
@@ -88,8 +91,12 @@ def test_people_in_the_first_leaf_may_all_have_nothing():
 
 
 def test_the_surest_of_the_least_means_counts():
-    """By hand: r = 10 / 5 and a relative error of 0.1, where 8 with an error of 4 says nothing."""
-    assert _above_nothing(10.0, [(8.0, 4.0), (5.0, 0.5), (1.0, 0.01)]) == pytest.approx((1.0 + 0.2**2, 1.0))
+    """By hand: r = 10 / 5 and a relative error of 0.1, where 8 with an error of 4 says nothing.
+
+    At the end of its interval 5 is 5 (1 - 0.196), and r larger by 0.196 r / 0.804: 1.96 times 0.2 / 0.804.
+    """
+    chosen = _above_nothing(10.0, [(8.0, 4.0), (5.0, 0.5), (1.0, 0.01)])
+    assert chosen == pytest.approx((1.0 + (0.2 / 0.804) ** 2, 1.0), rel=1e-4)
     assert _above_nothing(10.0, [(8.0, 4.0), (SURE, 1.0)]) is None
 
 

@@ -13,6 +13,8 @@ from dpairs.protocols.projection.divided import Divided
 from dpairs.protocols.projection.pilot_agreeing import NOBODY_AGREES, Agreeing
 from dpairs.protocols.projection.pilot_histogram import evened
 
+from .cases import first_tally
+
 FULL = os.environ.get("DPAIRS_VALIDATE") == "1"
 RUNS = 200 if FULL else 40
 FAILURE = 1e-4
@@ -50,6 +52,35 @@ def gini(**options) -> Study:
     return Study.create(
         "gini_coefficient", protocol="projection", epsilon=1.0, domain=MONTH, n=PEOPLE, **options
     )
+
+
+BANDS = Levels([0, 10, 20, 50, 100, 200, 500, 1000])
+"""Not evenly spaced, so their first round is a histogram, which has an estimate of its own."""
+
+
+def banded(rng: np.random.Generator) -> dict[str, np.ndarray]:
+    """Incomes by bands: most of them low, so that noise may double the mean."""
+    return {"value": rng.choice(BANDS.values, PEOPLE, p=np.array([30, 25, 18, 12, 8, 4, 2, 1]) / 100)}
+
+
+IN_BANDS = Study.create("gini_coefficient", protocol="projection", epsilon=1.0, domain=BANDS, n=PEOPLE)
+
+
+def test_intervals_hold_where_the_first_round_has_an_estimate_of_its_own():
+    assert covered(IN_BANDS, banded) >= FEWEST
+
+
+def test_an_estimate_of_a_ratio_is_as_uncertain_as_its_divisor_makes_it(monkeypatch):
+    """A mean that noise doubles makes it seem certain along its gradient, and it had most of the weight."""
+    tally = first_tally(IN_BANDS, banded(np.random.default_rng(1)))
+    counts = {name: tally.counts(name) for name in tally.study.strata}
+    pilot = IN_BANDS.protocol.pilot
+    value, population, sample = pilot.own_estimate(counts)
+    monkeypatch.setattr(type(IN_BANDS.statistic), "divisor_slack", lambda *_: 1.0)
+    same, along, of_people = pilot.own_estimate(counts)
+    assert same == value
+    assert population / along == pytest.approx(sample / of_people, rel=1e-6)
+    assert population > 1.2 * along
 
 
 def test_intervals_hold_on_small_whole_numbers():

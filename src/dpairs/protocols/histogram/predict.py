@@ -47,10 +47,15 @@ def candidates(setting: Setting) -> Iterator[dict[str, Any]]:
     def cut(bins: int) -> dict[str, Any]:
         return {"bins": bins, "rounding": "random"} if well and bins < whole else {"bins": bins}
 
-    yield from map(cut, BINS if single else BINS_PAIR)
     if whole <= BINS[-1]:
         # One for each value, so that nothing is hidden.
         yield {"bins": whole}
+        if setting.statistic.needs == "discrete":
+            # Whoever shares a bin may agree or not: a bin of two values hides more than noise does.
+            if setting.optimized and whole <= BINS_SEARCHED[-1]:
+                yield {"bins": whole, "mechanism": OPTIMIZED}
+            return
+    yield from map(cut, BINS if single else BINS_PAIR)
     for bins in (BINS_SEARCHED if single else BINS_PAIR_SEARCHED) * setting.optimized:
         yield {**cut(bins), "mechanism": OPTIMIZED}
 

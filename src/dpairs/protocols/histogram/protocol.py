@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -196,9 +196,7 @@ class Histogram(Alone, FirstRound):
         most = np.zeros_like(kernel) if added is None else np.tensordot(finished.gradient, added, axes=1)
         errors = self.average(kernel if estimator == "paper" else kernel - most / 2).variances(vectors)
 
-        def error(gradient: NDArray[np.float64]) -> float:
-            return math.sqrt(self._variances_along(gradient, vectors).population)
-
+        error = partial(self._error, vectors)
         slack = self.statistic.divisor_slack(values, error)
         details = self.statistic.details(values, sizes, error)
         total, noise = (
@@ -269,13 +267,21 @@ class Histogram(Alone, FirstRound):
         return Manipulation(people, people, reach.down, reach.up, False, multiplier)
 
     def in_unit(self, counts: Mapping[str, DenseCounts], sizes: Mapping[str, int]) -> tuple[float, Variances]:
-        """The estimate and its variances: of the form, where there is one, or of the finished statistic."""
+        """The estimate and its variances: of the form, where there is one, or of the finished statistic.
+
+        Those of a ratio as long as its divisor's error makes them.
+        """
         vectors = [count.array.astype(np.float64) for count in counts.values()]
         values = np.array([average.mean(vectors) for average, *_ in self._averages])
         if values.size == 1:
             return float(values[0]), self._averages[0][0].variances(vectors)
         finished = self.statistic.finish(values, sizes)
-        return finished.value, self._variances_along(finished.gradient, vectors)
+        found = self._variances_along(finished.gradient, vectors)
+        square = self.statistic.divisor_slack(values, partial(self._error, vectors)) ** 2
+        return finished.value, Variances(square * found.population, square * found.sample)
+
+    def _error(self, vectors: list[NDArray[np.float64]], gradient: NDArray[np.float64]) -> float:
+        return math.sqrt(self._variances_along(gradient, vectors).population)
 
     def _variances_along(
         self, gradient: NDArray[np.float64], vectors: list[NDArray[np.float64]]

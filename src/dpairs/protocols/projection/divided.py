@@ -273,5 +273,11 @@ def _by_shares(
 
 
 def _mean_square(ratio: float, relative: float) -> tuple[float, float]:
-    """Of the factor less 1, and its mean, for R(g) over the measured R and the latter's relative error."""
-    return (ratio - 1) ** 2 + (ratio * relative) ** 2, ratio - 1
+    """Of the factor less 1, and its mean, for R(g) over the measured R and the latter's relative error.
+
+    A factor has no normal error where R has one: at the end of a 95% interval for R it is 1 / (1 - 1.96 e)
+    times as large (Fieller). A normal one that reaches there has the deviation e / (1 - 1.96 e).
+    """
+    left = 1 - TWO_SIDED * relative
+    spread = ratio * relative / left if left > 0 else math.inf
+    return (ratio - 1) ** 2 + spread**2, ratio - 1

@@ -84,6 +84,8 @@ class Pilot:
     """Of each cell the people in crowds of one column, whom a kernel compares: see `pilot_crowds`."""
     room: Sequence[Room | None] = ()
     """Of each column how many of its pairs may be ties."""
+    means: tuple[tuple[float, float], ...] = ()
+    """Of listed values, what their mean is at least, as `Narrowed.means` has it."""
     narrowed: Sequence[Narrowed] = ()
     """Ends that values could be moved between, where few people far away would decide the value."""
 

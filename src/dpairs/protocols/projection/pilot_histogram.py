@@ -85,7 +85,7 @@ class PilotHistogram(Histogram):
             value, variances = self.in_unit(counts, nominal(self.statistic))
         except (NotEstimable, NotEnoughData):
             return None
-        if not (math.isfinite(value) and 0 < variances.population < math.inf):
+        if not (math.isfinite(value) and 0 < variances.population < math.inf and variances.sample < math.inf):
             return None
         return agreed(value), agreed(variances.population), agreed(max(variances.sample, 0.0))
 

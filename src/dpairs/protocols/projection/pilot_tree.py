@@ -49,7 +49,7 @@ from .pilot_margins import margins
 from .pilot_missed import missed_share
 from .pilot_plane import SmoothPlane
 from .predict import tree_remainder
-from .winsorize import Ends, possible_ends
+from .winsorize import Ends, Tail, possible_ends
 
 DEEP_BITS = 14
 """From so many bits on, a leaf that many people share is taken for one value."""
@@ -242,12 +242,13 @@ class PilotTree(TreeAnswers):
         parts = {stratum: each.parts for stratum, each in descents.items()}
         edges, ends = column_edges(parts, self.nodes), column_ends(self.nodes)
         narrowed: list[Ends] = []
-        if self._far:
+        tail: Tail | None = None
+        if self.statistic.needs == "numeric":
             ((stratum, here),) = explored.items()
             tail = here.tail(repeated[stratum])
+        if self._far and tail is not None:
             narrowed = possible_ends(parts[stratum], tail, ends[0])
-            cuts = [cut for each in narrowed for cut in (each.low, each.high, *each.sure)]
-            edges = [np.unique(np.concatenate([edges[0], cuts]))]
+            edges = [np.union1d(edges[0], [(each.low, each.high, *each.sure) for each in narrowed])]
 
         def on_edges(descents: Mapping[str, Descent]) -> Masses:
             return {stratum: each.parts.on(edges, ends) for stratum, each in descents.items()}
@@ -294,6 +295,7 @@ class PilotTree(TreeAnswers):
             anyhow=(np.diff(edges[0]) == 1).astype(np.float64) if self._within_leaves else None,
             crowds=self._crowds(seen, edges, masses, rounds, told),
             room=rooms(columns, seen, edges, masses),
+            means=() if tail is None else tail.listed(self.columns[0]),
             narrowed=[self._narrowed(each, edges[0]) for each in narrowed],
         )
 
@@ -333,8 +335,7 @@ class PilotTree(TreeAnswers):
     @property
     def _far(self) -> bool:
         """Whether a few people far away could decide the value: of distances on numbers."""
-        numbers = len(self.columns) == 1 and isinstance(self.columns[0], (Interval, Integers))
-        return numbers and len(self.statistic.strata) == 1 and self.statistic.needs == "numeric"
+        return self.statistic.needs == "numeric" and isinstance(self.columns[0], (Interval, Integers))
 
     @property
     def _within_leaves(self) -> bool:

@@ -107,7 +107,7 @@ class SecondRound(Alone):
         hidden = abs(beyond) + abs(gradient) * (pilot.alike + within_leaves(statistic, pilot))
         remainder = remainder_of(statistic, linearizer, linear, pilot, half_range, gradient, unseen, hidden)
         remainder = replace(remainder, heavier=heavier, far=far)
-        measured = None if ends is None else ends.means
+        measured = pilot.means or None if ends is None else ends.means
         divided = Divided.of(statistic, linearizer, linear, pilot, remainder, 0.0, measured=measured)
         if divided is not None:
             divided = divided.by_shares(statistic, linearizer, linear, pilot, remainder.mean)

@@ -22,6 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ...data.domains import Domain, Levels
 from ...data.grids import Axis
 from ...statistics.vertices import Vertices
 from .pilot_cells import Parts
@@ -89,6 +90,17 @@ class Tail:
         below = np.minimum(self.starts[:, None], leaves)
         means, errors = self.shares @ below, np.std(self.repeated @ below, axis=0, ddof=1)
         return tuple(zip(means.tolist(), errors.tolist(), strict=True))
+
+    def listed(self, levels: Domain) -> tuple[tuple[float, float], ...]:
+        """The mean of evenly spaced values, each a leaf, and what it is at least, as `Ends.means`."""
+        if not isinstance(levels, Levels):
+            return ()
+        first, *_, last = map(float, levels.values)
+        gap = (last - first) / (levels.size - 1)
+        mean, error = self.mean(0.0, float(levels.size))
+        # A value lies at the beginning of its leaf, not in the middle.
+        leaves = (mean - 0.5, error), *self.least()
+        return tuple((first + gap * leaf, gap * error) for leaf, error in leaves)
 
     def reaches(self, median: float, limit: float) -> tuple[float, float, Beyond]:
         """How far from the median people lie for sure, and at most about what share lies twice as far.
