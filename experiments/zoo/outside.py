@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 import dpairs
-from dpairs.data.domains import Domain, Integers, Interval, Levels
+from dpairs.data.domains import Categories, Domain, Integers, Interval, Levels
 
 from ..exhibits import RESULTS
 from .kept_rows import command
@@ -27,6 +27,7 @@ from .outside_people import (
     Draw,
     apart,
     at_both_ends,
+    bands,
     beside,
     classes,
     days_ill,
@@ -36,6 +37,7 @@ from .outside_people import (
     few_ones,
     five_scores,
     four_scores,
+    frequent,
     half_zeros,
     halfway,
     heavy,
@@ -44,7 +46,9 @@ from .outside_people import (
     often_nothing,
     powers,
     rooms,
+    sawtooth,
     scores,
+    successes,
     tied_negatives,
     times_at_bat,
     two_clusters,
@@ -109,6 +113,8 @@ LISTED, UNIT, TWO = Levels([0, 1, 2, 3]), Interval(0, 1), Levels([0.0, 1.0])
 WIDE, WIDER, NORMAL, EIGHT = Interval(0, 1_000), Interval(0, 2_000), Interval(-4, 4), Interval(-8, 8)
 MONTH, MILLION = Integers(0, 31), Integers(0, 10**6)
 CHANCE = (Interval(0, 100), NORMAL)
+BANDS, MANY_VALUES = Levels([0, 10, 20, 50, 100, 200, 500, 1000]), Categories(range(300))
+DOMINANT = np.append(0.6, np.full(299, 0.4 / 299))
 PRIVATE = {"labels": "private"}
 ROUNDED = {"protocol": "histogram", "rounding": "random", "bins": 8}
 CASES = (
@@ -190,6 +196,18 @@ CASES = (
         "2% at 5,000 of a million", "gini_mean_difference", MILLION, 1.0, 20_000, apart(0.02, 5000.0, waits)
     ),
     Case("13,545 of a million", "collision_entropy", MILLION, 8.0, 20_000, few_of_many(13_545)),
+    Case("six teeth", "kendall_tau", (UNIT, UNIT), 4.0, 20_000, sawtooth(6), {"variant": "a"}),
+    Case("three teeth", "kendall_tau", (UNIT, UNIT), 8.0, 20_000, sawtooth(3), {"variant": "a"}),
+    Case("two teeth", "kendall_tau", (UNIT, UNIT), 2.0, 20_000, sawtooth(2), {"variant": "a"}),
+    Case("bands of incomes", "gini_coefficient", BANDS, 1.0, 20_000, bands),
+    Case("bands of incomes", "gini_coefficient", BANDS, 2.0, 2_000, bands),
+    Case("three attempts of 32", "gini_coefficient", Levels(range(33)), 0.5, 20_000, successes),
+    Case("three attempts of 32", "gini_coefficient", Levels(range(33)), 1.0, 2_000, successes),
+    Case("three attempts of 32", "gini_coefficient", Integers(0, 32), 2.0, 20_000, successes),
+    Case("all have 0, listed", "gini_coefficient", Levels(range(16)), 1.0, 20_000, far(0.0)),
+    Case("visits, one round", "gini_mean_difference", MONTH, 0.5, 2_000, visits, {"protocol": "histogram"}),
+    Case("60% and 299 others", "collision_entropy", MANY_VALUES, 4.0, 2_000, frequent(DOMINANT)),
+    Case("1 by rank, of 300", "collision_entropy", MANY_VALUES, 4.0, 2_000, frequent(1 / np.arange(1, 301))),
 )
 
 

@@ -201,3 +201,29 @@ def classes(share: float, of: float, others: float) -> Draw:
         return {"score": score, "label": label}
 
     return draw
+
+
+def sawtooth(teeth: int) -> Draw:
+    """The second column rises with the first, and falls back so many times less one."""
+
+    def draw(rng: np.random.Generator, n: int) -> Columns:
+        x = rng.random(n)
+        return {"x": x, "y": (teeth * x) % 1}
+
+    return draw
+
+
+def bands(rng: np.random.Generator, n: int) -> Columns:
+    """Incomes by bands, most of them low."""
+    shares = np.array([30, 25, 18, 12, 8, 4, 2, 1]) / 100
+    return {"value": rng.choice([0, 10, 20, 50, 100, 200, 500, 1000], n, p=shares)}
+
+
+def successes(rng: np.random.Generator, n: int) -> Columns:
+    """Of three attempts, each with a chance of 0.3."""
+    return {"value": rng.binomial(3, 0.3, n)}
+
+
+def frequent(shares: NDArray[np.float64]) -> Draw:
+    """Categories with these shares."""
+    return lambda rng, n: {"value": rng.choice(shares.size, n, p=shares / shares.sum())}

@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ...data.domains import Domain, Interval
+from ...data.domains import Domain, Integers, Interval
 from ...errors import NotEstimable
 from ...estimate import Manipulation
 from ...formats.checks import fields, required
@@ -48,6 +48,10 @@ TIES = (
     "This value leaves out ties, and a first round sees only values that very many people share. The "
     "interval allows for as many ties as there may be. If a column has few values, list them as Levels: then "
     "the value is nearer and the interval shorter."
+)
+NEARBY = (
+    "Not covered: columns that depend otherwise over short stretches than as a whole, as a sawtooth does. "
+    "The first round does not tell people who are near each other in both columns."
 )
 _FIELDS = ("round", "first", "mechanism", "edges", "functions")
 
@@ -211,9 +215,13 @@ class SecondRound(Alone):
 
     def estimate(self, counts: Mapping[str, DenseCounts], estimator: str) -> Answer:
         answer = self._known.estimate(self.statistic, self.mechanism, counts, estimator == "combined")
+        caveats = answer.caveats
         if self.statistic.same_bin and any(isinstance(each, Interval) for each in self.domains):
-            return replace(answer, caveats=(*answer.caveats, TIES))
-        return answer
+            caveats = (*caveats, TIES)
+        plane = len(self.domains) > 1 and self.statistic.needs == "ordered"
+        if plane and all(isinstance(each, (Interval, Integers)) for each in self.domains):
+            caveats = (*caveats, NEARBY)
+        return replace(answer, caveats=caveats)
 
     def manipulation(self, counts: Mapping[str, DenseCounts], estimator: str, people: int) -> Manipulation:
         mixed = estimator == "combined"
