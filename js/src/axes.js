@@ -94,7 +94,8 @@ export class Axis {
     if (domain instanceof Listed) return { value: domain.values[bin] };
     if (domain instanceof Integers && this.rounding === "random") {
       // The whole number nearest to the point.
-      return { value: domain.low + BigInt(Math.round((Number(domain.size - 1n) * bin) / (this.bins - 1))) };
+      const [twice, steps] = [2n * (domain.size - 1n) * BigInt(bin), BigInt(this.bins - 1)];
+      return { value: domain.low + (twice + steps) / (2n * steps) };
     }
     if (domain instanceof Integers) {
       const bins = BigInt(this.bins);

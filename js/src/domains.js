@@ -198,6 +198,13 @@ export function ends(domain) {
   return [Math.min(...numbers), Math.max(...numbers)];
 }
 
+/** Whether whole numbers of a domain lie too far from 0 for doubles to keep their distances. @param {Domain} domain */
+export function blurred(domain) {
+  const [low, high] = ends(domain);
+  const farthest = Math.max(Math.abs(low), Math.abs(high));
+  return !(domain instanceof Interval) && farthest > 2 ** 53 && farthest > 2 ** 32 * (high - low);
+}
+
 /** The distance between a numeric domain's ends. @param {Domain} domain */
 export function extent(domain) {
   const [low, high] = ends(domain);

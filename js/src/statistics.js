@@ -4,7 +4,7 @@
  */
 
 import { choice, equals, fields, real, required, text } from "./checks.js";
-import { Interval, Listed, ends, extent } from "./domains.js";
+import { Interval, Listed, blurred, ends, extent } from "./domains.js";
 import { BadFile, BadParameter } from "./errors.js";
 import { kindOf, repr, short } from "./wording.js";
 
@@ -199,6 +199,12 @@ export function checkDomains(statistic, domains) {
       throw new BadParameter(
         `${name} squares distances of ${column}, and ${domain} is too wide for that: its ends may lie ` +
           `${short(WIDEST)} apart at most`,
+      );
+    }
+    if (needs === "numeric" && blurred(domain)) {
+      throw new BadParameter(
+        `${name} takes distances of ${column}, and doubles do not keep those of ${domain}: subtract its lowest value ` +
+          "from all",
       );
     }
     if (needs === "ordered" && !domain.ordered) {

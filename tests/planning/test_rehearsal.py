@@ -229,8 +229,9 @@ def test_people_and_epsilon_for_an_error_are_corrected(monkeypatch):
         assert option.rehearsal is not None
         assert option.error <= 0.04 * (1 + option.rehearsal.accuracy)
         if "epsilon" in more:
-            # A formula's own people would be a quarter; either number is uncertain by twice 10%.
-            assert option.people == pytest.approx(honest.people, rel=0.6)
+            # A formula's own people would be a quarter. An error of 50 runs is uncertain by 10%, so either
+            # number is by 20%, and their ratio by 28%: this is 3.3 times as much.
+            assert honest.people / 2.5 < option.people < 2.5 * honest.people
 
 
 def test_an_error_that_is_never_reached_is_left_out(monkeypatch):

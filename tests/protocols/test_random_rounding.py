@@ -14,7 +14,7 @@ import dpairs
 from dpairs.errors import BadParameter, NotEstimable
 from dpairs.estimate import Laws
 from dpairs.planning.shapes import from_sample
-from dpairs.protocols.histogram.rounding import AroundMiddle
+from dpairs.protocols.histogram.laws import AroundMiddle
 from dpairs.statistics import statistic
 from dpairs.statistics.fixed_length import reach
 

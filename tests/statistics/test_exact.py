@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from scipy.stats import kendalltau, mannwhitneyu
 
-from dpairs import Categories, Integers, Interval, Kernel, Levels, exact, exact_details
+from dpairs import Categories, Integers, Interval, Kernel, Levels, Study, exact, exact_details
 from dpairs.errors import BadParameter, BadValue, NotEnoughData
 from tests.strategies import QUICK, labelled_tables, pair_tables, value_tables
 
@@ -248,6 +248,18 @@ def test_collision_entropy_is_infinite_when_no_two_agree():
 def test_gini_of_numbers_whose_sum_exceeds_64_bits():
     value = exact("gini_coefficient", {"value": [2**62, 2**62, 2**61]})
     assert value == close(exact("gini_coefficient", {"value": [2.0, 2.0, 1.0]}))
+
+
+@pytest.mark.parametrize("name", ["variance", "gini_mean_difference", "gini_coefficient"])
+def test_distances_of_whole_numbers_far_from_0_are_refused_where_doubles_do_not_keep_them(name):
+    near = np.array([2**60, 2**60 + 25, 2**60 + 50])
+    with pytest.raises(BadValue, match=r"column 'value' holds whole numbers from 1152921504606846976 to"):
+        exact(name, {"value": near})
+    with pytest.raises(BadParameter, match=r"doubles do not keep those of Integers\(low=1152921504606846976"):
+        Study.create(name, epsilon=1.0, domain=Integers(2**60, 2**60 + 50))
+    assert exact("gini_mean_difference", {"value": near - 2**60}) == close(100 / 3)
+    assert exact(name, {"value": np.array([2**60, 2**60])}) == 0
+    assert exact("kendall_tau", {"x": near, "y": near}) == 1
 
 
 # ---------------------------------------------------------------- domains

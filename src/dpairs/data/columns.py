@@ -21,6 +21,25 @@ def finite(values: NDArray[Any], column: str) -> NDArray[Any]:
     return array
 
 
+def blurred(low: float, high: float) -> bool:
+    """Whether whole numbers between these lie too far from 0 for doubles to keep their distances."""
+    farthest = max(abs(low), abs(high))
+    return farthest > 2**53 and farthest > 2**32 * (high - low)
+
+
+def distant(values: NDArray[Any], column: str) -> NDArray[Any]:
+    """Finite numbers whose distances doubles keep."""
+    array = finite(values, column)
+    if array.dtype.kind in "iu" and array.size:
+        low, high = int(array.min()), int(array.max())
+        if low < high and blurred(low, high):
+            raise BadValue(
+                f"column {column!r} holds whole numbers from {low} to {high}, and doubles do not keep their "
+                "distances: subtract the lowest from all"
+            )
+    return array
+
+
 def comparable(values: NDArray[Any], column: str) -> NDArray[Any]:
     """The values as strings if all of them are, else as finite numbers: things that can be equal."""
     strings = values.dtype.kind == "U" or (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ..data.columns import comparable, finite
+from ..data.columns import comparable, distant, finite
 from ..data.domains import Domain, DomainLike, as_domains
 from ..data.tables import whole, with_columns
 from ..errors import BadFile, BadParameter
@@ -169,7 +169,7 @@ def _prepared(chosen: Statistic, data: Any, domain: DomainLike | None) -> dict[s
         domains_of(chosen, domain)
         return table
     if domain is None:
-        check = comparable if chosen.needs == "discrete" else finite
+        check = {"discrete": comparable, "numeric": distant}.get(chosen.needs, finite)
         return {name: values if name == "label" else check(values, name) for name, values in table.items()}
     domains = as_domains(domain)
     chosen.check_domains(domains)

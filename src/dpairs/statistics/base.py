@@ -18,7 +18,8 @@ from typing import Any, ClassVar, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ..data.domains import Domain, Interval, extent
+from ..data.columns import blurred
+from ..data.domains import Domain, Interval, ends, extent
 from ..data.grids import Axis, Grid
 from ..data.tables import Table
 from ..errors import BadParameter, NotEnoughData, NotEstimable
@@ -178,6 +179,11 @@ class Statistic:
                 raise BadParameter(
                     f"{self.name} squares distances of {column}, and {domain!r} is too wide for that: its "
                     f"ends may lie {WIDEST:g} apart at most"
+                )
+            if self.needs == "numeric" and not isinstance(domain, Interval) and blurred(*ends(domain)):
+                raise BadParameter(
+                    f"{self.name} takes distances of {column}, and doubles do not keep those of {domain!r}: "
+                    "subtract its lowest value from all"
                 )
             if self.needs == "ordered" and not domain.ordered:
                 raise BadParameter(

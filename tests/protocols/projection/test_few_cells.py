@@ -8,11 +8,14 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpairs import Integers, Levels, NotEstimable, Study, exact, simulate
+from dpairs import Categories, Integers, Levels, NotEstimable, Study, exact, simulate
+from dpairs.protocols.counts import DenseCounts
 from dpairs.protocols.projection import remainder
 from dpairs.protocols.projection.divided import Divided
+from dpairs.protocols.projection.first_round import Projection
+from dpairs.protocols.projection.pilot import PublicNoise, on_simplex
 from dpairs.protocols.projection.pilot_agreeing import NOBODY_AGREES, Agreeing
-from dpairs.protocols.projection.pilot_histogram import evened
+from dpairs.protocols.projection.pilot_histogram import PilotHistogram, evened
 
 from .cases import first_tally
 
@@ -210,3 +213,28 @@ def test_pairs_that_may_agree_by_hand():
     assert found.more == pytest.approx((0.6 + spread) * 1 - found.pairs)
     assert Agreeing.of(np.array([2.0, 3.0, 4.0]), masses, rounds, False) == NOBODY_AGREES
     assert Agreeing.of(np.array([2.0, 3.0, 4.0]), masses, rounds, True).more > 0
+
+
+def test_imagined_rounds_of_rare_symbols_are_as_far_off_as_real_ones():
+    """750 people send 2,257 symbols, most of them never. Cut at 0, shares of symbols are far too even."""
+    shares = np.append(0.6, np.full(299, 0.4 / 299))
+    study = Study.create(
+        "collision_entropy", protocol="projection", epsilon=4.0, domain=Categories(range(300)), n=2000
+    )
+    assert isinstance(study.protocol, Projection)
+    first, real, imagined, cut = study.protocol.pilot, [], [], []
+    assert isinstance(first, PilotHistogram)
+    channel, decoder = first.mechanism.channel, first.mechanism.decoder
+    for run in range(20):
+        rng = np.random.default_rng([9, run])
+        table = DenseCounts(first.symbols)
+        table.array += rng.multinomial(750, shares @ channel)
+        pilot = first.pilot({"everybody": table}, PublicNoise(study.coins))
+        assert pilot.even is not None
+        real.append(float(np.sum((pilot.masses["everybody"] - shares) ** 2)))
+        there = pilot.even.masses["everybody"]
+        imagined += [np.sum((each["everybody"] - there) ** 2) for each in pilot.even.imagined]
+        symbols = np.maximum(rng.normal(shares @ channel, np.sqrt(shares @ channel / 750)), 0)
+        cut.append(np.sum((on_simplex(symbols @ decoder / symbols.sum()) - shares) ** 2))
+    assert np.mean(imagined) == pytest.approx(np.mean(real), rel=0.3)
+    assert np.mean(cut) > 3 * np.mean(real)

@@ -17,6 +17,7 @@ from ...statistics.linear import nominal
 from ..base import Setting
 from ..shape import Prediction, Shape, onto, overlap
 from .binning import hidden_bias
+from .moments import hoeffding
 from .rounding import excess
 
 if TYPE_CHECKING:
@@ -26,7 +27,6 @@ BINS, BINS_PAIR = (4, 8, 16, 32, 64, 128, 256), (3, 4, 6, 8, 12, 16)
 BINS_SEARCHED, BINS_PAIR_SEARCHED = (16, 32), (6,)
 """The same where a mechanism is searched, which takes seconds for each."""
 Vector = NDArray[np.float64]
-Matrix = NDArray[np.float64]
 
 
 def candidates(setting: Setting) -> Iterator[dict[str, Any]]:
@@ -110,53 +110,17 @@ def _expected(protocol: Histogram, shape: Shape) -> Expected:
     added = excess(protocol, shares[0])
     if added is not None:
         kernel = kernel - np.tensordot(finished.gradient, added, axes=1) / 2
-    decoder, channel = protocol.mechanism.decoder, protocol.mechanism.channel
     hidden = hidden_bias(protocol, tuple(shares), values, finished, many)
     off = abs(finished.value + hidden.middle - truth)
     if shape.assumed or (shape.guessed and _rounds_well(protocol.statistic, protocol.grid.axes[0])):
         # Where nobody looked, people may lie anyhow within a bin. Comparisons are priced so at an even spread
         # alone. Cells hide most of distances where people crowd, and there a ratio divides by little.
         off = max(off, hidden.half)
-    first, second, inside = _hoeffding(decoder, kernel, [(each, each @ channel) for each in shares])
+    found = hoeffding(protocol, kernel, shares)
+    inside = tuple(each.people for each in found.parts)
     if protocol.rounding == "random" and len(shares) == 1:
         # What people's own values do; the rest of what cells do is rounding, which is noise.
         part = overlap(shape, protocol.grid).T @ (kernel @ shares[0])
         (people,) = shape.masses.values()
         inside = (float(people @ part**2) - float(people @ part) ** 2,)
-    return Expected(first, second, inside, off, hidden.half)
-
-
-def _hoeffding(
-    decoder: Matrix, kernel: Matrix, shares: list[tuple[Vector, Vector]]
-) -> tuple[tuple[float, ...], float, tuple[float, ...]]:
-    """First-order, second-order and sampling variances of the U-statistic of decoded reports.
-
-    With D the decoder and K the kernel, two reports have the kernel (D K D')_ab. Where there are far more
-    symbols than cells, this matrix is not made: the mean of its squares at symbols p and q is
-    tr(K W_q K' W_p), with the second moments W_p = D' diag(p) D of a decoded report.
-    """
-    if len(shares) == 1:
-        masses, symbols = shares[0]
-        along = decoder @ (kernel @ (symbols @ decoder))
-        centre = float(symbols @ along)
-        first = float(symbols @ along**2) - centre**2
-        both = _mean_square(decoder, kernel, symbols, symbols) - centre**2
-        inside = float(masses @ (kernel @ masses) ** 2) - centre**2
-        return (first,), max(both - 2 * first, 0.0), (inside,)
-    (h, p), (g, q) = shares
-    rows, columns = decoder @ (kernel @ (q @ decoder)), decoder @ ((p @ decoder) @ kernel)
-    centre = float(p @ rows)
-    one, two = float(p @ rows**2) - centre**2, float(q @ columns**2) - centre**2
-    both = _mean_square(decoder, kernel, p, q) - centre**2
-    drawn = float(h @ (kernel @ g) ** 2 - centre**2), float(g @ (h @ kernel) ** 2 - centre**2)
-    return (one, two), max(both - one - two, 0.0), drawn
-
-
-def _mean_square(decoder: Matrix, kernel: Matrix, p: Vector, q: Vector) -> float:
-    symbols, cells = decoder.shape
-    if symbols <= 2 * cells:
-        return float(p @ (decoder @ kernel @ decoder.T) ** 2 @ q)
-    first = second = (decoder * p[:, None]).T @ decoder
-    if not np.array_equal(p, q):
-        second = (decoder * q[:, None]).T @ decoder
-    return float(np.sum((kernel @ second) * (kernel.T @ first).T))
+    return Expected(tuple(each.reports for each in found.parts), found.pairs, inside, off, hidden.half)

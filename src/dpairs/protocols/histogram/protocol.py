@@ -41,8 +41,10 @@ from ..shape import Prediction, Shape, onto
 from ..theory import MAX_PEOPLE
 from .binning import binning_bias
 from .bins import axes_of, bins_of
+from .laws import laws
+from .moments import variances
 from .predict import Expected, candidates, predict
-from .rounding import adds, excess, laws, lower_end, middle_reach, shares
+from .rounding import adds, excess, lower_end, middle_reach, shares
 from .search import Search, kernels_of, prior_of
 from .simplex import moved
 
@@ -194,7 +196,7 @@ class Histogram(Alone, FirstRound):
         people = shares(self, vectors[0])
         added = excess(self, people)
         most = np.zeros_like(kernel) if added is None else np.tensordot(finished.gradient, added, axes=1)
-        errors = self.average(kernel if estimator == "paper" else kernel - most / 2).variances(vectors)
+        errors = variances(self, kernel if estimator == "paper" else kernel - most / 2, vectors)
 
         error = partial(self._error, vectors)
         slack = self.statistic.divisor_slack(values, error)
@@ -274,7 +276,7 @@ class Histogram(Alone, FirstRound):
         vectors = [count.array.astype(np.float64) for count in counts.values()]
         values = np.array([average.mean(vectors) for average, *_ in self._averages])
         if values.size == 1:
-            return float(values[0]), self._averages[0][0].variances(vectors)
+            return float(values[0]), variances(self, self.forms[0].matrix, vectors)
         finished = self.statistic.finish(values, sizes)
         found = self._variances_along(finished.gradient, vectors)
         square = self.statistic.divisor_slack(values, partial(self._error, vectors)) ** 2
@@ -286,7 +288,7 @@ class Histogram(Alone, FirstRound):
     def _variances_along(
         self, gradient: NDArray[np.float64], vectors: list[NDArray[np.float64]]
     ) -> Variances:
-        return self.average(self._along(gradient)).variances(vectors)
+        return variances(self, self._along(gradient), vectors)
 
     def _along(self, gradient: NDArray[np.float64]) -> NDArray[np.float64]:
         # The delta method: along its gradient a smooth function of forms is one form.

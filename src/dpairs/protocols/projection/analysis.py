@@ -223,7 +223,9 @@ class Analysis:
             shares = table.array / people
             mean = float(shares @ decode)
             corrections.append((high - low) * (mean - self.means[stratum]))
-            varied = max(float(shares @ decode**2) - mean**2, 0.0)
+            # Answers vary by noise at least, also where it is so rare that they happen to show none.
+            least = 0.0 if self.noises is None else self.noises[stratum]
+            varied = max(float(shares @ decode**2) - mean**2, least)
             totals[stratum] = varied * people / (people - 1), people
             noises.append((high - low) ** 2 * varied / (people - 1))
         correction, noise = sum(corrections), sum(noises)

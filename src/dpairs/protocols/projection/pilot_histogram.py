@@ -37,10 +37,10 @@ class PilotHistogram(Histogram):
 
         def imagine(masses: Vector, people: int, normals: Vector) -> Vector:
             expected = masses @ mechanism.channel
-            # Counts of a multinomial, by their normal approximation.
+            # Numbers with the means and covariances of a multinomial's shares. Some of rare symbols are below
+            # 0, which decoding may: to cut them there would draw every imagined round to the rare ones.
             error = np.sqrt(expected / people) * normals
-            lacking = expected * error.sum(axis=-1, keepdims=True)
-            return read(people * np.maximum(expected + error - lacking, 0.0))
+            return read(expected + error - expected * error.sum(axis=-1, keepdims=True))
 
         uncut = {stratum: read(each.array.astype(np.float64)) for stratum, each in counts.items()}
         masses = {stratum: on_simplex(each) for stratum, each in uncut.items()}
