@@ -27,7 +27,7 @@ Matrix = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Part:
+class StratumMoments:
     """Of one stratum's people: what a report of theirs does to the mean."""
 
     reports: float
@@ -44,7 +44,7 @@ class Part:
 class Moments:
     """First-order moments of each stratum, and the second-order variances of reports and of people."""
 
-    parts: tuple[Part, ...]
+    parts: tuple[StratumMoments, ...]
     pairs: float
     pairs_of_people: float
 
@@ -82,8 +82,8 @@ def variances(protocol: Histogram, kernel: Matrix, vectors: Sequence[Vector]) ->
     seen = protocol.average(kernel).variances(list(vectors))
     if not math.isfinite(seen.population):
         return seen
-    found = hoeffding(protocol, kernel, [shares(protocol, counts) for counts in vectors])
-    return found.variances([float(counts.sum()) for counts in vectors], seen)
+    moments = hoeffding(protocol, kernel, [shares(protocol, counts) for counts in vectors])
+    return moments.variances([float(counts.sum()) for counts in vectors], seen)
 
 
 def hoeffding(protocol: Histogram, kernel: Matrix, shares: Sequence[Vector]) -> Moments:
@@ -102,11 +102,11 @@ def hoeffding(protocol: Histogram, kernel: Matrix, shares: Sequence[Vector]) -> 
     return Moments(parts, max(pairs, 0.0), max(people, 0.0))
 
 
-def _part(decoder: Matrix, channel: Matrix, masses: Vector, along: Vector, centre: float) -> Part:
+def _part(decoder: Matrix, channel: Matrix, masses: Vector, along: Vector, centre: float) -> StratumMoments:
     off = decoder @ along
     symbols = masses @ channel
     noise = float(masses @ (channel * (off - along[:, None]) ** 4).sum(axis=1))
-    return Part(
+    return StratumMoments(
         float(symbols @ (off - centre) ** 2),
         float(masses @ (along - centre) ** 2),
         float(symbols @ (off - centre) ** 4),

@@ -116,11 +116,11 @@ def _expected(protocol: Histogram, shape: Shape) -> Expected:
         # Where nobody looked, people may lie anyhow within a bin. Comparisons are priced so at an even spread
         # alone. Cells hide most of distances where people crowd, and there a ratio divides by little.
         off = max(off, hidden.half)
-    found = hoeffding(protocol, kernel, shares)
-    inside = tuple(each.people for each in found.parts)
+    moments = hoeffding(protocol, kernel, shares)
+    inside = tuple(each.people for each in moments.parts)
     if protocol.rounding == "random" and len(shares) == 1:
         # What people's own values do; the rest of what cells do is rounding, which is noise.
         part = overlap(shape, protocol.grid).T @ (kernel @ shares[0])
         (people,) = shape.masses.values()
         inside = (float(people @ part**2) - float(people @ part) ** 2,)
-    return Expected(tuple(each.reports for each in found.parts), found.pairs, inside, off, hidden.half)
+    return Expected(tuple(each.reports for each in moments.parts), moments.pairs, inside, off, hidden.half)

@@ -278,9 +278,9 @@ class Histogram(Alone, FirstRound):
         if values.size == 1:
             return float(values[0]), variances(self, self.forms[0].matrix, vectors)
         finished = self.statistic.finish(values, sizes)
-        found = self._variances_along(finished.gradient, vectors)
+        errors = self._variances_along(finished.gradient, vectors)
         square = self.statistic.divisor_slack(values, partial(self._error, vectors)) ** 2
-        return finished.value, Variances(square * found.population, square * found.sample)
+        return finished.value, Variances(square * errors.population, square * errors.sample)
 
     def _error(self, vectors: list[NDArray[np.float64]], gradient: NDArray[np.float64]) -> float:
         return math.sqrt(self._variances_along(gradient, vectors).population)

@@ -223,9 +223,7 @@ class Analysis:
             shares = table.array / people
             mean = float(shares @ decode)
             corrections.append((high - low) * (mean - self.means[stratum]))
-            # Answers vary by noise at least, also where it is so rare that they happen to show none.
-            least = 0.0 if self.noises is None else self.noises[stratum]
-            varied = max(float(shares @ decode**2) - mean**2, least)
+            varied = max(float(shares @ decode**2) - mean**2, self.least_varied(stratum))
             totals[stratum] = varied * people / (people - 1), people
             noises.append((high - low) ** 2 * varied / (people - 1))
         correction, noise = sum(corrections), sum(noises)
@@ -250,6 +248,10 @@ class Analysis:
         answer = self.finished(statistic, value, variance, sample, sizes, beyond)
         answer = answer if divided is None else _divided_by(answer, divided)
         return self.ties.allowed(answer, self.at_ends(mechanism, counts))
+
+    def least_varied(self, stratum: str) -> float:
+        """Answers vary by noise at least, also where it is so rare that they happen to show none."""
+        return 0.0 if self.noises is None else self.noises[stratum]
 
     def at_ends(self, mechanism: ScalarResponse, counts: Mapping[str, DenseCounts]) -> float:
         """The share of people who surely lie at an end of a column of the plane, if the pilot lacks them.

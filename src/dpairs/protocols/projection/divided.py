@@ -279,5 +279,5 @@ def _mean_square(ratio: float, relative: float) -> tuple[float, float]:
     times as large (Fieller). A normal one that reaches there has the deviation e / (1 - 1.96 e).
     """
     left = 1 - TWO_SIDED * relative
-    spread = ratio * relative / left if left > 0 else math.inf
-    return (ratio - 1) ** 2 + spread**2, ratio - 1
+    furthest = ratio * relative / left if left > 0 else math.inf
+    return (ratio - 1) ** 2 + furthest**2, ratio - 1

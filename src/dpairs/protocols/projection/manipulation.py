@@ -66,10 +66,10 @@ def _mixed(
     value, reach = second
     totals: list[dict[str, tuple[float, int]]] = [{}, {}, {}]
     for stratum, table in counts.items():
-        unbiased = table.people / (table.people - 1)
+        unbiased, noise = table.people / (table.people - 1), analysis.least_varied(stratum)
         ranges = _variances(decode, table.array.astype(np.float64), people)
         for place, variance in zip(totals, ranges, strict=True):
-            place[stratum] = unbiased * variance, table.people
+            place[stratum] = unbiased * max(variance, noise), table.people
     # Both variances grow with those of the answers.
     now, least, most = (
         (analysis.remainder.variance + both, own) for both, own in map(analysis.pooled, totals)
