@@ -206,6 +206,9 @@ CASES = (
     Case("three attempts of 32", "gini_coefficient", Integers(0, 32), 2.0, 20_000, successes),
     Case("all have 0, listed", "gini_coefficient", Levels(range(16)), 1.0, 20_000, far(0.0)),
     Case("visits, one round", "gini_mean_difference", MONTH, 0.5, 2_000, visits, {"protocol": "histogram"}),
+    Case("visits of few", "variance", MONTH, 8.0, 200, visits, {"protocol": "histogram"}),
+    Case("visits of few", "variance", MONTH, 8.0, 500, visits),
+    Case("visits of few, too wide", "gini_mean_difference", MILLION, 8.0, 200, visits, ROUNDED),
     Case("60% and 299 others", "collision_entropy", MANY_VALUES, 4.0, 2_000, frequent(DOMINANT)),
     Case("1 by rank, of 300", "collision_entropy", MANY_VALUES, 4.0, 2_000, frequent(1 / np.arange(1, 301))),
 )
