@@ -64,6 +64,8 @@ def answers(
         study = Study.create(statistic, epsilon=epsilon, domain=domain, seed=seed, n=size, **options)
         try:
             found = simulate(study, table, seed=seed)
+            if math.isinf(found.standard_error):
+                raise NotEstimable("noise hides what the value is divided by")
             value, error = found.value, found.sample_standard_error
             # Binning is outside the interval. A study without bins has none.
             binning = found.quantization.estimate or 0.0

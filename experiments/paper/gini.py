@@ -51,7 +51,7 @@ def measure(setting: Setting, seed: int, data: Path) -> list[Row]:
     shape = str(setting["shape"])
     table = {"value": shapes.numbers(shape, int(setting["people"]), seed)}
     statistic = str(setting["statistic"])
-    most = 1.0 if statistic == "gini_coefficient" else None  # it does not exist where the mean may be 0
+    most = 1.0 if statistic == "gini_coefficient" else None  # nothing is known where noise hides the mean
     return answers(statistic, shapes.DOMAINS[shape], table, float(setting["epsilon"]), seed, most)
 
 
@@ -82,8 +82,8 @@ def findings(results: Results) -> Findings:
             "Intervals are those for exactly these people. Those of the three one-round protocols are "
             "widened by the estimate's own figure for what binning may have shifted, which is an "
             f"upper limit and often large; those of {TWO_ROUNDS} need none.",
-            "Where the mean may be 0 there is no Gini coefficient. 1 stands for it, and no interval: "
-            + absent(results),
+            "Where noise hides the mean, nothing is known of the Gini coefficient. 1 stands for it, and no "
+            "interval: " + absent(results),
             where_lost(results, relative, TWO_ROUNDS),
         ],
     )

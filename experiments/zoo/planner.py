@@ -112,6 +112,8 @@ def measured(setting: Setting, option: Option, runs: int, first: int = 0) -> tup
             estimate = dpairs.simulate(study, people, seed=seed, estimator=option.estimator)
         except (NotEstimable, NotEnoughData):
             continue
+        if math.isinf(estimate.standard_error):  # nothing is known, which is no answer to a plan
+            continue
         off.append(estimate.value - truth)
     return math.sqrt(float(np.mean(np.square(off)))) if off else math.nan, len(off) / runs
 

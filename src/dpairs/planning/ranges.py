@@ -10,7 +10,7 @@ from typing import cast
 from ..errors import BadParameter, NotEnoughData, NotEstimable
 from ..protocols import FirstRound
 from ..protocols.shape import Prediction, Shape
-from ..statistics.base import Bounded
+from ..statistics.bounded import Bounded
 from ..study import Study
 from .shapes import extremes
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -102,15 +103,21 @@ class Sample:
     def outcome(
         self, study: Study, sizes: Mapping[str, int], run: int, estimator: str | None = None
     ) -> SimulatedRun:
-        """One run: fresh people, fresh coins, fresh noise. A second round that is refused is no answer."""
+        """One run: fresh people, fresh coins, fresh noise.
+
+        A second round that is refused is no answer, nor is one of which nothing is known.
+        """
         people, seed = self.draw(sizes, run), seed_of(run, f"noise of {study.id}")
         numbers = np.arange(sum(sizes.values()))
         dealt = {SITE_COLUMN: numbers % (study.protocol.planned_sites or USUAL_SITES), PERSON_COLUMN: numbers}
         people |= {name: dealt[name] for name in study.protocol.record_columns}
         try:
-            value = simulate(replace(study, seed=seed), people, seed=seed, estimator=estimator).value
+            estimate = simulate(replace(study, seed=seed), people, seed=seed, estimator=estimator)
         except (NotEstimable, NotEnoughData, BadParameter, WrongStudy) as error:
             return SimulatedRun(None, reason=str(error))
+        if math.isinf(estimate.standard_error):
+            return SimulatedRun(None, reason=" ".join(estimate.caveats))
+        value = estimate.value
         # The exact value of a user's own kernel takes longer than the study.
         own = (
             self.truth

@@ -26,6 +26,7 @@ from ..errors import BadParameter, NotEnoughData, NotEstimable
 from ..formats.checks import fields as allowed
 from ..garbled.encoding import FixedPoint
 from ..garbled.kernels import PairKernel
+from .bounded import Bounded
 from .fixed_length import fieller
 from .linear import Linearizer
 from .separable import Separable
@@ -58,20 +59,6 @@ class Finished:
 
     value: float
     gradient: NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class Bounded:
-    """A kernel's mean over pairs of people, and the range of its values."""
-
-    mean: float
-    low: float
-    high: float
-
-    @property
-    def variance(self) -> float:
-        """The most it can be (Bhatia and Davis)."""
-        return max((self.mean - self.low) * (self.high - self.mean), 0.0)
 
 
 class Statistic:
@@ -341,6 +328,10 @@ class Statistic:
     def divisors(self, forms: NDArray[np.float64]) -> dict[str, tuple[float, int]]:
         """What the finished value divides by: its estimate and the form that it comes from, by name."""
         return {}
+
+    def undefined_at(self, grid: Grid) -> NDArray[np.int64] | None:
+        """The cells of which the value is not defined if all people are in one; None where nobody knows."""
+        return None
 
     def divisor_slack(self, forms: NDArray[np.float64], error: ErrorOf) -> float:
         """By how much a ratio's error is larger than along its gradient, where what it divides by is noisy.

@@ -16,8 +16,9 @@ from ..data.tables import Table
 from ..errors import NotEstimable
 from ..garbled.encoding import FixedPoint
 from ..garbled.kernels import Equal, PairKernel
-from .base import EVERYBODY, Bounded, ErrorOf, Finished, Form, Statistic, need_two
+from .base import EVERYBODY, ErrorOf, Finished, Form, Statistic, need_two
 from .binned import equal
+from .bounded import Bounded
 from .kendall import tied_pairs
 from .separable import Separable, on_diagonal
 from .vertices import Vertices

@@ -182,6 +182,10 @@ class GiniCoefficient(GiniMeanDifference):
     def divisors(self, forms: NDArray[np.float64]) -> dict[str, tuple[float, int]]:
         return {"the mean": (float(forms[1]), 1)}
 
+    def undefined_at(self, grid: Grid) -> NDArray[np.int64]:
+        """Where everybody may have 0."""
+        return np.flatnonzero(grid.axes[0].geometry[0] == 0)
+
     def divisor_slack(self, forms: NDArray[np.float64], error: ErrorOf) -> float:
         """For studies that are not refused: of a mean near 0 only those are told that overestimate it."""
         super().divisor_slack(forms, error)

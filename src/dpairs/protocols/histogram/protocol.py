@@ -41,6 +41,7 @@ from ..shape import Prediction, Shape, onto
 from ..theory import MAX_PEOPLE
 from .binning import binning_bias
 from .bins import axes_of, bins_of
+from .hidden_divisor import CAVEAT, anywhere, surely_defined, unknown
 from .laws import laws
 from .moments import variances
 from .predict import Expected, candidates, predict
@@ -190,6 +191,16 @@ class Histogram(Alone, FirstRound):
         sizes = {stratum: count.people for stratum, count in counts.items()}
         _need_people(sizes)
         vectors = [count.array.astype(np.float64) for count in counts.values()]
+        try:
+            return self._estimate(vectors, sizes, estimator)
+        except NotEstimable:
+            if not surely_defined(self, vectors):
+                raise
+            return unknown(self, vectors, sizes)
+
+    def _estimate(
+        self, vectors: list[NDArray[np.float64]], sizes: Mapping[str, int], estimator: str
+    ) -> Answer:
         values = np.array([average.mean(vectors) for average, *_ in self._averages])
         finished = self.statistic.finish(values, sizes)
         kernel = self._along(finished.gradient)
@@ -225,19 +236,23 @@ class Histogram(Alone, FirstRound):
             bias=off.half,
             centre=centre,
             laws=law,
+            caveats=() if math.isfinite(slack) else (CAVEAT,),
         )
 
     def manipulation(self, counts: Mapping[str, DenseCounts], estimator: str, people: int) -> Manipulation:
         """A bound: the form's linear part exactly, its quadratic part and ratios from above."""
         sizes = {stratum: count.people for stratum, count in counts.items()}
         vectors = [count.array.astype(np.float64) for count in counts.values()]
+        try:
+            answer = self._estimate(vectors, sizes, estimator)
+        except NotEstimable:
+            return anywhere(self, vectors, sizes, people)
         bound = self.reach(vectors, sizes, people, estimator)
         if estimator != "simplex":
             return bound
         # Lies change the noise that limits the move, so it may end anywhere between the value before it and
         # that of some distribution.
         low, high = self.statistic.bounds(self.domains, sizes)
-        answer = self.estimate(counts, estimator)
         value = before = answer.value
         if answer.centre is not None:
             before = answer.centre

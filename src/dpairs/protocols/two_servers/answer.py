@@ -19,7 +19,8 @@ from ...data.grids import Grid
 from ...errors import NotEstimable
 from ...estimate import Laws, Quantization
 from ...statistics import Statistic
-from ...statistics.base import TWO_SIDED, Bounded
+from ...statistics.base import TWO_SIDED
+from ...statistics.bounded import Bounded
 from ...statistics.fixed_length import fieller
 from ..base import Answer
 from .hidden import crowded_bins
