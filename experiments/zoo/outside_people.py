@@ -227,3 +227,17 @@ def successes(rng: np.random.Generator, n: int) -> Columns:
 def frequent(shares: NDArray[np.float64]) -> Draw:
     """Categories with these shares."""
     return lambda rng, n: {"value": rng.choice(shares.size, n, p=shares / shares.sum())}
+
+
+def stays(rng: np.random.Generator, n: int) -> Columns:
+    """Days in hospital, 1 to 14, and medicines, of which 100 are possible and few people take 40."""
+    days = np.minimum(1 + rng.geometric(0.25, n), 14)
+    medicines = rng.poisson(6 + 2.2 * days * rng.gamma(4, 0.25, n))
+    return {"x": days, "y": np.minimum(medicines, 100)}
+
+
+def schooling(rng: np.random.Generator, n: int) -> Columns:
+    """Years of it, nine values, and pay by the hour, seven times below what is possible."""
+    years = np.array([9, 10, 11, 12, 13, 14, 16, 18, 20])
+    x = rng.choice(years, n, p=[0.03, 0.03, 0.04, 0.32, 0.19, 0.1, 0.19, 0.07, 0.03])
+    return {"x": x, "y": np.clip(rng.lognormal(2.75 + 0.15 * (x - 13.6), 0.5), 2, 72)}

@@ -28,6 +28,20 @@ def test_simulate_one_run_matches_the_library(study, folder, capsys):
     assert result["truth"] == pytest.approx(dpairs.exact("auc", {"score": score, "label": label}), abs=1e-12)
 
 
+def test_a_value_of_which_nothing_is_known_is_shown_and_null_for_scripts(folder, capsys):
+    values = np.minimum(np.random.default_rng(1).lognormal(np.log(2000), 0.5, 20_000), 1e5)
+    (folder / "pay.csv").write_text("value\n" + "\n".join(map(str, values)) + "\n")
+    given = "--protocol histogram --epsilon 1 --domain interval:0,100000 --bins 32"
+    assert run(["study", "create", "gini_coefficient", *given.split(), "--out", "gini.json"]) == 0
+    capsys.readouterr()
+    assert run(["simulate", "gini.json", "pay.csv", "--seed", "1", "--json"]) == 0
+    told = json.loads(said(capsys)[0])
+    assert told["summary"]["mean_standard_error"] is None
+    assert told["runs"][0]["confidence_interval_95"] == [0, 1]
+    assert run(["simulate", "gini.json", "pay.csv", "--seed", "1"]) == 0
+    assert "whole range" in " ".join(said(capsys)[0].split())
+
+
 @pytest.mark.parametrize("name", ["data.csv", "data.parquet", "data.csv.gz"])
 def test_simulate_reads_files_of_each_kind(study, folder, capsys, name):
     score, label = scores()

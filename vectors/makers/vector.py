@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import struct
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -101,8 +102,8 @@ class Vector:
         self.good(
             "estimate",
             value=rounded(estimate.value),
-            standard_error=rounded(estimate.standard_error),
-            sample_standard_error=rounded(estimate.sample_standard_error),
+            standard_error=_known(estimate.standard_error),
+            sample_standard_error=_known(estimate.sample_standard_error),
         )
 
     def text(self) -> str:
@@ -111,7 +112,12 @@ class Vector:
             "study_id": self.first.id,
             "operations": self.operations,
         }
-        return json.dumps(content, indent=1, ensure_ascii=False) + "\n"
+        return json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _known(error: float) -> float | None:
+    """JSON has no infinity: null where nothing is known of a value."""
+    return rounded(error) if math.isfinite(error) else None
 
 
 def written(study: Study, values: dict[str, Any]) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -20,8 +21,16 @@ errors = Console(stderr=True)
 
 
 def print_json(value: Any) -> None:
-    """One JSON document for scripts."""
-    print(json.dumps(value, indent=2, allow_nan=False, ensure_ascii=False))
+    """One JSON document for scripts; a number that does not exist, as a limit that nobody knows, is null."""
+    print(json.dumps(_existing(value), indent=2, allow_nan=False, ensure_ascii=False))
+
+
+def _existing(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _existing(each) for name, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_existing(each) for each in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def print_table(columns: Sequence[str], rows: Sequence[Sequence[Any]], title: str | None = None) -> None:

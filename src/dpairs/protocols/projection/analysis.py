@@ -334,7 +334,8 @@ class Analysis:
         if divided is not None:
             return divided.variance(correction)
         imagined = self.remainder.variance + self.remainder.uncut
-        return further**2 * imagined + ((further - 1) * self.remainder.mean) ** 2
+        unseen = self.remainder.gain * correction**2
+        return unseen + further**2 * imagined + ((further - 1) * self.remainder.mean) ** 2
 
     def finished(
         self,

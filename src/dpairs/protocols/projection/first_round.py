@@ -133,7 +133,7 @@ class Projection(Alone, FirstRound):
             leaves = Leaves(statistic.cell_domains(domains), bits)
             statistic = statistic.tabulate(Grid(tuple(map(leaves.axis, range(len(bits))))), "average")
         # Whoever says how many bins there are gets every level of them.
-        dealt = dealt_levels(sum(bits), epsilon) if bins is None and sum(bits) > GRID_BITS else ()
+        dealt = dealt_levels(bits, epsilon) if bins is None and sum(bits) > GRID_BITS else ()
         tree = PilotTree.over(statistic, domains, epsilon, bits, 1, dealt)
         power = 0.75 if len(domains) > 1 else 1.0
 

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 COARSE = 8
 """Levels that decide how well a pilot fits."""
+TOGETHER = 12
+"""Up to this level all even ones are dealt, however many columns there are."""
 SEVERAL = 2.0
 """From this epsilon on a report of several bits tells nodes apart at every level."""
 GRID_BITS = 10
@@ -31,7 +33,7 @@ MOST_BELOW = 16
 Levels = tuple[int, ...]
 
 
-def dealt_levels(depth: int, epsilon: float, deep: int = 0) -> Levels:
+def dealt_levels(bits: tuple[int, ...], epsilon: float, deep: int = 0) -> Levels:
     """Every second level from the leaves up; at a small epsilon the coarse ones several times.
 
     A level that nobody is asked about costs nothing: its nodes are sums of those below. Levels of few nodes
@@ -39,17 +41,29 @@ def dealt_levels(depth: int, epsilon: float, deep: int = 0) -> Levels:
     many people share. One more level, ``deep`` below the leaves, tells such values from crowds
     (`pilot_atoms`): one person in 17 or 18 is asked about it.
 
-    >>> dealt_levels(16, 4.0)
+    >>> dealt_levels((16,), 4.0)
     (2, 4, 6, 8, 10, 12, 14, 16)
-    >>> dealt_levels(16, 1.0)
+    >>> dealt_levels((16,), 1.0)
     (2, 2, 2, 4, 4, 4, 6, 6, 6, 8, 8, 8, 10, 10, 12, 14, 16)
-    >>> dealt_levels(16, 4.0, 32)
+    >>> dealt_levels((16,), 4.0, 32)
     (2, 2, 4, 4, 6, 6, 8, 8, 10, 10, 12, 12, 14, 14, 16, 16, 32)
+
+    Columns are halved in turns, and a level at which one was halved more often than the other says less of
+    how both go together. Of several columns the levels are therefore even ones, and deep ones lie as many
+    halvings of each column of numbers apart as on a column alone.
+
+    >>> dealt_levels((10, 10), 4.0)
+    (2, 4, 6, 8, 10, 12, 16, 20)
+    >>> dealt_levels((16, 1), 4.0)
+    (2, 4, 6, 8, 10, 12, 14, 17)
     """
+    depth, numbers = sum(bits), sum(each > 1 for each in bits)
     often = (3, 2, 1) if epsilon < SEVERAL else (2, 2, 2) if deep else (1, 1, 1)
+    levels = [*range(2 - depth % 2 if len(bits) == 1 else 2, depth - 1, 2), depth]
     near = (
         level
-        for level in range(2 - depth % 2, depth + 1, 2)
+        for level in levels
+        if level <= TOGETHER or level == depth or (level - TOGETHER) % (2 * numbers) == 0
         for _ in range(often[(level > COARSE) + (level > GRID_BITS)])
     )
     return (*near, deep) if deep else tuple(near)
@@ -100,7 +114,7 @@ def deeper(tree: PilotTree, epsilon: float) -> PilotTree | None:
     bits = (tree.bits[0] + more, *tree.bits[1:])
     if not 0 < more <= MOST_BELOW or not told_by_floats(domain, bits[0]):
         return None
-    return replace(tree, depth=DEEPEST, bits=bits, dealt=dealt_levels(tree.depth, epsilon, DEEPEST))
+    return replace(tree, depth=DEEPEST, bits=bits, dealt=dealt_levels(tree.bits, epsilon, DEEPEST))
 
 
 def tells_values(tree: PilotTree, people: float) -> bool:

@@ -23,6 +23,7 @@ from ...statistics.vertices import cell_means
 from ..fitted import ALL_TOGETHER, FAR_APART, SMOOTH, SMOOTH_PLANE, UNEVEN, UNEVEN_LINE
 from .crowded import NOBODY, Crowded
 from .far import NOBODY_FAR, Far
+from .gain import gain_error
 from .heavier import NO_TAIL, Heavier
 from .pilot import TOO_NOISY, Masses, Pilot
 from .pilot_copula import beyond_function
@@ -44,6 +45,7 @@ REMAINDER = (
     "crowded",
     "heavier",
     "far",
+    "gain",
 )
 """The fields of an analysis that are the remainder's."""
 
@@ -70,6 +72,8 @@ class Remainder:
     """Of a correction, the share that is too much if people lie at the domain's ends: see `at_ends`."""
     far: Far = NOBODY_FAR
     """Of ``bias``, what is allowed for people beyond the end of the function."""
+    gain: float = 0.0
+    """The mean square of the share of a correction that the function misses: see `gain`."""
     one_number: bool = False
     """Whether a file from before says ``expected`` of all strata at once; it is written as it was read."""
 
@@ -81,7 +85,7 @@ class Remainder:
             "bias": self.bias,
             "expected": self.expected[0] if self.one_number else corrections,
         }
-        shares = {name: getattr(self, name) for name in ("beside", "together", "ends", "uncut")}
+        shares = {name: getattr(self, name) for name in ("beside", "together", "ends", "uncut", "gain")}
         crowded = {"crowded": list(astuple(self.crowded))} if self.crowded.pairs else {}
         heavier = {"heavier": self.heavier.to_json()} if self.heavier.added else {}
         far = {"far": self.far.to_json()} if self.far.share else {}
@@ -110,6 +114,7 @@ class Remainder:
             together,
             not_negative("share of a correction", spec.get("ends", 0.0)),
             Far.from_json(spec["far"], bias) if "far" in spec else NOBODY_FAR,
+            not_negative("gain", spec.get("gain", 0.0)),
             not isinstance(spec.get("expected", {}), Mapping),
         )
 
@@ -204,7 +209,9 @@ def remainder_of(
     if pilot.measured and statistic.form_count == 1 and statistic.needs != "discrete":
         cut, missed_variance = _uncut(statistic, linearizer, linear, pilot, missed)
         uncut = missed_variance + allowed_variance(statistic, pilot, 0.0, half_range)
+    gain = 0.0
     if gradient and statistic.needs == "ordered" and len(statistic.domain_columns) == 2:
+        gain = gain_error(linearizer, pilot) if statistic.form_count == 1 else 0.0
         ends = abs(gradient) * at_ends(pilot, linear)
         variance += gradient**2 * (slab_deviation(pilot) ** 2 + pilot.deviation**2)
     # Of what pairs within parts add there is between nothing and all: half of it may be wrong.
@@ -234,6 +241,7 @@ def remainder_of(
         more,
         together=agreed(together),
         ends=agreed(ends),
+        gain=gain,
     )
 
 
