@@ -335,7 +335,8 @@ class Estimate(Shown, Numeric):
                 f"It also covers a bias of up to {self.bias:.3g}: "
                 f"{where} do not show where people are within them."
             )
-        if self.quantization.estimate is None and self.bias == 0:
+        known = math.isfinite(self.standard_error)
+        if known and self.quantization.estimate is None and self.bias == 0:
             said.append("Not covered: binning may shift the value, by an amount that is not estimated.")
         said.append("Not covered: people who answer falsely, and who chose to take part.")
         if liars is not None:

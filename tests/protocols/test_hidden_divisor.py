@@ -1,12 +1,13 @@
 """Gini coefficients whose mean noise hides: refused if everybody may have 0, and else the whole range."""
 
 import math
+from dataclasses import replace
 from itertools import product
 from typing import Any
 
 import numpy as np
 import pytest
-from scipy.stats import multinomial
+from scipy.stats import binom, multinomial
 
 import dpairs
 from dpairs.protocols.histogram.hidden_divisor import surely_defined
@@ -46,6 +47,32 @@ def test_a_coefficient_of_zeros_is_told_of_one_study_in_a_thousand(epsilon, mech
     assert told(study, few, 40) > (0.9 if epsilon > 1 else 20 * ONCE_IN)
 
 
+@pytest.mark.parametrize("bins", [{"bins": 2}, {"bins": 8, "rounding": "random"}])
+def test_zeros_of_a_handful_of_people_are_told_no_more_often(bins):
+    """A normal test of the mean would tell 6 people of whom 5 sent the other answer."""
+    study = dpairs.Study.create(
+        "gini_coefficient", protocol="histogram", epsilon=1.0, domain=dpairs.Interval(0, 1), **bins
+    )
+    assert isinstance(study.protocol, Histogram)
+    channel = study.protocol.mechanism.channel[0]
+    against = study.protocol.mechanism.decoder[:, 0] < 1
+    for people in (2, 4, 6, 15, 40):
+        chance = 0.0
+        for count in range(people + 1):
+            counts = np.zeros(channel.size)
+            counts[np.argmin(against)], counts[np.argmax(against)] = people - count, count
+            if surely_defined(study.protocol, [counts]):
+                chance += binom.pmf(count, people, channel[against].sum())
+        assert chance <= ONCE_IN
+    refused = 0
+    for seed in range(300):
+        try:
+            dpairs.simulate(replace(study, seed=seed), {"value": np.zeros(6)}, seed=seed)
+        except dpairs.NotEstimable:
+            refused += 1
+    assert refused >= 296  # at a chance of 0.001 fewer once in 65,000
+
+
 def simulated(values: np.ndarray, seed: int, **more: Any) -> dpairs.Estimate:
     given: dict[str, Any] = {
         "epsilon": 4.0,
@@ -68,6 +95,7 @@ def test_a_hidden_mean_gives_the_whole_range_and_says_why():
         for target in ("population", "sample"):
             assert estimate.confidence_interval(0.95, target) == (0.0, 1.0)
         assert "whole range" in estimate.notes()[0]
+        assert not any("binning" in note for note in estimate.notes()), "the whole range covers it"
         assert estimate.to_json()["standard_error"] is None
         liars = estimate.manipulation(5)
         if math.isinf(liars.multiplier):

@@ -106,6 +106,7 @@ def test_a_divisor_too_large_for_its_functions_is_refused():
         (("analysis", "expected", "positive"), -0.1, "negative"),
         (("analysis", "expected"), -0.1, "negative"),
         (("analysis", "uncut"), -0.1, "negative"),
+        (("analysis", "gain"), 0.1, "has no gain"),
         (("analysis", "crowded"), 0.5, "three numbers"),
         (("analysis", "crowded"), [0.5, 0.5], "three numbers"),
         (("analysis", "crowded"), [0.5, 0.5, -1.0], "between 0 and 1"),

@@ -1,7 +1,7 @@
 """What a poor pilot of the plane sees of dependence, against tau of whole tables; which levels it asks."""
 
 from fractions import Fraction
-from itertools import product
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
@@ -12,6 +12,7 @@ from dpairs.data.grids import Axis, Grid
 from dpairs.protocols.projection.first_round import Projection
 from dpairs.protocols.projection.gain import gain_error
 from dpairs.protocols.projection.pilot import Pilot
+from dpairs.protocols.projection.pilot_levels import check_levels, dealt_levels, walked_levels
 from dpairs.protocols.projection.pilot_tree import PilotTree
 from dpairs.statistics.kendall import KendallTau
 from dpairs.statistics.linear import Linearizer
@@ -103,6 +104,30 @@ def test_both_columns_are_halved_equally_often_at_coarse_levels(domains, epsilon
     coarse = [level for level in tree.dealt if level <= 2 * min(tree.bits)]
     for level in set(coarse):
         assert tree.nodes.turns[:level].count(0) == tree.nodes.turns[:level].count(1)
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 4.0])
+def test_no_walk_ends_before_the_leaves(epsilon):
+    alone = [(bits,) for bits in range(11, 53)]
+    together = [(first, second) for first in range(1, 17) for second in range(1, 17) if first + second > 10]
+    for bits in (*alone, *together):
+        dealt = dealt_levels(bits, epsilon)
+        check_levels(dealt, sum(bits), 1)
+        assert max(walked_levels(dealt)) == sum(bits)
+    for bits in alone:
+        assert {after - before for before, after in pairwise(sorted(set(dealt_levels(bits, epsilon))))} == {2}
+
+
+def test_a_sparse_column_of_many_whole_numbers_has_a_second_round():
+    rng = np.random.default_rng(1)
+    label = (rng.random(20_000) < 0.4).astype(int)
+    data = {"score": np.clip(rng.normal(1000 + 150 * label, 200), 0, None).astype(int), "label": label}
+    study = dpairs.Study.create(
+        "auc", protocol="projection", epsilon=4.0, domain=Integers(0, 2_000_000), seed=2
+    )
+    low, high = dpairs.simulate(study, data, seed=2).confidence_interval()
+    assert low <= dpairs.exact("auc", data) <= high
+    assert high - low < 0.1
 
 
 def test_few_levels_beside_a_skewed_column_are_covered():

@@ -29,17 +29,21 @@ CAVEAT = (
     "Noise hides what this value is divided by, though that is not 0. So the interval is the whole range of "
     "the statistic: a narrower domain, more people or a larger epsilon would help."
 )
+NOT_DEFINED = (
+    "the reports leave it possible that everybody has 0, of which {} is not defined: more people, a larger "
+    "epsilon or a narrower domain would help"
+)
 Vector = NDArray[np.float64]
 
 
-def surely_defined(protocol: Histogram, vectors: Sequence[Vector]) -> bool:
-    """Whether reports show that not everybody is where the value is not defined.
+def surely_defined(protocol: Histogram, vectors: Sequence[Vector]) -> bool | None:
+    """Whether reports show that not everybody is where the value is not defined; None where nobody knows.
 
     If everybody is, this says so wrongly in one of a thousand studies at most.
     """
     cells = protocol.statistic.undefined_at(protocol.grid)
     if cells is None:
-        return False
+        return None
     return all(_somebody_elsewhere(protocol, int(cell), vectors[0]) for cell in cells)
 
 

@@ -41,7 +41,7 @@ from ..shape import Prediction, Shape, onto
 from ..theory import MAX_PEOPLE
 from .binning import binning_bias
 from .bins import axes_of, bins_of
-from .hidden_divisor import CAVEAT, anywhere, surely_defined, unknown
+from .hidden_divisor import CAVEAT, NOT_DEFINED, anywhere, surely_defined, unknown
 from .laws import laws
 from .moments import variances
 from .predict import Expected, candidates, predict
@@ -191,10 +191,13 @@ class Histogram(Alone, FirstRound):
         sizes = {stratum: count.people for stratum, count in counts.items()}
         _need_people(sizes)
         vectors = [count.array.astype(np.float64) for count in counts.values()]
+        defined = surely_defined(self, vectors)
+        if defined is False:
+            raise NotEstimable(NOT_DEFINED.format(self.statistic.name))
         try:
             return self._estimate(vectors, sizes, estimator)
         except NotEstimable:
-            if not surely_defined(self, vectors):
+            if defined is None:
                 raise
             return unknown(self, vectors, sizes)
 

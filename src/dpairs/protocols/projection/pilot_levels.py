@@ -54,18 +54,17 @@ def dealt_levels(bits: tuple[int, ...], epsilon: float, deep: int = 0) -> Levels
 
     >>> dealt_levels((10, 10), 4.0)
     (2, 4, 6, 8, 10, 12, 16, 20)
-    >>> dealt_levels((16, 1), 4.0)
-    (2, 4, 6, 8, 10, 12, 14, 17)
+    >>> dealt_levels((16, 1), 4.0), dealt_levels((17,), 4.0)
+    ((2, 4, 6, 8, 10, 12, 14, 17), (1, 3, 5, 7, 9, 11, 13, 15, 17))
     """
     depth, numbers = sum(bits), sum(each > 1 for each in bits)
     often = (3, 2, 1) if epsilon < SEVERAL else (2, 2, 2) if deep else (1, 1, 1)
-    levels = [*range(2 - depth % 2 if len(bits) == 1 else 2, depth - 1, 2), depth]
-    near = (
-        level
-        for level in levels
-        if level <= TOGETHER or level == depth or (level - TOGETHER) % (2 * numbers) == 0
-        for _ in range(often[(level > COARSE) + (level > GRID_BITS)])
-    )
+    if len(bits) == 1:
+        levels = [*range(2 - depth % 2, depth + 1, 2)]
+    else:
+        coarse, apart = range(2, min(TOGETHER, depth - 2) + 1, 2), 2 * numbers
+        levels = [*coarse, *range(TOGETHER + apart, depth - 1, apart), depth]
+    near = (level for level in levels for _ in range(often[(level > COARSE) + (level > GRID_BITS)]))
     return (*near, deep) if deep else tuple(near)
 
 

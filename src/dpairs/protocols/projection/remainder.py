@@ -101,6 +101,8 @@ class Remainder:
         beside, together = (share_of_pairs(spec.get(name, 0.0)) for name in ("beside", "together"))
         if together > beside:
             raise BadFile("pairs in one part are pairs that were not told apart: no more than these")
+        if "gain" in spec and (len(statistic.domain_columns) < 2 or statistic.form_count > 1):
+            raise BadFile(f"{statistic.name} has no gain: only tau-a of two columns does")
         bias = not_negative("bias", spec.get("bias", 0.0))
         return cls(
             mean,
