@@ -38,6 +38,7 @@ from .outside_people import (
     five_scores,
     four_scores,
     frequent,
+    grades,
     half_zeros,
     halfway,
     heavy,
@@ -49,6 +50,7 @@ from .outside_people import (
     sawtooth,
     schooling,
     scores,
+    squares,
     stays,
     successes,
     tied_negatives,
@@ -115,6 +117,7 @@ LISTED, UNIT, TWO = Levels([0, 1, 2, 3]), Interval(0, 1), Levels([0.0, 1.0])
 WIDE, WIDER, NORMAL, EIGHT = Interval(0, 1_000), Interval(0, 2_000), Interval(-4, 4), Interval(-8, 8)
 MONTH, MILLION = Integers(0, 31), Integers(0, 10**6)
 CHANCE = (Interval(0, 100), NORMAL)
+GRADES, SQUARES = (Integers(0, 7), Interval(0, 20_000)), (Interval(0, 50), Interval(0, 2_500))
 STAYS, SCHOOLING = (Integers(1, 14), Integers(0, 100)), (Integers(0, 25), Interval(0, 500))
 BANDS, MANY_VALUES = Levels([0, 10, 20, 50, 100, 200, 500, 1000]), Categories(range(300))
 DOMINANT = np.append(0.6, np.full(299, 0.4 / 299))
@@ -215,6 +218,8 @@ CASES = (
     Case("60% and 299 others", "collision_entropy", MANY_VALUES, 4.0, 2_000, frequent(DOMINANT)),
     Case("days and medicines", "kendall_tau", STAYS, 1.0, 20_000, stays, {"variant": "a"}),
     Case("schooling and pay", "kendall_tau", SCHOOLING, 1.0, 20_000, schooling, {"variant": "a"}),
+    Case("grades and pay", "kendall_tau", GRADES, 1.0, 20_000, grades, {"variant": "a"}),
+    Case("x and its square", "kendall_tau", SQUARES, 4.0, 20_000, squares, {"variant": "a"}),
     Case("1 by rank, of 300", "collision_entropy", MANY_VALUES, 4.0, 2_000, frequent(1 / np.arange(1, 301))),
 )
 

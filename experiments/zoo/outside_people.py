@@ -241,3 +241,16 @@ def schooling(rng: np.random.Generator, n: int) -> Columns:
     years = np.array([9, 10, 11, 12, 13, 14, 16, 18, 20])
     x = rng.choice(years, n, p=[0.03, 0.03, 0.04, 0.32, 0.19, 0.1, 0.19, 0.07, 0.03])
     return {"x": x, "y": np.clip(rng.lognormal(2.75 + 0.15 * (x - 13.6), 0.5), 2, 72)}
+
+
+def grades(rng: np.random.Generator, n: int) -> Columns:
+    """Eight grades, and pay of which nobody has a hundredth of what is possible."""
+    first, second = rng.standard_normal((2, n))
+    pay = 20 * np.exp(0.6 * (0.5 * first + 0.75**0.5 * second))
+    return {"x": np.clip(np.rint(1.5 * first + 3), 0, 7).astype(int), "y": pay}
+
+
+def squares(rng: np.random.Generator, n: int) -> Columns:
+    """A column near 0 for most people, and its square."""
+    x = np.minimum(rng.gamma(0.3, 1.0, n), 50.0)
+    return {"x": x, "y": x**2}
