@@ -246,12 +246,14 @@ class Histogram(Alone, FirstRound):
         """A bound: the form's linear part exactly, its quadratic part and ratios from above."""
         sizes = {stratum: count.people for stratum, count in counts.items()}
         vectors = [count.array.astype(np.float64) for count in counts.values()]
-        try:
-            answer = self._estimate(vectors, sizes, estimator)
-        except NotEstimable:
-            return anywhere(self, vectors, sizes, people)
+        simplex = estimator == "simplex"
+        if simplex or self.statistic.undefined_at(self.grid) is not None:
+            try:
+                answer = self._estimate(vectors, sizes, estimator)
+            except NotEstimable:
+                return anywhere(self, vectors, sizes, people)
         bound = self.reach(vectors, sizes, people, estimator)
-        if estimator != "simplex":
+        if not simplex:
             return bound
         # Lies change the noise that limits the move, so it may end anywhere between the value before it and
         # that of some distribution.

@@ -11,20 +11,18 @@ c: the variance of what is missed has E(G^2) c^2 more.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...formats.canonical import agreed
 from ...statistics.linear import Linearizer
 from .pilot import Pilot
-
-Vector = NDArray[np.float64]
+from .pilot_copula import scores
 
 
 def gain_error(linearizer: Linearizer, pilot: Pilot) -> float:
     """The mean of G^2 over imagined rounds; nothing at a pilot that tells nobody apart in a column."""
     ((stratum, masses),) = pilot.masses.items()
     columns = masses.reshape([axis.bins for axis in pilot.grid.axes])
-    first, second = (shares * _scores(shares) for shares in (columns.sum(axis=1), columns.sum(axis=0)))
+    first, second = (shares * scores(shares) for shares in (columns.sum(axis=1), columns.sum(axis=0)))
     # A derivative is the kernel's mean over its pilot, so <psi, d> is this vector's mean over the pilot.
     along = linearizer.matrices[0] @ np.outer(first, second).reshape(-1)
     seen = float(masses @ along)
@@ -32,7 +30,3 @@ def gain_error(linearizer: Linearizer, pilot: Pilot) -> float:
         return 0.0
     imagined = np.array([each[stratum] for each in pilot.imagined])
     return agreed(float(np.mean((imagined @ along / seen - 1) ** 2)))
-
-
-def _scores(shares: Vector) -> Vector:
-    return np.asarray(2 * np.cumsum(shares) - shares - shares.sum())

@@ -55,7 +55,7 @@ class Copula:
     @cached_property
     def scores(self) -> tuple[Vector, Vector]:
         """Of each bin, the share of people below less the share above."""
-        return _scores(self.first), _scores(self.second)
+        return scores(self.first), scores(self.second)
 
     def shares(self, correlation: float) -> Matrix:
         """Of all cells: exact in the second column, by Gauss' rule in the first."""
@@ -120,8 +120,9 @@ def _cumulated(shares: Vector) -> Vector:
     return ends
 
 
-def _scores(shares: Vector) -> Vector:
-    return np.asarray(2 * np.cumsum(shares) - shares - 1)
+def scores(shares: Vector) -> Vector:
+    """Of each bin, the share of people below less the share above: exactly 0 where one bin has everybody."""
+    return np.asarray(2 * np.cumsum(shares) - shares - shares.sum())
 
 
 def _ordered(table: Matrix) -> Matrix:

@@ -213,7 +213,8 @@ def remainder_of(
         uncut = missed_variance + allowed_variance(statistic, pilot, 0.0, half_range)
     gain = 0.0
     if gradient and statistic.needs == "ordered" and len(statistic.domain_columns) == 2:
-        gain = gain_error(linearizer, pilot) if statistic.form_count == 1 else 0.0
+        if statistic.form_count == 1:
+            gain = gain_error(linearizer, pilot)
         ends = abs(gradient) * at_ends(pilot, linear)
         variance += gradient**2 * (slab_deviation(pilot) ** 2 + pilot.deviation**2)
     # Of what pairs within parts add there is between nothing and all: half of it may be wrong.
