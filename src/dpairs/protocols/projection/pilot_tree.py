@@ -94,7 +94,7 @@ class PilotTree(TreeAnswers):
         """The tree with as many parities in a report as are best for ``epsilon``."""
         depth = sum(bits)
         one = KaryResponse.for_epsilon(2, epsilon)
-        more = range(1, best_parities(epsilon, depth) if epsilon > 1 else 1)
+        more = range(1, best_parities(epsilon, depth, len(bits)) if epsilon > 1 else 1)
         responses = (one, *(KaryResponse.for_epsilon(2 << step, epsilon) for step in more))
         return cls(statistic, domains, depth, "users", "others", responses, 0.0, bits, share, dealt)
 
