@@ -13,6 +13,17 @@ const EXACT = 2n ** 52n;
 
 /** @typedef {{ bin: number, share: Fraction }} Placed a bin, and how likely a value goes to it */
 
+/** The last of ascending `starts` that is not above `value`. */
+export function lastNotAbove(starts, value) {
+  let [low, high] = [0, starts.length];
+  while (high - low > 1) {
+    const middle = (low + high) >> 1;
+    if (starts[middle] <= value) low = middle;
+    else high = middle;
+  }
+  return low;
+}
+
 /** Refuse points that values of the domain cannot be rounded to at random. */
 function checkRounded(domain, points) {
   if (domain instanceof Integers && points >= domain.size) {
@@ -25,6 +36,24 @@ function checkRounded(domain, points) {
   if (!fits) {
     throw new BadParameter(`rounding='random' needs an Interval, or Integers from -2^52 to 2^52, not ${domain}`);
   }
+  const edges = edgesOf(domain);
+  if (edges.length > 0 && points > edges.length + 2) {
+    throw new BadParameter(
+      `rounding='random' of an Interval with ${edges.length} edges has at most ${edges.length + 2} bins, ` +
+        `the edges and both ends, not ${points}`,
+    );
+  }
+}
+
+/** The edges of an interval that has some. @returns {readonly number[]} */
+function edgesOf(domain) {
+  return domain instanceof Interval ? domain.edges : [];
+}
+
+/** So many of an interval's edges, as evenly among them as may be, from its low end to its high one. */
+function spread(domain, count) {
+  const every = [domain.low, ...domain.edges, domain.high];
+  return Array.from({ length: count }, (_, place) => every[Math.floor((place * (every.length - 1)) / (count - 1))]);
 }
 
 /** A domain cut into equal bins. */
@@ -43,7 +72,12 @@ export class Axis {
     if (domain instanceof Listed && BigInt(bins) !== domain.size) {
       throw new BadParameter(`bins must be ${domain.size}, one for each of the domain's values, not ${bins}`);
     }
-    if (this.rounding === "random") checkRounded(domain, bins);
+    /** The points to which values are rounded at random; null where they are evenly spaced. */
+    this.points = null;
+    if (this.rounding === "random") {
+      checkRounded(domain, bins);
+      if (edgesOf(domain).length > 0) this.points = Object.freeze(spread(domain, bins));
+    }
   }
 
   /** How far a value lies above the lowest, and the highest does. */
@@ -56,6 +90,11 @@ export class Axis {
 
   /** The bin below a value, and how far above it the value lies, in bins. */
   #position(value, column) {
+    if (this.points) {
+      const number = /** @type {Interval} */ (this.domain).check(value, column);
+      const bin = Math.min(lastNotAbove(this.points, number), this.bins - 2);
+      return [bin, (number - this.points[bin]) / (this.points[bin + 1] - this.points[bin])];
+    }
     const [above, extent] = this.#above(value, column);
     const steps = this.rounding === "simple" ? this.bins : this.bins - 1;
     const position = above * (steps / extent);
@@ -92,6 +131,7 @@ export class Axis {
   describe(bin) {
     const { domain } = this;
     if (domain instanceof Listed) return { value: domain.values[bin] };
+    if (this.points) return { value: this.points[bin] };
     if (domain instanceof Integers && this.rounding === "random") {
       // The whole number nearest to the point.
       const [twice, steps] = [2n * (domain.size - 1n) * BigInt(bin), BigInt(this.bins - 1)];

@@ -1,20 +1,9 @@
 /** An axis of unequal bins, between edges: what the function of a second round is read on. */
 
-import { MAX_BINS } from "./axes.js";
+import { MAX_BINS, lastNotAbove } from "./axes.js";
 import { integer } from "./checks.js";
 import { Interval } from "./domains.js";
 import { BadParameter } from "./errors.js";
-
-/** The last of ascending `starts` that is not above `value`. */
-function lastNotAbove(starts, value) {
-  let [low, high] = [0, starts.length];
-  while (high - low > 1) {
-    const middle = (low + high) >> 1;
-    if (starts[middle] <= value) low = middle;
-    else high = middle;
-  }
-  return low;
-}
 
 /** Bin i holds the values from edge i up to, not including, the next; edges of integers are offsets. */
 export class CutAxis {

@@ -47,7 +47,7 @@ export class Interval {
     if (new.target === Interval) Object.freeze(this);
   }
 
-  /** Whether only the order of its values is kept. */
+  /** Whether edges say how closely to look where. */
   get scaled() {
     return this.edges.length > 0;
   }

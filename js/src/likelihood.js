@@ -2,7 +2,7 @@
 
 import { intervalRange, integerRange } from "./axes.js";
 import { Integers, Interval } from "./domains.js";
-import { placed } from "./positions.js";
+import { placedBy } from "./statistics.js";
 
 /**
  * @typedef {object} Part some values of one column
@@ -30,7 +30,8 @@ function partsOf(domain, limit) {
 export function alternatives(study, limit) {
   const { columns } = study;
   const parts =
-    study.protocol.parts?.() ?? placed(columns.map(({ domain }) => domain)).map((domain) => partsOf(domain, limit));
+    study.protocol.parts?.() ??
+    placedBy(study.statistic, columns.map(({ domain }) => domain)).map((domain) => partsOf(domain, limit));
   let people = [{}];
   columns.forEach(({ name }, place) => {
     people = people.flatMap((person) => parts[place].map((part) => ({ ...person, [name]: part })));

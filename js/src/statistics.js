@@ -6,6 +6,7 @@
 import { choice, equals, fields, real, required, text } from "./checks.js";
 import { Interval, Listed, blurred, ends, extent } from "./domains.js";
 import { BadFile, BadParameter } from "./errors.js";
+import { placed } from "./positions.js";
 import { kindOf, repr, short } from "./wording.js";
 
 const EVERYBODY = ["everybody"];
@@ -183,8 +184,22 @@ export function cellDomains(statistic, domains) {
   return statistic.privateColumns.includes("label") ? [...domains, LABELS] : domains;
 }
 
-/** Refuse domains on which the statistic has no meaning. @param {Statistic} statistic */
-export function checkDomains(statistic, domains) {
+/**
+ * The domains that a protocol works on: positions among edges, where only the order counts.
+ *
+ * @param {Statistic} statistic
+ */
+export function placedBy(statistic, domains) {
+  return statistic.needs === "numeric" ? domains : placed(domains);
+}
+
+/**
+ * Refuse domains on which the statistic has no meaning.
+ *
+ * @param {Statistic} statistic
+ * @param {boolean} points whether values are rounded to points: only then an interval's edges say what distances are
+ */
+export function checkDomains(statistic, domains, points = false) {
   const { name, needs, domainColumns } = statistic;
   if (domains.length !== domainColumns.length) {
     const listed = domainColumns.join(", ");
@@ -210,9 +225,12 @@ export function checkDomains(statistic, domains) {
     if (needs === "ordered" && !domain.ordered) {
       throw new BadParameter(`${name} compares values, so ${column} needs an ordered domain, not ${domain}`);
     }
-    if (domain instanceof Interval && domain.scaled && needs !== "ordered") {
+    const rounded = needs === "numeric";
+    if (domain instanceof Interval && domain.scaled && needs !== "ordered" && !(rounded && points)) {
+      const other = ", or take protocol='histogram' with rounding='random', for which edges are points";
       throw new BadParameter(
-        `${name} needs the values of ${column}, of which edges keep only the order: give an Interval without a scale`,
+        `${name} needs the values of ${column}, of which edges keep only the order: give an Interval without a scale` +
+          (rounded ? other : ""),
       );
     }
     if (needs === "discrete" && domain instanceof Interval) {

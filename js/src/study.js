@@ -7,10 +7,9 @@ import { readDomain } from "./domains.js";
 import { BadFile, InvalidInput } from "./errors.js";
 import { checkFollows } from "./following.js";
 import { parse } from "./json.js";
-import { placed } from "./positions.js";
 import { PrivacyClaim } from "./privacy.js";
 import { readProtocol } from "./protocols/index.js";
-import { cellDomains, checkBegins, readStatistic, statisticSpec } from "./statistics.js";
+import { cellDomains, checkBegins, placedBy, readStatistic, statisticSpec } from "./statistics.js";
 import { repr, short } from "./wording.js";
 
 const FORMAT = "dpairs-study";
@@ -41,7 +40,7 @@ export class Study {
     this.domains = Object.freeze(domains.map(readDomain));
     this.statistic = readStatistic(spec.get("statistic"));
     checkBegins(this.statistic, protocol.get("round"));
-    this.protocol = readProtocol(this.statistic, placed(this.domains), protocol);
+    this.protocol = readProtocol(this.statistic, placedBy(this.statistic, this.domains), protocol);
     if (this.protocol.epsilon > this.epsilon) {
       const [promised, loses] = [short(this.epsilon), short(this.protocol.epsilon)];
       throw new BadFile(`the study promises epsilon ${promised}, but its mechanism loses ${loses}`);

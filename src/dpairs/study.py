@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .data.domains import Domain, DomainLike, domain_from_json
-from .data.positions import placed
 from .errors import BadFile, InvalidInput, WrongStudy
 from .formats import files
 from .formats.canonical import canonical, digest, parse
@@ -184,11 +183,11 @@ class Study(Shown):
         domains = domains_of(chosen, domain)
         public = public_seed() if seed is None else integer("seed", seed, 0, MAX_SEED)
         if protocol is None and set(given) <= {"n"} and cls.chooser is not None:
-            way = cls.chooser(chosen, placed(domains), loss, given.get("n"))
+            way = cls.chooser(chosen, chosen.placed(domains), loss, given.get("n"))
         else:
             name = "histogram" if protocol is None else choice("protocol", protocol, PROTOCOLS)
             fields(f"a {name!r} study of {chosen.name!r}", given, (*own, *PROTOCOLS[name].options))
-            way = PROTOCOLS[name].create(chosen, placed(domains), loss, **given)
+            way = PROTOCOLS[name].create(chosen, chosen.placed(domains), loss, **given)
         return cls(way.statistic, domains, way, loss, way.delta, public)
 
     def __repr__(self) -> str:
@@ -374,7 +373,7 @@ class Study(Shown):
         if spec["protocol"].get("round", 1) == 1:
             whole_kernel(statistic)
         kind = PROTOCOLS[choice("protocol", spec["protocol"].get("name"), PROTOCOLS)]
-        protocol = kind.from_json(statistic, placed(domains), spec["protocol"])
+        protocol = kind.from_json(statistic, statistic.placed(domains), spec["protocol"])
         if not protocol.epsilon <= loss:
             raise BadFile(
                 f"the study promises epsilon {loss:g}, but its mechanism loses {protocol.epsilon:.6g}"

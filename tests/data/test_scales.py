@@ -16,17 +16,24 @@ from scipy.stats import rankdata
 import dpairs
 from dpairs import Interval, Study
 from dpairs.data.domains import MAX_EDGES, domain_from_json
+from dpairs.data.grids import Axis, Grid
 from dpairs.data.positions import Positions, placed
 from dpairs.data.scales import PIECES
 from dpairs.errors import BadFile, BadParameter, BadValue
 from dpairs.formats.canonical import canonical
 from dpairs.planning.shapes import draw
+from dpairs.protocols import Histogram
 from dpairs.protocols.sides import alone
-from dpairs.randomness import SeededRandomness
+from dpairs.randomness import SeededRandomness, TapeRandomness
 from tests.strategies import QUICK
 from tests.studies import signed
 
 LOG, MONEY = Interval(1, 1e6, scale="log"), Interval(-2e5, 1e6, scale="asinh")
+
+
+def grid_of(study: Study) -> Grid:
+    assert isinstance(study.protocol, Histogram)
+    return study.protocol.grid
 
 
 def positions(domain: Interval) -> Positions:
@@ -145,12 +152,75 @@ def test_scales_that_make_no_sense(make, words):
 @pytest.mark.parametrize(
     "name", ["gini_mean_difference", "gini_coefficient", "variance", "collision_entropy"]
 )
-def test_only_ranks_may_be_scaled(name):
-    for protocol in ("histogram", "projection"):
+def test_only_ranks_may_be_scaled_where_nothing_is_rounded_to_points(name):
+    for protocol, options in (
+        ("histogram", {"bins": 16, "rounding": "simple"}),
+        ("projection", {"bins": 16}),
+        ("pairwise", {}),
+        ("two_servers", {}),
+        ("sites", {}),
+    ):
         with pytest.raises(BadParameter, match="keep only the order"):
-            Study.create(name, protocol=protocol, epsilon=1.0, domain=LOG, options={"bins": 16})
+            Study.create(name, protocol=protocol, epsilon=1.0, domain=LOG, options=options)
+
+
+def test_agreement_has_no_scale():
     with pytest.raises(BadParameter, match="keep only the order"):
-        dpairs.plan(name, epsilon=1.0, n=1000, domain=LOG)
+        dpairs.plan("collision_entropy", epsilon=1.0, n=1000, domain=LOG)
+
+
+@pytest.mark.parametrize("bins", [2, 3, 16, 17, 64, 65])
+def test_points_of_distances_are_edges_from_end_to_end(bins):
+    study = Study.create("variance", epsilon=1.0, domain=LOG, bins=bins, seed=1)
+    (axis,) = grid_of(study).axes
+    every = np.array([LOG.low, *LOG.edges, LOG.high])
+    assert axis.rounding == "random"
+    assert axis.points[0] == LOG.low
+    assert axis.points[-1] == LOG.high
+    steps = np.diff(np.searchsorted(every, axis.points))
+    assert np.isin(axis.points, every).all()
+    assert steps.min() >= steps.max() - 1 >= 0, "as evenly among the edges as may be"
+    again = Study.from_json(study.to_json())
+    assert again.id == study.id
+    assert np.array_equal(grid_of(again).axes[0].points, axis.points)
+
+
+def test_more_points_than_edges_are_refused():
+    with pytest.raises(BadParameter, match="63 edges has at most 65 bins, the edges and both ends, not 66"):
+        Study.create("variance", epsilon=1.0, domain=LOG, bins=66)
+    wide = Study.create("gini_coefficient", epsilon=1.0, domain=Interval(0, 9, edges=(1.0, 3.0)), n=10**6)
+    assert grid_of(wide).cells == 4
+
+
+def test_rounding_to_edges_keeps_the_mean_exactly_over_all_words():
+    words = np.arange(256, dtype="<u8") << np.uint64(56)  # evenly spread over all 64-bit words
+    axis = Axis(Interval(0, 8, edges=(1.0, 2.0, 4.0)), 5, "random")
+    for numerator in range(8 * 64 + 1):
+        value = numerator / 64
+        places = axis.place(np.full(256, value), "value", TapeRandomness(words.tobytes()))
+        assert axis.points[places].mean() == value
+        assert (axis.points[np.maximum(places - 1, 0)] <= value).all()
+        assert (axis.points[np.minimum(places + 1, 4)] >= value).all()
+
+
+def test_a_device_is_told_of_its_points_in_a_file_that_is_checked():
+    study = Study.create(
+        "gini_coefficient", epsilon=1.0, domain=Interval(0, 9, edges=(1.0, 3.0)), bins=4, seed=1
+    )
+    spec = json.loads(study.to_json())
+    for change in ({"rounding": "simple"}, {"bins": [5]}, {"bins": [3]}):
+        with pytest.raises(BadFile):
+            Study.from_json(signed({**spec, "protocol": {**spec["protocol"], **change}}))
+
+
+@pytest.mark.usefixtures("few_runs")
+def test_a_plan_of_distances_on_a_scale_takes_a_histogram_of_points():
+    value = np.clip(np.random.default_rng(3).lognormal(3.4, 0.8, 5000), 0, 2000)
+    money = Interval(0, 2000, scale="asinh")
+    for like in (None, {"value": value}):
+        made = dpairs.plan("gini_coefficient", epsilon=4.0, n=5000, domain=money, like=like)
+        assert made.best.protocol.name == "histogram"
+        assert grid_of(made.best).axes[0].rounding == "random"
 
 
 def test_a_kernel_of_values_is_not_scaled():

@@ -87,6 +87,17 @@ def gini_mean_difference_random_rounding() -> Reports:
 
 
 @file
+def gini_coefficient_scale() -> Reports:
+    money = Interval(0, 1e6, scale="asinh")
+    study = Study.create("gini_coefficient", epsilon=2.0, domain=money, bins=9, mechanism="krr", seed=29)
+    name = "gini_coefficient_scale"
+    # At a point nobody is rounded; between two edges that are none both points may be reached.
+    near = [0.0, 1e6, *(money.edges[place] for place in (7, 8, 15, 40, 62))]
+    spread = [1e6 * number**6 for number in numbers(name, 0.0, 1.0)]
+    return answers(name, study, everybody(value=[*near, *spread[len(near) :]]), words=2)
+
+
+@file
 def variance_whole_numbers_random_rounding() -> Reports:
     study = Study.create(
         "variance",

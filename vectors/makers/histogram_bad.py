@@ -209,6 +209,26 @@ def bad_random_rounding() -> Reports:
 
 
 @file
+def bad_scale() -> Reports:
+    """Edges say what distances are only where values are rounded to them."""
+    money = Interval(0, 1e6, edges=(1e3, 1e4, 1e5))
+    study = Study.create("variance", epsilon=1.0, domain=money, bins=4, mechanism="krr", seed=29)
+    vector = Reports(study)
+    vector.good("load_study", text=study.to_json())
+    content = json.loads(study.to_json())
+    protocol = content["protocol"]
+    vector.refuse_study(
+        "more points than edges and ends", signed({**content, "protocol": {**protocol, "bins": [6]}})
+    )
+    vector.refuse_study(
+        "bins of positions", signed({**content, "protocol": {**protocol, "rounding": "simple"}})
+    )
+    agreed = {**content, "statistic": {"name": "collision_entropy"}}
+    vector.refuse_study("a statistic of equal values", signed(agreed))
+    return vector
+
+
+@file
 def bad_whole_numbers_random_rounding() -> Reports:
     """Points between whole numbers, of which there are more than points."""
     whole = Study.create(

@@ -26,9 +26,9 @@ export class Histogram {
     this.bins = bins.map((count) => small("bins", count, 2, MAX_BINS));
     this.mechanism = readMechanism(spec.get("mechanism"));
     this.statistic = statistic;
-    checkDomains(statistic, domains);
-    this.kernel = choice("kernel", spec.get("kernel"), ["average", "midpoint"]);
     this.rounding = choice("rounding", spec.get("rounding"), ["simple", "random"]);
+    checkDomains(statistic, domains, this.rounding === "random");
+    this.kernel = choice("kernel", spec.get("kernel"), ["average", "midpoint"]);
     this.grid = this.#grid(domains);
     checkGrid(statistic, this.grid, this.kernel);
     if (this.mechanism.inputs !== this.grid.cells) {

@@ -30,8 +30,9 @@ MAX_LEVELS, MAX_EDGES = 4096, 1024
 class Interval:
     """Every real number from ``low`` to ``high``, both included.
 
-    For statistics of ranks, ``scale="log"`` or ``"asinh"`` looks as closely at every octave of the values as
-    at any other, for money and whatever else is skewed; ``edges`` may be given instead (see `scales`).
+    ``scale="log"`` or ``"asinh"`` looks as closely at every octave of the values as at any other, for money
+    and whatever else is skewed; ``edges`` may be given instead (see `scales`). Statistics of ranks take it in
+    every protocol, distances in a histogram.
     """
 
     low: float
@@ -63,7 +64,7 @@ class Interval:
 
     @property
     def scaled(self) -> bool:
-        """Whether only the order of its values is kept."""
+        """Whether edges say how closely to look where."""
         return bool(self.edges)
 
     def values_at(self, places: NDArray[np.float64]) -> NDArray[np.float64]:

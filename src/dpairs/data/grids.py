@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from ..errors import BadParameter
 from ..formats.checks import choice, integer
 from ..randomness import Randomness
-from .domains import Categories, Domain, Integers, Interval, Levels
+from .domains import Categories, Domain, Integers, Interval, Levels, ends
 
 MAX_BINS = 4096
 ROUNDINGS = ("simple", "random")
@@ -34,7 +34,7 @@ class Axis:
 
     ``rounding="simple"``: equal bins, a value goes to the bin that holds it. ``rounding="random"``
     (intervals and whole numbers): ``bins`` points from end to end, a value goes to one of its two
-    neighbours so that the mean is kept.
+    neighbours so that the mean is kept. Points are evenly spaced, or edges of an interval that has some.
     """
 
     domain: Domain
@@ -64,14 +64,36 @@ class Axis:
                 return offsets.view(np.int64)
             edges = np.array(self.offsets[1:-1], dtype=np.uint64)
             return np.searchsorted(edges, offsets, side="right").astype(np.int64)
-        position = self.domain.check(values, column) - self.domain.low
+        numbers = self.domain.check(values, column)
         if self.rounding == "simple":
-            position *= self.bins / (self.domain.high - self.domain.low)
+            position = (numbers - self.domain.low) * (self.bins / (self.domain.high - self.domain.low))
             return np.minimum(position.astype(np.int64), self.bins - 1)
-        position *= (self.bins - 1) / (self.domain.high - self.domain.low)
-        below = np.minimum(position.astype(np.int64), self.bins - 2)
-        uniform = (bits.words(position.size) >> np.uint64(11)).astype(np.float64) * 2.0**-53
-        return below + (uniform < position - below)
+        if self._at_edges:
+            below = np.clip(np.searchsorted(self.points, numbers, side="right") - 1, 0, self.bins - 2)
+            up = (numbers - self.points[below]) / (self.points[below + 1] - self.points[below])
+        else:
+            position = (numbers - self.domain.low) * ((self.bins - 1) / (self.domain.high - self.domain.low))
+            below = np.minimum(position.astype(np.int64), self.bins - 2)
+            up = position - below
+        uniform = (bits.words(numbers.size) >> np.uint64(11)).astype(np.float64) * 2.0**-53
+        return below + (uniform < up)
+
+    @property
+    def _at_edges(self) -> bool:
+        return isinstance(self.domain, Interval) and bool(self.domain.edges)
+
+    @cached_property
+    def points(self) -> NDArray[np.float64]:
+        """Of random rounding, the values that all others are rounded to."""
+        if isinstance(self.domain, Interval) and self.domain.edges:
+            return np.array(edges_of(self.domain, self.bins))
+        return np.linspace(*ends(self.domain), self.bins)
+
+    @cached_property
+    def gaps(self) -> NDArray[np.float64]:
+        """Of random rounding, how far each point lies from the next."""
+        points = self.points
+        return np.diff(points) if self._at_edges else np.full(self.bins - 1, points[1] - points[0])
 
     @cached_property
     def offsets(self) -> list[int]:
@@ -83,9 +105,8 @@ class Axis:
     def geometry(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
         """``low``, ``high`` and ``points`` of every bin."""
         ones = np.ones(self.bins)
-        if self.rounding == "random" and isinstance(self.domain, (Interval, Integers)):
-            grid = np.linspace(self.domain.low, self.domain.high, self.bins)
-            return grid, grid, ones
+        if self.rounding == "random":
+            return self.points, self.points, ones
         if isinstance(self.domain, Interval):
             edges = np.linspace(self.domain.low, self.domain.high, self.bins + 1)
             return edges[:-1], edges[1:], ones * math.inf
@@ -110,11 +131,9 @@ class Axis:
 
     @property
     def width(self) -> float:
-        """The widest bin's extent; under random rounding, the distance between neighbours."""
+        """The widest bin's extent; under random rounding, the largest distance between neighbours."""
         low, high, _ = self.geometry
-        if self.rounding == "random":
-            return float(low[1] - low[0])
-        return float((high - low).max())
+        return float((self.gaps if self.rounding == "random" else high - low).max())
 
     def describe(self) -> list[Any]:
         """The values that name the bins: levels themselves, or (low, high) of each bin."""
@@ -142,6 +161,22 @@ def _check_rounded(domain: Domain, points: int) -> None:
         raise BadParameter(
             f"rounding='random' needs an Interval, or Integers from -2^52 to 2^52, not {domain!r}"
         )
+    if isinstance(domain, Interval) and domain.edges and points > most_points(domain):
+        raise BadParameter(
+            f"rounding='random' of an Interval with {len(domain.edges)} edges has at most "
+            f"{most_points(domain)} bins, the edges and both ends, not {points}"
+        )
+
+
+def most_points(domain: Interval) -> int:
+    """How many points of random rounding an interval with edges has: these, and both ends."""
+    return len(domain.edges) + 2
+
+
+def edges_of(domain: Interval, count: int) -> list[float]:
+    """So many of an interval's edges, as evenly among them as may be, from its low end to its high one."""
+    every = [domain.low, *domain.edges, domain.high]
+    return [every[place * (len(every) - 1) // (count - 1)] for place in range(count)]
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from ..data.domains import Domain
-from ..data.positions import placed
 from ..errors import BadParameter, NotEstimable
 from ..estimate import LIARS
 from ..mechanisms import OPTIMIZED
@@ -238,7 +237,9 @@ class Question:
         options = dict(given)
         if options.get("mechanism") == OPTIMIZED:
             options |= {"prior": self._prior(options), "search": self.search}
-        first = PROTOCOLS[protocol].create(self.statistic, placed(self.domains), epsilon, **options)
+        first = PROTOCOLS[protocol].create(
+            self.statistic, self.statistic.placed(self.domains), epsilon, **options
+        )
         return Study(first.statistic, self.domains, first, epsilon, first.delta, 0), first
 
     def _prior(self, parameters: Mapping[str, Any]) -> list[float] | None:
@@ -246,14 +247,14 @@ class Question:
         if len(self.shapes) > 1:
             return None
         given = {name: parameters[name] for name in ("bins", "rounding") if name in parameters}
-        like = Histogram.create(self.statistic, placed(self.domains), 1.0, **given)
+        like = Histogram.create(self.statistic, self.statistic.placed(self.domains), 1.0, **given)
         shares: list[float] = np.mean(list(onto(self.shapes[0], like.grid).values()), axis=0).tolist()
         return shares
 
     def _candidates(self, epsilon: float, sizes: Mapping[str, int]) -> Iterator[tuple[str, dict[str, Any]]]:
         setting = Setting(
             self.statistic,
-            placed(self.domains),
+            self.statistic.placed(self.domains),
             epsilon,
             sum(sizes.values()),
             self.optimized,

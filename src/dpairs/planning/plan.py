@@ -8,7 +8,6 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Unpack
 
 from ..data.domains import Domain, DomainLike
-from ..data.positions import placed
 from ..data.tables import with_columns
 from ..errors import BadParameter
 from ..formats.checks import boolean, choice, did_you_mean, integer
@@ -205,7 +204,7 @@ def plan(
     if isinstance(n, Mapping) and len(n) == 1 == len(made.strata):
         n = next(iter(n.values()))
     domains = domains_of(made, domain)
-    made.check_domains(domains)
+    made.check_domains(domains, points=True)
     integer("rounds", rounds, 1, 2)
     boolean("peers", peers)
     if protocol is not None:
@@ -224,7 +223,7 @@ def plan(
     goal = None if error is None else above_zero("error", error)
     data = with_columns(like, made.columns, columns, positive)
     sample = _sample(made, domains, data)
-    given = _shapes(made, placed(domains), data) if sample is None else (sample.shape,)
+    given = _shapes(made, made.placed(domains), data) if sample is None else (sample.shape,)
     # Who has two servers asks for them: a study that needs none would be another plan.
     trusted = (set() if trust == "two_servers" else {Trust.NOBODY}) | ({Trust.PARTNER} if peers else set())
     if trust is not None:

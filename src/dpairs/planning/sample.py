@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..data.domains import Domain
-from ..data.positions import placed
 from ..data.tables import whole
 from ..errors import BadParameter, NotEnoughData, NotEstimable, WrongStudy
 from ..protocols.base import PERSON_COLUMN, SITE_COLUMN
@@ -54,7 +53,7 @@ class Sample:
     @classmethod
     def of(cls, statistic: Statistic, domains: tuple[Domain, ...], data: Any) -> Sample:
         table = whole(data, statistic.columns)
-        shape = from_sample(statistic, placed(domains), table)
+        shape = from_sample(statistic, statistic.placed(domains), table)
         rows = len(next(iter(table.values())))
         if statistic.own_domain is not None and rows > ROWS_OF_KERNELS:
             kept = np.argsort(SeededRandomness(seed_of(0, "rows")).words(rows))[:ROWS_OF_KERNELS]

@@ -178,14 +178,14 @@ def _overlap(fine: Axis, coarse: Axis) -> Matrix:
 def _rounded(fine: Axis, points: Axis) -> Matrix:
     """The share of each fine bin that is rounded to each point."""
     low, high, _ = fine.geometry
-    at = points.geometry[0]
+    at = points.points
     starts, ends = np.maximum(at[:-1, None], low), np.minimum(at[1:, None], high)
     # A bin of one value has no extent: it lies between two points as a whole.
     gap = np.clip(np.searchsorted(at, low, side="right") - 1, 0, points.bins - 2)
     between = (np.arange(points.bins - 1)[:, None] == gap).astype(np.float64)
     wide = high > low
     between[:, wide] = np.clip(ends - starts, 0.0, None)[:, wide] / (high - low)[wide]
-    up = between * ((starts + ends) / 2 - at[:-1, None]) / points.width
+    up = between * ((starts + ends) / 2 - at[:-1, None]) / points.gaps[:, None]
     shares: Matrix = np.vstack([between - up, np.zeros(fine.bins)])
     shares[1:] += up
     return shares

@@ -172,7 +172,7 @@ def _prepared(chosen: Statistic, data: Any, domain: DomainLike | None) -> dict[s
         check = {"discrete": comparable, "numeric": distant}.get(chosen.needs, finite)
         return {name: values if name == "label" else check(values, name) for name, values in table.items()}
     domains = as_domains(domain)
-    chosen.check_domains(domains)
+    chosen.check_domains(domains, points=True)
     for name, own in zip(chosen.domain_columns, domains, strict=True):
         table[name] = own.check(table[name], name)
     return table

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from ..data.columns import blurred
 from ..data.domains import Domain, Interval, ends, extent
 from ..data.grids import Axis, Grid
+from ..data.positions import placed
 from ..data.tables import Table
 from ..errors import BadParameter, NotEnoughData, NotEstimable
 from ..formats.checks import fields as allowed
@@ -42,6 +43,7 @@ WIDEST = 1e25
 LARGEST = WIDEST**4
 """The variance of squared distances, and so the largest number in a file; its square is a number by far."""
 KERNELS = ("average", "midpoint")
+POINTS = ", or take protocol='histogram' with rounding='random', for which edges are points"
 ErrorOf: TypeAlias = "Callable[[NDArray[np.float64]], float]"
 
 
@@ -150,8 +152,15 @@ class Statistic:
         allowed(f"statistic {cls.name!r}", options, cls.option_names())
         return cls(**options)
 
-    def check_domains(self, domains: tuple[Domain, ...]) -> None:
-        """Refuse domains on which the kernel has no meaning."""
+    def placed(self, domains: tuple[Domain, ...]) -> tuple[Domain, ...]:
+        """The domains that a protocol works on: positions among edges, where only the order counts."""
+        return domains if self.needs == "numeric" else placed(domains)
+
+    def check_domains(self, domains: tuple[Domain, ...], points: bool = False) -> None:
+        """Refuse domains on which the kernel has no meaning.
+
+        Only where values are rounded to ``points`` do an interval's edges say what distances are.
+        """
         if len(domains) != len(self.domain_columns):
             listed = ", ".join(self.domain_columns)
             raise BadParameter(
@@ -178,10 +187,12 @@ class Statistic:
                     f"the lowest first, not {domain!r}"
                 )
             if isinstance(domain, Interval) and domain.scaled and self.needs != "ordered":
-                raise BadParameter(
-                    f"{self.name} needs the values of {column}, of which edges keep only the order: give an "
-                    "Interval without a scale"
-                )
+                rounded = self.needs == "numeric"
+                if not (rounded and points):
+                    raise BadParameter(
+                        f"{self.name} needs the values of {column}, of which edges keep only the order: give "
+                        f"an Interval without a scale{POINTS if rounded else ''}"
+                    )
             if self.needs == "discrete" and domain.kind == "interval":
                 raise BadParameter(
                     f"{self.name} counts equal values, so {column} needs Categories, Levels or Integers, "

@@ -104,9 +104,9 @@ class GiniCoefficient(GiniMeanDifference):
         """The distance, and the mean."""
         return 2
 
-    def check_domains(self, domains: tuple[Domain, ...]) -> None:
+    def check_domains(self, domains: tuple[Domain, ...], points: bool = False) -> None:
         """Also refuse negative values, of which the coefficient makes no sense."""
-        super().check_domains(domains)
+        super().check_domains(domains, points)
         lowest, _ = ends(domains[0])
         if lowest < 0:
             raise BadParameter(f"{self.name} needs values of at least 0, but the domain begins at {lowest:g}")

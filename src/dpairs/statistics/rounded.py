@@ -1,14 +1,14 @@
 """What random rounding adds to means of distances: from nothing to an amount that the points' shares bound.
 
-Points lie at distance w, and somebody a fraction u through an interval is rounded up with probability u. Of
-the people in interval i, between points i and i + 1, a share a_i of everybody goes up and b_i goes down, so
-the points have the shares q_j = a_{j-1} + b_j. The mean of x is kept. So is |x - y| of two people in
-different intervals. Of two people in one interval at u and v it becomes w (u (1 - v) + v (1 - u)) on average,
-which is w |u - v| and an excess of 2 w min(u, v) (1 - max(u, v)). For given a_i and b_i the excess is largest
+Points i and i + 1 lie at distance w_i, and somebody a fraction u through that interval is rounded up with
+probability u. Of the people in interval i a share a_i of everybody goes up and b_i goes down, so the points
+have the shares q_j = a_{j-1} + b_j. The mean of x is kept. So is |x - y| of two people in different
+intervals. Of two people in one interval at u and v it becomes w_i (u (1 - v) + v (1 - u)) on average, which
+is w_i |u - v| and an excess of 2 w_i min(u, v) (1 - max(u, v)). For given a_i and b_i the excess is largest
 if all are at one place:
 
-    |x - y|:     0 <= excess <= 2 w sum_i a_i b_i,
-    (x - y)^2/2: 0 <= excess = w^2 mean of u (1 - u) <= w^2 sum_i a_i b_i / (a_i + b_i).
+    |x - y|:     0 <= excess <= 2 sum_i w_i a_i b_i,
+    (x - y)^2/2: 0 <= excess = mean of w_i^2 u (1 - u) <= sum_i w_i^2 a_i b_i / (a_i + b_i).
 
 How the q_j are divided into a and b is not known, so the bounds are the largest over all divisions. Both are
 q'Eq for a matrix E that depends on q only through which division is the worst: so they are forms, and have
@@ -29,27 +29,28 @@ STEPS = np.linspace(0.0, 1.0, 65)
 
 
 def distance_excess(axis: Axis, masses: Vector) -> Matrix:
-    """The E of the largest 2 w sum_i a_i b_i.
+    """The E of the largest 2 sum_i w_i a_i b_i.
 
-    It is linear in each b_j alone, so it is largest where every point has its people from one side: 2 w
-    times the largest sum of q_j q_{j+1} over pairs of neighbours that share no point.
+    It is linear in each b_j alone, so it is largest where every point has its people from one side: twice
+    the largest sum of w_j q_j q_{j+1} over pairs of neighbours that share no point.
     """
     best = [0.0, 0.0]
-    for product in (masses[:-1] * masses[1:]).tolist():
+    # In units of the widest interval, so that none of several even ones looks larger by its last digit.
+    for product in (masses[:-1] * masses[1:] * (axis.gaps / axis.gaps.max())).tolist():
         best.append(max(best[-1], best[-2] + product))
     matrix: Matrix = np.zeros((masses.size, masses.size))
     points = masses.size
     while points > 1:
         paired = best[points] > best[points - 1]
         if paired:
-            matrix[points - 2, points - 1] = matrix[points - 1, points - 2] = axis.width
+            matrix[points - 2, points - 1] = matrix[points - 1, points - 2] = axis.gaps[points - 2]
         points -= 1 + paired
     return matrix
 
 
 def half_square_excess(axis: Axis, masses: Vector) -> Matrix:
-    """The E of the largest w^2 sum_i a_i b_i / (a_i + b_i)."""
-    most = rounding_variances(masses, np.full(axis.bins - 1, axis.width**2))
+    """The E of the largest sum_i w_i^2 a_i b_i / (a_i + b_i)."""
+    most = rounding_variances(masses, axis.gaps**2)
     return np.add.outer(most, most) / 2
 
 

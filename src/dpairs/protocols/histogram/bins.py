@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...data.domains import Domain, Integers, Interval
-from ...data.grids import MAX_BINS, ROUNDINGS, Axis
+from ...data.grids import MAX_BINS, ROUNDINGS, Axis, most_points
 from ...errors import BadParameter
 from ...formats.checks import choice, integer
 from ...statistics import Statistic
@@ -35,6 +35,12 @@ def axes_of(
         Axis(domain, count, rounding if here else "simple")
         for domain, count, here in zip(domains, bins, rounded, strict=True)
     )
+
+
+def usual_rounding(statistic: Statistic, domains: tuple[Domain, ...]) -> str:
+    """At random where distances count and only an interval's edges say what they are."""
+    edges = any(isinstance(domain, Interval) and domain.scaled for domain in domains)
+    return "random" if edges and statistic.needs == "numeric" else "simple"
 
 
 def bins_of(
@@ -81,7 +87,9 @@ def _default_bins(
     kept_apart = [_kept(each) or 1 for each in statistic.cell_domains(domains)]
     cut = sum(_kept(each) is None for each in domains)
     chosen = theory.best_bins(n, epsilon, scaled, columns=cut, apart=math.prod(kept_apart))
-    return min(chosen, MAX_BINS if isinstance(domain, Interval) else domain.size)
+    if isinstance(domain, Interval):
+        return min(chosen, most_points(domain) if domain.edges else MAX_BINS)
+    return min(chosen, domain.size)
 
 
 def _kept(domain: Domain) -> int | None:

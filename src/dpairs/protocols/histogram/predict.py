@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...data.domains import Integers
-from ...data.grids import Axis, rounded_at_random
+from ...data.domains import Integers, Interval
+from ...data.grids import Axis, most_points, rounded_at_random
 from ...mechanisms import OPTIMIZED
 from ...statistics import Statistic
 from ...statistics.linear import nominal
@@ -43,6 +43,7 @@ def candidates(setting: Setting) -> Iterator[dict[str, Any]]:
     first = setting.domains[0]
     well = single and rounded_at_random(first) and _rounds_well(setting.statistic, Axis(first, 2, "random"))
     whole = first.size if single and isinstance(first, Integers) else math.inf
+    most = most_points(first) if single and isinstance(first, Interval) and first.edges else math.inf
 
     def cut(bins: int) -> dict[str, Any]:
         return {"bins": bins, "rounding": "random"} if well and bins < whole else {"bins": bins}
@@ -55,9 +56,10 @@ def candidates(setting: Setting) -> Iterator[dict[str, Any]]:
             if setting.optimized and whole <= BINS_SEARCHED[-1]:
                 yield {"bins": whole, "mechanism": OPTIMIZED}
             return
-    yield from map(cut, BINS if single else BINS_PAIR)
+    yield from (cut(bins) for bins in (BINS if single else BINS_PAIR) if bins <= most)
     for bins in (BINS_SEARCHED if single else BINS_PAIR_SEARCHED) * setting.optimized:
-        yield {**cut(bins), "mechanism": OPTIMIZED}
+        if bins <= most:
+            yield {**cut(bins), "mechanism": OPTIMIZED}
 
 
 def _rounds_well(statistic: Statistic, axis: Axis) -> bool:

@@ -40,7 +40,7 @@ from ..manipulation import Reach, at_vertices, of_forms, span
 from ..shape import Prediction, Shape, onto
 from ..theory import MAX_PEOPLE
 from .binning import binning_bias
-from .bins import axes_of, bins_of
+from .bins import axes_of, bins_of, usual_rounding
 from .hidden_divisor import CAVEAT, NOT_DEFINED, anywhere, surely_defined, unknown
 from .laws import laws
 from .moments import variances
@@ -68,7 +68,7 @@ class Histogram(Alone, FirstRound):
 
     def __post_init__(self) -> None:
         """Check that the parts fit together."""
-        self.statistic.check_domains(self.domains)
+        self.statistic.check_domains(self.domains, points=self.rounding == "random")
         choice("kernel", self.kernel, KERNELS)
         self.statistic.check_grid(self.grid, self.kernel)
         if self.mechanism.inputs != self.grid.cells:
@@ -86,18 +86,22 @@ class Histogram(Alone, FirstRound):
         bins: int | Sequence[int] | None = None,
         mechanism: str = "projective",
         kernel: str = "average",
-        rounding: str = "simple",
+        rounding: str | None = None,
         n: int | None = None,
         prior: Sequence[float] | None = None,
         search: Search = optimize,
     ) -> Self:
         """Choose the bins from ``n`` where none are given, and the thresholds from ``epsilon``.
 
+        Distances on an interval with edges are rounded at random to some of these, others as ``simple`` says.
+
         ``mechanism="krr"`` is the paper's; ``"projective"`` has less variance on many cells;
         ``"optimized"`` is searched for the kernel, at ``prior`` (a share for each cell; even by default),
         which takes seconds; ``search`` may remember what was found before.
         """
-        statistic.check_domains(domains)
+        statistic.check_domains(domains, points=rounding != "simple")
+        if rounding is None:
+            rounding = usual_rounding(statistic, domains)
         if n is not None:
             integer("n", n, 2, MAX_PEOPLE)
         counts = bins_of(statistic, domains, epsilon, bins, n)
