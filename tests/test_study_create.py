@@ -101,8 +101,9 @@ def test_another_statistics_keyword_is_unknown():
 )
 @every("wrap", [str, lambda name: [name], lambda _: None, lambda _: 3])
 def test_unknown_choices_are_refused_by_name(name, bad, wrap):
-    if name == "protocol" and wrap(bad) is None:
-        assert small(protocol=None).protocol.name == "histogram"
+    if name in ("protocol", "rounding") and wrap(bad) is None:
+        study = small(**{name: None})
+        assert (study.protocol.name, study.protocol.rounding) == ("histogram", "simple")
         return
     with pytest.raises(BadParameter, match=f"{name} must be one of"):
         small(**{name: wrap(bad)})

@@ -352,3 +352,22 @@ def test_answers_moved_into_the_range_have_the_errors_of_many_draws():
             for truth in np.linspace(0, 1, 21)
         ]
         assert within(deviation, 1.0) == pytest.approx(min(moved), rel=0.01)
+
+
+def test_only_a_plan_that_knows_of_skewed_values_gives_their_domain_a_scale(fewer_runs):
+    skewed, fitting = POPULATIONS["zeros-92-lognormal"], POPULATIONS["even"]
+    asked: dict[str, Any] = {"epsilon": 4.0, "n": PEOPLE, "rounds": 1}
+    best = plan("gini_mean_difference", domain=skewed.domain, like=skewed.draw(PEOPLE, 1), **asked).options[0]
+    assert best.parameters["scale"] == "asinh"
+    money = Interval(skewed.domain.low, skewed.domain.high, scale="asinh")
+    assert best.study.domains == (money,)
+    given = {name: value for name, value in best.parameters.items() if name != "scale"}
+    same = dpairs.Study.create("gini_mean_difference", domain=money, epsilon=4.0, protocol="histogram", **given)
+    assert same.protocol == best.study.protocol
+    others = (
+        plan("gini_mean_difference", domain=skewed.domain, **asked),
+        plan("gini_mean_difference", domain=fitting.domain, like=fitting.draw(PEOPLE, 1), **asked),
+    )
+    for made in others:
+        assert "scale" not in made.options[0].parameters
+        assert made.options[0].study.domains == made.domains

@@ -249,6 +249,15 @@ several of these, one for each column."""
 _KINDS: dict[str, Any] = {item.kind: item for item in (Interval, Integers, Levels, Categories)}
 
 
+def scaled(domains: tuple[Domain, ...], scale: str | None) -> tuple[Domain, ...]:
+    """Domains whose plain intervals have this scale."""
+    plain = [isinstance(each, Interval) and not each.edges for each in domains]
+    return tuple(
+        Interval(each.low, each.high, scale=scale) if isinstance(each, Interval) and here else each
+        for each, here in zip(domains, plain, strict=True)
+    )
+
+
 def ends(domain: Domain) -> tuple[float, float]:
     """The least and the greatest value of a numeric domain."""
     if isinstance(domain, (Levels, Categories)):

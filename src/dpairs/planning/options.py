@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from ..data.domains import Domain
+from ..data.domains import Domain, scaled
 from ..errors import BadParameter, NotEstimable
 from ..estimate import LIARS
 from ..mechanisms import OPTIMIZED
 from ..mechanisms.optimize import optimize
-from ..protocols import PROTOCOLS, FirstRound, Histogram, Setting, Trust
+from ..protocols import PROTOCOLS, SCALE, FirstRound, Histogram, Setting, Trust
 from ..protocols.histogram.search import Search
 from ..protocols.shape import Prediction, Shape, onto
 from ..randomness import public_seed
@@ -235,12 +235,11 @@ class Question:
         self, protocol: str, given: Iterable[tuple[str, Any]], epsilon: float
     ) -> tuple[Study, FirstRound]:
         options = dict(given)
+        domains = scaled(self.domains, options.pop(SCALE, None))
         if options.get("mechanism") == OPTIMIZED:
             options |= {"prior": self._prior(options), "search": self.search}
-        first = PROTOCOLS[protocol].create(
-            self.statistic, self.statistic.placed(self.domains), epsilon, **options
-        )
-        return Study(first.statistic, self.domains, first, epsilon, first.delta, 0), first
+        first = PROTOCOLS[protocol].create(self.statistic, self.statistic.placed(domains), epsilon, **options)
+        return Study(first.statistic, domains, first, epsilon, first.delta, 0), first
 
     def _prior(self, parameters: Mapping[str, Any]) -> list[float] | None:
         """The shape that is known, in the cells of a histogram, all strata alike."""
@@ -264,5 +263,9 @@ class Question:
         for name, kind in PROTOCOLS.usable():
             if kind.rounds <= self.rounds and kind.trust in self.trusted:
                 for parameters in kind.candidates(setting):
-                    if parameters.get("rounds", kind.rounds) <= self.rounds:
+                    if parameters.get("rounds", kind.rounds) > self.rounds:
+                        continue
+                    if len(self.shapes) == 1 or SCALE not in parameters:
+                        # A scale helps where values crowd at 0 and costs as much elsewhere: who knows nothing
+                        # of them keeps the domain that was given.
                         yield name, parameters
