@@ -362,7 +362,9 @@ def test_only_a_plan_that_knows_of_skewed_values_gives_their_domain_a_scale(fewe
     money = Interval(skewed.domain.low, skewed.domain.high, scale="asinh")
     assert best.study.domains == (money,)
     given = {name: value for name, value in best.parameters.items() if name != "scale"}
-    same = dpairs.Study.create("gini_mean_difference", domain=money, epsilon=4.0, protocol="histogram", **given)
+    same = dpairs.Study.create(
+        "gini_mean_difference", domain=money, epsilon=4.0, protocol="histogram", **given
+    )
     assert same.protocol == best.study.protocol
     others = (
         plan("gini_mean_difference", domain=skewed.domain, **asked),

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from ...statistics import ErrorOf, Finished
 from ..manipulation import Reach, at_vertices
-from .rounding import amounts, excess, shares
+from .rounding import amounts, excess, shares, told
 
 if TYPE_CHECKING:
     from .protocol import Histogram
@@ -34,7 +34,7 @@ def binning_bias(
     """How far from the value the truth may be; ``error`` gives the standard error along a gradient."""
     masses = tuple(shares(protocol, counts) for counts in vectors)
     noise = np.array([error(each) for each in np.eye(len(forms))]) if len(forms) > 1 else np.zeros(1)
-    return hidden_bias(protocol, masses, forms, finished, sizes, noise)
+    return hidden_bias(protocol, masses, forms, finished, sizes, noise, vectors[0])
 
 
 def hidden_bias(
@@ -44,15 +44,20 @@ def hidden_bias(
     finished: Finished,
     sizes: Mapping[str, int],
     noise: Vector | None = None,
+    counts: Vector | None = None,
 ) -> Reach:
-    """The same for given shares of the cells, and given standard errors of the forms."""
+    """The same for given shares of the cells, and given standard errors of the forms.
+
+    Of random rounding, ``counts`` of reports say more than the shares that they were moved to.
+    """
     statistic, grid = protocol.statistic, protocol.grid
     if grid.single and all(axis.rounding == "simple" for axis in grid.axes):
         return Reach(0.0, 0.0)
     if protocol.rounding == "random":
         added = excess(protocol, masses[0])
         if added is not None:
-            ends = [Reach(each, 0.0) for each in amounts(added, masses[0])]
+            most = amounts(added, masses[0]) if counts is None else told(protocol, added, counts)
+            ends = [Reach(each, 0.0) for each in most]
             return at_vertices(lambda each: statistic.finish(each, sizes).value, forms, ends)
         moved = np.full(len(forms), _rounding_bias(protocol, masses))
     else:

@@ -230,7 +230,7 @@ class Histogram(Alone, FirstRound):
             value = moved(self, vectors, centre, off.middle, reach(noise, off.half, 0.95), sizes)
         law = None
         if added is not None:
-            lower = lower_end(self, values, added, people, sizes)
+            lower = lower_end(self, values, added, vectors[0], sizes)
             law = laws(self, vectors, (kernel, lower), slack, off.half)
         elif self.statistic.needs == "numeric" and len(vectors) == 1:
             law = laws(self, vectors, (kernel,), slack, off.half)

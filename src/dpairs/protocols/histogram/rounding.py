@@ -34,23 +34,44 @@ def excess(protocol: Histogram, masses: Vector) -> tuple[Matrix, ...] | None:
 
 def adds(protocol: Histogram) -> bool:
     """Whether rounding adds to all forms, or leaves them as they are."""
-    return excess(protocol, _halfway(protocol)) is not None
+    bins = protocol.grid.axes[0].bins
+    return excess(protocol, np.full(bins, 1 / bins)) is not None
 
 
 def _halfway(protocol: Histogram) -> Vector:
-    """Everybody halfway between two points, where rounding adds most."""
-    return np.where(np.arange(protocol.grid.axes[0].bins) < 2, 0.5, 0.0)
+    """Everybody halfway between the two points that lie furthest apart, where rounding adds most."""
+    axis = protocol.grid.axes[0]
+    masses = np.zeros(axis.bins)
+    masses[axis.gaps.argmax() + np.arange(2)] = 0.5
+    return masses
 
 
 def amounts(matrices: Sequence[Matrix], masses: Vector) -> list[float]:
     return [float(masses @ matrix @ masses) for matrix in matrices]
 
 
+def most(protocol: Histogram) -> list[float]:
+    """The amounts of people among whom rounding adds most."""
+    there = _halfway(protocol)
+    return amounts(excess(protocol, there) or (), there)
+
+
+def told(protocol: Histogram, matrices: Sequence[Matrix], counts: Vector) -> list[float]:
+    """The amounts at the nearest distribution, or by the mean over pairs of reports where that is more.
+
+    Of people who are all between two points noise makes the nearest distribution lack some: it has nobody
+    below 0 elsewhere, and so too many there. Amounts of so few would be too small on average.
+    """
+    least = amounts(matrices, shares(protocol, counts))
+    means = [protocol.average(matrix).mean([counts]) for matrix in matrices]
+    return [max(low, min(mean, high)) for low, mean, high in zip(least, means, most(protocol), strict=True)]
+
+
 def lower_end(
-    protocol: Histogram, forms: Vector, added: Sequence[Matrix], masses: Vector, sizes: Mapping[str, int]
+    protocol: Histogram, forms: Vector, added: Sequence[Matrix], counts: Vector, sizes: Mapping[str, int]
 ) -> Matrix:
     """The kernel of D - B, along the gradient there: that of a ratio is smaller where less is divided."""
-    least = forms - amounts(added, masses)
+    least = forms - told(protocol, added, counts)
     least[0] = max(least[0], 0.0)
     gradient = protocol.statistic.finish(least, sizes).gradient
     kernels = [form.matrix - more for form, more in zip(protocol.forms, added, strict=True)]
@@ -59,8 +80,8 @@ def lower_end(
 
 def middle_reach(protocol: Histogram, vectors: Sequence[Vector]) -> list[Reach]:
     """How far lies move the forms through what `middle` takes off: now ``up``, and between 0 and its most."""
-    pair = [(excess(protocol, each), each) for each in (shares(protocol, vectors[0]), _halfway(protocol))]
-    (now, most) = (None if matrices is None else amounts(matrices, masses) for matrices, masses in pair)
-    if now is None or most is None:
+    added = excess(protocol, shares(protocol, vectors[0]))
+    if added is None:
         return [Reach(0.0, 0.0)] * len(protocol.forms)
-    return [Reach((b - a) / 2, a / 2) for a, b in zip(now, most, strict=True)]
+    now = told(protocol, added, vectors[0])
+    return [Reach((b - a) / 2, a / 2) for a, b in zip(now, most(protocol), strict=True)]
