@@ -14,6 +14,9 @@ from ..zoo.journal import read
 from ..zoo.measure import Outcome
 from ..zoo.named import STORE as NAMED_STORE
 from ..zoo.outside import STORE as OUTSIDE_STORE
+from ..zoo.scaled import DISTANCES, RANKED
+from ..zoo.scaled import RUNS as SCALED_RUNS
+from ..zoo.scaled import STORE as SCALED_STORE
 
 HALVES = ("first", "second")
 SETS = (*HALVES, "third")
@@ -209,6 +212,50 @@ def again() -> Table:
         "sample covered",
     )
     return Table("The worst cells, run again", head, lines)
+
+
+@table("statistics_ranks")
+def ranks() -> Table:
+    """Comparisons of skewed values, on a plain domain and with a scale."""
+    rows = [
+        [
+            *(plain[name] for name in ("population", "statistic", "protocol", "epsilon")),
+            *(f"{float(each['error']):.2g}" for each in (plain, other)),
+            *(f"{float(each['width']):.2g}" for each in (plain, other)),
+        ]
+        for plain, other in scaled_pairs()
+        if plain["statistic"] not in DISTANCES
+    ]
+    head = (*CELL[:4], "error", "with `asinh`", "half of the interval", "with `asinh`")
+    return Table(f"{RANKED:,} people, {SCALED_RUNS} runs: root mean square errors", head, rows)
+
+
+@table("statistics_scaled")
+def scaled() -> Table:
+    """The Gini coefficient by a histogram of even points, and of a scale's."""
+
+    def cells(row: dict[str, str]) -> list[str]:
+        if row["refused"] == row["runs"]:
+            return ["refused", "-", "-"]
+        held = min(float(row["covered"]), float(row["covered_sample"]))
+        return [f"{float(row['error']):.2g}", f"{float(row['width']):.2g}", f"{held:.2f}"]
+
+    rows = [
+        [plain["population"], plain["epsilon"], f"{float(plain['truth']):.3g}", *cells(plain), *cells(other)]
+        for plain, other in scaled_pairs()
+        if plain["statistic"] == "gini_coefficient" and plain["n"] == "20000"
+    ]
+    head = ("population", "epsilon", "truth", "even: error", "half", "held", "`asinh`: error", "half", "held")
+    return Table(
+        "20,000 people, one round, 100 runs: errors, halves of intervals, and how many held", head, rows
+    )
+
+
+def scaled_pairs() -> Iterable[tuple[dict[str, str], dict[str, str]]]:
+    """Of each cell the row without a scale and the one with it."""
+    with SCALED_STORE.open(newline="", encoding="utf-8") as lines:
+        kept = list(csv.DictReader(lines))
+    return zip(kept[::2], kept[1::2], strict=True)
 
 
 @table("comparison_one_round")

@@ -1,11 +1,11 @@
-"""Distances of skewed values in one round, with even points and with those of a scale: zoo-scaled.csv.
+"""Skewed values on a plain domain and on one with a scale: zoo-scaled.csv.
 
     python -m experiments.zoo.scaled               all of them, 100 runs each
     python -m experiments.zoo.scaled --runs 20     fewer, shown and not kept
 
-Populations of both halves of the zoo that have distances on an interval from 0. The study is what
-`Study.create(..., protocol="histogram", rounding="random", n=n)` makes of itself. Each run has fresh people
-and fresh noise, the same for both kinds of points.
+Ranks of two skewed populations, and distances in one round of all populations of both halves of the zoo on
+an interval from 0. The study is what `Study.create` makes of itself with `n`, of distances also with
+`rounding="random"`. Each run has fresh people and fresh noise, the same with and without a scale.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from typing import Any
 import numpy as np
 
 import dpairs
-from dpairs.data.domains import Interval
+from dpairs.data.domains import Interval, scaled
 from dpairs.errors import NotEstimable
 
 from ..exhibits import RESULTS
 from .cells import Cell
 from .kept_rows import command
-from .population import exact
+from .population import exact, options_of
 from .populations import POPULATIONS
 from .truths import truths
 
@@ -32,7 +32,15 @@ STORE = RESULTS / "zoo-scaled.csv"
 RUNS = 100
 EPSILONS, SIZES = (1.0, 4.0), (2_000, 20_000, 100_000)
 DISTANCES = ("gini_coefficient", "gini_mean_difference", "variance")
-SCALES = ("even", "asinh")
+RANKS = (
+    ("money", "kendall_tau:a", "projection"),
+    ("skewed-scores", "auc:public", "projection"),
+    ("skewed-scores", "auc:public", "tree"),
+    ("skewed-scores", "auc:public", "histogram"),
+)
+RANKED = 20_000
+"""People whose ranks are compared."""
+SCALES = (None, "asinh")
 
 
 @dataclass(frozen=True)
@@ -41,10 +49,10 @@ class Scaled:
 
     population: str
     statistic: str
+    protocol: str
     epsilon: float
     n: int
-    points: str
-    bins: int
+    scale: str | None
     runs: int
     refused: int
     truth: float
@@ -55,6 +63,9 @@ class Scaled:
 
 
 def cells() -> Iterator[Cell]:
+    for name, statistic, protocol in RANKS:
+        for epsilon in EPSILONS:
+            yield Cell(name, statistic, protocol, epsilon, RANKED)
     for of in POPULATIONS.values():
         if isinstance(of.domain, Interval) and of.domain.low == 0:
             for statistic in of.statistics:
@@ -64,12 +75,12 @@ def cells() -> Iterator[Cell]:
                             yield Cell(of.name, statistic, "histogram", epsilon, n)
 
 
-def measured(cell: Cell, points: str, runs: int) -> Scaled:
-    domain = cell.of.domain
-    if points != "even":
-        domain = Interval(domain.low, domain.high, scale=points)
-    given: dict[str, Any] = {"protocol": cell.protocol, "epsilon": cell.epsilon, "n": cell.n}
-    study = dpairs.Study.create(cell.statistic, domain=domain, rounding="random", **given)
+def measured(cell: Cell, scale: str | None, runs: int) -> Scaled:
+    name, options = options_of(cell.statistic)
+    given: dict[str, Any] = {"protocol": cell.protocol, "epsilon": cell.epsilon, "n": cell.n, **options}
+    if name in DISTANCES:
+        given["rounding"] = "random"
+    study = dpairs.Study.create(name, domain=scaled(cell.of.domains, scale), **given)
     truth = truths()[f"{cell.population}/{cell.statistic}"]
     rows: list[tuple[float, ...]] = []
     for run in range(runs):
@@ -88,10 +99,10 @@ def measured(cell: Cell, points: str, runs: int) -> Scaled:
     return Scaled(
         cell.population,
         cell.statistic,
+        cell.protocol,
         cell.epsilon,
         cell.n,
-        points,
-        study.protocol.grid.cells,  # type: ignore[attr-defined]
+        scale,
         runs,
         runs - len(rows),
         truth,
@@ -104,9 +115,9 @@ def measured(cell: Cell, points: str, runs: int) -> Scaled:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     def rows(runs: int) -> Iterator[Scaled]:
-        return (measured(cell, points, runs) for cell in cells() for points in SCALES)
+        return (measured(cell, scale, runs) for cell in cells() for scale in SCALES)
 
-    return command("scaled", "Distances of skewed values in one round.", rows, RUNS, STORE, arguments)
+    return command("scaled", "Skewed values with a scale and without.", rows, RUNS, STORE, arguments)
 
 
 if __name__ == "__main__":

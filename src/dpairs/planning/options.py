@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from ..data.domains import Domain, scaled
+from ..data.domains import Domain, Interval, scaled
 from ..errors import BadParameter, NotEstimable
 from ..estimate import LIARS
 from ..mechanisms import OPTIMIZED
 from ..mechanisms.optimize import optimize
-from ..protocols import PROTOCOLS, SCALE, FirstRound, Histogram, Setting, Trust
+from ..protocols import PROTOCOLS, FirstRound, Histogram, Setting, Trust
 from ..protocols.histogram.search import Search
 from ..protocols.shape import Prediction, Shape, onto
 from ..randomness import public_seed
@@ -25,6 +25,8 @@ from .outcomes import Rehearsal
 from .ranges import possible, predicted
 from .sample import Sample
 
+SCALE = "scale"
+"""A parameter that is the domain's, not the protocol's: its intervals have this scale."""
 WORTH = 0.95
 """Where people come twice, the error must be below this times the same protocol's in one visit."""
 
@@ -214,7 +216,8 @@ class Question:
     ) -> Option:
         """One way to do it; of several shapes the worst counts."""
         study, first = self._begun(protocol, tuple(sorted(parameters.items())), epsilon)
-        predictions = [(predicted(first, shape, sizes), shape) for shape in self.shapes]
+        shapes = self._shapes(parameters.get(SCALE))
+        predictions = [(predicted(first, shape, sizes), shape) for shape in shapes]
         worst, shape = max(predictions, key=lambda pair: pair[0].total)
         least = min(each.noise for each, _ in predictions) if len(predictions) > 1 else worst.total
         known = len(predictions) == 1
@@ -235,37 +238,55 @@ class Question:
         self, protocol: str, given: Iterable[tuple[str, Any]], epsilon: float
     ) -> tuple[Study, FirstRound]:
         options = dict(given)
-        domains = scaled(self.domains, options.pop(SCALE, None))
+        scale = options.pop(SCALE, None)
+        domains = scaled(self.domains, scale)
+        placed = self.statistic.placed(domains)
         if options.get("mechanism") == OPTIMIZED:
-            options |= {"prior": self._prior(options), "search": self.search}
-        first = PROTOCOLS[protocol].create(self.statistic, self.statistic.placed(domains), epsilon, **options)
+            options |= {"prior": self._prior(placed, self._shapes(scale), options), "search": self.search}
+        first = PROTOCOLS[protocol].create(self.statistic, placed, epsilon, **options)
         return Study(first.statistic, domains, first, epsilon, first.delta, 0), first
 
-    def _prior(self, parameters: Mapping[str, Any]) -> list[float] | None:
+    def _prior(
+        self, domains: tuple[Domain, ...], shapes: tuple[Shape, ...], parameters: Mapping[str, Any]
+    ) -> list[float] | None:
         """The shape that is known, in the cells of a histogram, all strata alike."""
-        if len(self.shapes) > 1:
+        if len(shapes) > 1:
             return None
         given = {name: parameters[name] for name in ("bins", "rounding") if name in parameters}
-        like = Histogram.create(self.statistic, self.statistic.placed(self.domains), 1.0, **given)
-        shares: list[float] = np.mean(list(onto(self.shapes[0], like.grid).values()), axis=0).tolist()
+        like = Histogram.create(self.statistic, domains, 1.0, **given)
+        shares: list[float] = np.mean(list(onto(shapes[0], like.grid).values()), axis=0).tolist()
         return shares
 
+    def _shapes(self, scale: str | None) -> tuple[Shape, ...]:
+        if scale is None or self.sample is None:
+            return self.shapes
+        return (self.sample.on(scaled(self.domains, scale)),)
+
+    @property
+    def _scales(self) -> tuple[str | None, ...]:
+        """Scales to try where people's data is known and values may crowd at 0.
+
+        Elsewhere a scale costs as much as it saves: who knows nothing of them keeps the domain as given.
+        """
+        plain = [each for each in self.domains if isinstance(each, Interval) and not each.edges]
+        apart = self.statistic.needs in ("ordered", "numeric")
+        crowded = self.sample is not None and apart and any(each.low <= 0 <= each.high for each in plain)
+        return (None, "asinh") if crowded else (None,)
+
     def _candidates(self, epsilon: float, sizes: Mapping[str, int]) -> Iterator[tuple[str, dict[str, Any]]]:
-        setting = Setting(
-            self.statistic,
-            self.statistic.placed(self.domains),
-            epsilon,
-            sum(sizes.values()),
-            self.optimized,
-            self.rounds,
-            self.sites,
-        )
-        for name, kind in PROTOCOLS.usable():
-            if kind.rounds <= self.rounds and kind.trust in self.trusted:
-                for parameters in kind.candidates(setting):
-                    if parameters.get("rounds", kind.rounds) > self.rounds:
-                        continue
-                    if len(self.shapes) == 1 or SCALE not in parameters:
-                        # A scale helps where values crowd at 0 and costs as much elsewhere: who knows nothing
-                        # of them keeps the domain that was given.
-                        yield name, parameters
+        for scale in self._scales:
+            setting = Setting(
+                self.statistic,
+                self.statistic.placed(scaled(self.domains, scale)),
+                epsilon,
+                sum(sizes.values()),
+                self.optimized,
+                self.rounds,
+                self.sites,
+            )
+            more = {} if scale is None else {SCALE: scale}
+            for name, kind in PROTOCOLS.usable():
+                if kind.rounds <= self.rounds and kind.trust in self.trusted:
+                    for parameters in kind.candidates(setting):
+                        if parameters.get("rounds", kind.rounds) <= self.rounds:
+                            yield name, {**parameters, **more}

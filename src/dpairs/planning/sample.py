@@ -61,6 +61,17 @@ class Sample:
         return cls(statistic, domains, dict(statistic.split(table)), shape)
 
     @cached_property
+    def _shapes(self) -> dict[tuple[Domain, ...], Shape]:
+        return {self.domains: self.shape}
+
+    def on(self, domains: tuple[Domain, ...]) -> Shape:
+        """Their shape on other domains of the same values."""
+        if domains not in self._shapes:
+            table = self._table({name: self._rows(name, 1) for name in self.strata})
+            self._shapes[domains] = from_sample(self.statistic, self.statistic.placed(domains), table)
+        return self._shapes[domains]
+
+    @cached_property
     def truth(self) -> float:
         """The statistic of the population that people are drawn from, with replacement.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..formats.registry import Registry
-from .base import PAIRS, PEOPLE, SCALE, SITES, Alone, Answer, FirstRound, InPairs, Protocol, Setting, Trust
+from .base import PAIRS, PEOPLE, SITES, Alone, Answer, FirstRound, InPairs, Protocol, Setting, Trust
 from .continuation import ACT_IN_BOTH
 from .histogram.protocol import Histogram
 from .pairwise.protocol import Pairwise
@@ -20,7 +20,6 @@ from .two_servers.shared import Shared
 
 __all__ = [
     "PROTOCOLS",
-    "SCALE",
     "Alone",
     "Answer",
     "BySites",

@@ -344,10 +344,6 @@ class InPairs(OfSymbols):
         """All pairs of so many people of each stratum, the first of whom has the index ``first``."""
 
 
-SCALE = "scale"
-"""What a candidate says if it is for the domain's intervals with this scale; the others are for `create`."""
-
-
 @dataclass(frozen=True)
 class Setting:
     """What a protocol is to be planned for."""
@@ -391,7 +387,7 @@ class FirstRound(Protocol):
     @classmethod
     @abstractmethod
     def candidates(cls, setting: Setting) -> Iterable[dict[str, Any]]:
-        """The options worth comparing for a plan, perhaps with a `SCALE`; none where it does not fit."""
+        """The options worth comparing for a plan; none where the protocol does not fit."""
 
     @property
     def tells_apart(self) -> bool:

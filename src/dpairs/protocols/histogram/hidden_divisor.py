@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 
 CAVEAT = (
     "Noise hides what this value is divided by, though that is not 0. So the interval is the whole range of "
-    "the statistic: a narrower domain, more people or a larger epsilon would help."
+    "the statistic: a narrower domain, one with a scale, more people or a larger epsilon would help."
 )
 NOT_DEFINED = (
     "the reports leave it possible that everybody has 0, of which {} is not defined: more people, a larger "
-    "epsilon or a narrower domain would help"
+    "epsilon, a narrower domain or one with a scale would help"
 )
 Vector = NDArray[np.float64]
 

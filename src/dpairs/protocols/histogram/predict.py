@@ -11,11 +11,10 @@ from numpy.typing import NDArray
 
 from ...data.domains import Integers, Interval
 from ...data.grids import Axis, most_points, rounded_at_random
-from ...data.scales import PIECES
 from ...mechanisms import OPTIMIZED
 from ...statistics import Statistic
 from ...statistics.linear import nominal
-from ..base import SCALE, Setting
+from ..base import Setting
 from ..shape import Prediction, Shape, onto, overlap
 from .binning import hidden_bias
 from .moments import hoeffding
@@ -58,9 +57,6 @@ def candidates(setting: Setting) -> Iterator[dict[str, Any]]:
                 yield {"bins": whole, "mechanism": OPTIMIZED}
             return
     yield from (cut(bins) for bins in (BINS if single else BINS_PAIR) if bins <= most)
-    if well and isinstance(first, Interval) and not first.edges and first.low <= 0 <= first.high:
-        # Values that crowd at 0 are told apart by points that do.
-        yield from ({**cut(bins), SCALE: "asinh"} for bins in BINS if bins <= PIECES)
     for bins in (BINS_SEARCHED if single else BINS_PAIR_SEARCHED) * setting.optimized:
         if bins <= most:
             yield {**cut(bins), "mechanism": OPTIMIZED}
