@@ -70,13 +70,17 @@ def categories(rng: random.Random) -> Categories:
     return Categories(values)
 
 
-def numeric(rng: random.Random, least: float = -math.inf) -> Any:
+DISTANCES = ("gini_mean_difference", "gini_coefficient", "variance")
+
+
+def numeric(rng: random.Random, least: float = -math.inf, edges: bool = False) -> Any:
+    """A domain of distances; of those with edges only where these may be points."""
     while True:
         domain = ordered(rng)
         if isinstance(domain, Levels):
             if domain.numeric and float(domain.values[0]) >= least:
                 return domain
-        elif isinstance(domain, Interval) and domain.scaled:
+        elif isinstance(domain, Interval) and domain.scaled and not edges:
             continue
         elif domain.low >= least and not (isinstance(domain, Interval) and domain.high > 1e200):
             return domain
@@ -100,7 +104,8 @@ def statistic(rng: random.Random, protocol: str) -> tuple[Any, Any, dict[str, An
         domain = rng.choice([Interval(0, 1), (Levels([0, 1, 2]), Interval(-1, 1)), Levels([0.5, 2])])
         return kernel(domain), None, {}
     names = {"mean": "gini_mean_difference", "coefficient": "gini_coefficient", "variance": "variance"}
-    return names[kind], numeric(rng, 0.0 if kind == "coefficient" else -math.inf), {}
+    least = 0.0 if kind == "coefficient" else -math.inf
+    return names[kind], numeric(rng, least, protocol == "histogram"), {}
 
 
 def private(rng: random.Random) -> str:
@@ -143,6 +148,9 @@ def histogram(rng: random.Random) -> Study:
         which.domain if isinstance(which, Kernel) else domain if isinstance(domain, tuple) else (domain,)
     )
     binned = any(isinstance(each, Interval) for each in domains)
+    points = domain.edges if isinstance(domain, Interval) and which in DISTANCES else ()
+    if points:
+        bins = [min(*bins, len(points) + 2)]
     study = Study.create(
         which,
         epsilon=epsilon(rng),
@@ -150,7 +158,7 @@ def histogram(rng: random.Random) -> Study:
         bins=bins,
         seed=rng.getrandbits(128),
         kernel=rng.choice(["average", "midpoint"]),
-        rounding=rng.choice(["simple", "random"]) if binned else "simple",
+        rounding="random" if points else rng.choice(["simple", "random"]) if binned else "simple",
         mechanism=rng.choice(["krr", "projective", "projective"]),
         **options,
     )

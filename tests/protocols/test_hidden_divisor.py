@@ -124,3 +124,36 @@ def test_a_domain_without_0_always_has_a_coefficient():
     values = np.full(2_000, 1.0)
     estimate = simulated(values, 3, domain=dpairs.Interval(1, 1e6), epsilon=0.5)
     assert estimate.confidence_interval() == (0.0, 1.0)
+
+
+def estimate(study: dpairs.Study, counts: tuple[int, ...]) -> dpairs.Estimate:
+    tally = dpairs.Tally(study)
+    tally.add_symbols("everybody", np.repeat(np.arange(len(counts)), counts))
+    return tally.estimate("middle")
+
+
+@pytest.mark.parametrize(
+    ("domain", "honest", "liars", "lies"),
+    [
+        (dpairs.Interval(5, 1005, edges=(5.011, 5.237)), (0, 0, 11, 13), 2, (0, 0, 13, 11)),
+        (dpairs.Interval(100, 1e5), (2, 7, 10, 11), 1, (3, 7, 10, 10)),
+    ],
+)
+def test_liars_may_take_a_divisor_into_its_noise(domain, honest, liars, lies):
+    """The value is then that of the nearest distribution, which a bound around the ratio does not hold."""
+    study = dpairs.Study.create(
+        "gini_coefficient", epsilon=0.5, domain=domain, bins=4, rounding="random", mechanism="krr", seed=1
+    )
+    before, after = estimate(study, honest), estimate(study, lies)
+    bound = before.manipulation(people=liars)
+    assert before.value < after.value <= before.value + bound.up
+    assert bound.down + bound.up == pytest.approx(1, abs=1e-9)
+
+
+def test_a_mean_far_from_its_noise_is_not_lost_by_a_lie():
+    study = dpairs.Study.create(
+        "gini_coefficient", epsilon=6.0, domain=dpairs.Interval(0, 10), bins=4, rounding="random", seed=1
+    )
+    value = np.random.default_rng(1).uniform(0, 10, 5_000)
+    bound = dpairs.simulate(study, {"value": value}, seed=1).manipulation(people=5)
+    assert 0 < bound.up < 0.1

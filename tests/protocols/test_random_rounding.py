@@ -244,3 +244,31 @@ def test_a_coefficient_that_is_only_just_told_has_the_whole_range():
     assert len(told) > 5
     assert all(each.confidence_interval().low <= 0.5 <= each.confidence_interval().high for each in told)
     assert all(abs(each.raw - 0.5) > 0.1 for each in told)
+
+
+@pytest.mark.parametrize(
+    ("statistic", "epsilon", "people"),
+    [("gini_mean_difference", 16.0, 1000), ("gini_mean_difference", 16.0, 50), ("variance", 30.0, 1000)],
+)
+def test_everybody_halfway_between_points_is_covered_with_hardly_any_noise(statistic, epsilon, people):
+    """Pairs of different people lie n / (n - 1) times as far apart as all pairs; the truth is 0."""
+    study = dpairs.Study.create(
+        statistic, epsilon=epsilon, domain=dpairs.Interval(0, 8), bins=5, rounding="random", seed=1
+    )
+    runs, held = 100, 0
+    for run in range(runs):
+        found = dpairs.simulate(study, {"value": np.full(people, 3.0)}, seed=run)
+        held += found.confidence_interval(0.95, "sample").low <= 0
+    assert held >= stats.binom.ppf(FAILURE, runs, 0.95)
+
+
+def test_few_people_may_all_be_rounded_to_the_same_point():
+    """Two or three of 500 go up to a far point on average, and in some studies nobody does."""
+    domain, runs, held = dpairs.Interval(0, 1e5, edges=(100.0, 1e3, 1e4)), 300, 0
+    study = dpairs.Study.create("gini_mean_difference", epsilon=8.0, domain=domain, bins=5, seed=1)
+    for run in range(runs):
+        value = np.random.default_rng(run).random(500)
+        own = dpairs.exact("gini_mean_difference", {"value": value})
+        low, high = dpairs.simulate(study, {"value": value}, seed=run).confidence_interval(0.95, "sample")
+        held += low <= own <= high
+    assert held >= stats.binom.ppf(FAILURE, runs, 0.95)

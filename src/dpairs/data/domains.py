@@ -337,6 +337,7 @@ def _are_words(given: Any) -> bool:
 
 def _between(low: float, high: float, edges: Any) -> tuple[float, ...]:
     """Numbers that ascend from one end to the other, without the ends."""
+    edges = edges.tolist() if isinstance(edges, np.ndarray) else edges
     if not isinstance(edges, (tuple, list)) or len(edges) > MAX_EDGES:
         raise BadParameter(f"Interval takes a tuple of at most {MAX_EDGES} edges")
     inner = tuple(real("each edge of an Interval", edge) for edge in edges)

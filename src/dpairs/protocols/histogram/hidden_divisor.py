@@ -17,9 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...estimate import Manipulation, Quantization
-from ...statistics.base import CERTAIN
+from ...statistics.base import CERTAIN, ErrorOf
 from ...statistics.fixed_length import below
 from ..base import Answer
+from ..manipulation import of_forms, span
 from .rounding import amounts, shares
 
 if TYPE_CHECKING:
@@ -69,13 +70,30 @@ def unknown(protocol: Histogram, vectors: Sequence[Vector], sizes: Mapping[str, 
     )
 
 
-def anywhere(
-    protocol: Histogram, vectors: Sequence[Vector], sizes: Mapping[str, int], people: int
-) -> Manipulation:
-    """What liars can do to such a value: nothing is known."""
+def lost_by_lies(protocol: Histogram, vectors: Sequence[Vector], error: ErrorOf, people: int) -> bool:
+    """Whether noise hides the divisor, or does once so many people lie: then the value may be anything.
+
+    A divisor here is the mean of one number z of each report, and to replace k of n reports adds at most
+    k / n times the square of the range of z to their variance.
+    """
+    counts = vectors[0]
+    forms = [form.matrix for form in protocol.forms]
+    values = np.array([protocol.average(matrix).mean([counts]) for matrix in forms])
+    for divisor, place in protocol.statistic.divisors(values).values():
+        average = protocol.average(forms[place])
+        down = of_forms(average, vectors, people)[0].down
+        extent = span(protocol.mechanism.decoder @ np.diag(forms[place]))
+        noise = error(np.eye(len(forms))[place])
+        deviation = math.hypot(noise, math.sqrt(people) * extent / float(counts.sum()))
+        if divisor - down <= CERTAIN * deviation:
+            return True
+    return False
+
+
+def anywhere(protocol: Histogram, value: float, sizes: Mapping[str, int], people: int) -> Manipulation:
+    """What liars can do to such a value, which may lie outside the range: anything within that."""
     low, high = protocol.statistic.bounds(protocol.domains, sizes)
-    value = min(max(unknown(protocol, vectors, sizes).value, low), high)
-    return Manipulation(people, people, value - low, high - value, False, math.inf)
+    return Manipulation(people, people, max(value - low, 0.0), max(high - value, 0.0), False, math.inf)
 
 
 def _forms(protocol: Histogram, vectors: Sequence[Vector]) -> Vector:

@@ -83,8 +83,11 @@ def _rounding(protocol: Histogram, counts: Vector, kernel: Matrix) -> float:
     """The most that rounding can vary a mean over pairs.
 
     Rounding between points i and i + 1 moves a person's part of the mean by h(i + 1) - h(i), with the
-    variance u (1 - u) (h(i + 1) - h(i))^2, where h is twice the kernel's mean over the others.
+    variance u (1 - u) (h(i + 1) - h(i))^2, where h is twice the kernel's mean over the others. Few people
+    between two points may all have gone to the same one, so points beside people count one person more.
     """
-    masses = shares(protocol, counts)
+    people, masses = float(counts.sum()), shares(protocol, counts)
     steps = np.diff(2 * kernel @ masses)
-    return float(masses @ rounding_variances(masses, steps**2)) / float(counts.sum())
+    there = np.concatenate([[0.0], masses, [0.0]]) > 0
+    masses = masses + (there[:-2] | there[2:]) / people
+    return float(masses @ rounding_variances(masses, steps**2)) / people

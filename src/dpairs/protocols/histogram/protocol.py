@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from ... import mechanisms
 from ...data.domains import Domain
-from ...data.grids import MAX_BINS, Grid
+from ...data.grids import MAX_BINS, ROUNDINGS, Grid
 from ...errors import BadFile, BadParameter, NotEstimable
 from ...estimate import Manipulation, Quantization
 from ...formats.checks import choice, fields, integer, required
@@ -41,7 +41,7 @@ from ..shape import Prediction, Shape, onto
 from ..theory import MAX_PEOPLE
 from .binning import binning_bias
 from .bins import axes_of, bins_of, usual_rounding
-from .hidden_divisor import CAVEAT, NOT_DEFINED, anywhere, surely_defined, unknown
+from .hidden_divisor import CAVEAT, NOT_DEFINED, anywhere, lost_by_lies, surely_defined, unknown
 from .laws import laws
 from .moments import variances
 from .predict import Expected, candidates, predict
@@ -68,6 +68,7 @@ class Histogram(Alone, FirstRound):
 
     def __post_init__(self) -> None:
         """Check that the parts fit together."""
+        choice("rounding", self.rounding, ROUNDINGS)
         self.statistic.check_domains(self.domains, points=self.rounding == "random")
         choice("kernel", self.kernel, KERNELS)
         self.statistic.check_grid(self.grid, self.kernel)
@@ -255,7 +256,9 @@ class Histogram(Alone, FirstRound):
             try:
                 answer = self._estimate(vectors, sizes, estimator)
             except NotEstimable:
-                return anywhere(self, vectors, sizes, people)
+                return anywhere(self, unknown(self, vectors, sizes).value, sizes, people)
+            if not simplex and lost_by_lies(self, vectors, partial(self._error, vectors), people):
+                return anywhere(self, answer.value, sizes, people)
         bound = self.reach(vectors, sizes, people, estimator)
         if not simplex:
             return bound

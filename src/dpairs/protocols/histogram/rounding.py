@@ -50,10 +50,15 @@ def amounts(matrices: Sequence[Matrix], masses: Vector) -> list[float]:
     return [float(masses @ matrix @ masses) for matrix in matrices]
 
 
-def most(protocol: Histogram) -> list[float]:
-    """The amounts of people among whom rounding adds most."""
+def most(protocol: Histogram, people: float) -> list[float]:
+    """The amounts of so many people among whom rounding adds most."""
     there = _halfway(protocol)
-    return amounts(excess(protocol, there) or (), there)
+    return [_apart(people) * each for each in amounts(excess(protocol, there) or (), there)]
+
+
+def _apart(people: float) -> float:
+    """How many times the mean over pairs of different people is that over all pairs, themselves included."""
+    return people / (people - 1)
 
 
 def told(protocol: Histogram, matrices: Sequence[Matrix], counts: Vector) -> list[float]:
@@ -62,9 +67,11 @@ def told(protocol: Histogram, matrices: Sequence[Matrix], counts: Vector) -> lis
     Of people who are all between two points noise makes the nearest distribution lack some: it has nobody
     below 0 elsewhere, and so too many there. Amounts of so few would be too small on average.
     """
-    least = amounts(matrices, shares(protocol, counts))
-    means = [protocol.average(matrix).mean([counts]) for matrix in matrices]
-    return [max(low, min(mean, high)) for low, mean, high in zip(least, means, most(protocol), strict=True)]
+    people = float(counts.sum())
+    least = [_apart(people) * each for each in amounts(matrices, shares(protocol, counts))]
+    means = [_apart(people) * protocol.average(matrix).mean([counts]) for matrix in matrices]
+    ends = zip(least, means, most(protocol, people), strict=True)
+    return [max(low, min(mean, high)) for low, mean, high in ends]
 
 
 def lower_end(
@@ -84,4 +91,5 @@ def middle_reach(protocol: Histogram, vectors: Sequence[Vector]) -> list[Reach]:
     if added is None:
         return [Reach(0.0, 0.0)] * len(protocol.forms)
     now = told(protocol, added, vectors[0])
-    return [Reach((b - a) / 2, a / 2) for a, b in zip(now, most(protocol), strict=True)]
+    largest = most(protocol, float(vectors[0].sum()))
+    return [Reach((b - a) / 2, a / 2) for a, b in zip(now, largest, strict=True)]
