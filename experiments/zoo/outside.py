@@ -31,6 +31,7 @@ from .outside_people import (
     beside,
     classes,
     days_ill,
+    debts,
     far,
     few_counts,
     few_of_many,
@@ -45,6 +46,7 @@ from .outside_people import (
     lognormal,
     lowest,
     often_nothing,
+    ones,
     powers,
     rooms,
     sawtooth,
@@ -122,6 +124,8 @@ STAYS, SCHOOLING = (Integers(1, 14), Integers(0, 100)), (Integers(0, 25), Interv
 BANDS, MANY_VALUES = Levels([0, 10, 20, 50, 100, 200, 500, 1000]), Categories(range(300))
 DOMINANT = np.append(0.6, np.full(299, 0.4 / 299))
 PRIVATE = {"labels": "private"}
+ALL, DEBTS = Interval(0.01, 1e5), Interval(-2e5, 1e6, scale="asinh")
+POINTS = {"protocol": "histogram", "rounding": "random"}
 ROUNDED = {"protocol": "histogram", "rounding": "random", "bins": 8}
 CASES = (
     Case("3 for 1 in 1,000", "variance", LISTED, 8.0, 20_000, far(0.001)),
@@ -221,6 +225,9 @@ CASES = (
     Case("grades and pay", "kendall_tau", GRADES, 1.0, 20_000, grades, {"variant": "a"}),
     Case("x and its square", "kendall_tau", SQUARES, 4.0, 20_000, squares, {"variant": "a"}),
     Case("1 by rank, of 300", "collision_entropy", MANY_VALUES, 4.0, 2_000, frequent(1 / np.arange(1, 301))),
+    Case("3 of 1,000 have all", "gini_coefficient", ALL, 8.0, 20_000, apart(0.003, 1e5, ones), POINTS),
+    Case("fifty with debts", "gini_mean_difference", DEBTS, 8.0, 50, debts, POINTS),
+    Case("fifty with debts", "variance", DEBTS, 8.0, 50, debts, POINTS),
 )
 
 

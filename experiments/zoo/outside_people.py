@@ -75,6 +75,18 @@ def often_nothing(rng: np.random.Generator, n: int) -> NDArray[Any]:
     return np.where(rng.random(n) < 0.6, 0.0, rng.uniform(5, 40, n))
 
 
+def ones(rng: np.random.Generator, n: int) -> NDArray[Any]:
+    """Everybody has 1."""
+    return np.ones(n)
+
+
+def debts(rng: np.random.Generator, n: int) -> Columns:
+    """What three in ten owe and the others have, with lognormal tails that the domain cuts off."""
+    owed, had = 8e3 * np.exp(1.2 * rng.standard_normal(n)), 2e4 * np.exp(1.5 * rng.standard_normal(n))
+    owes = rng.random(n) < 0.3
+    return {"value": np.where(owes, -np.minimum(owed, 2e5), np.minimum(had, 1e6))}
+
+
 def waits(rng: np.random.Generator, n: int) -> NDArray[Any]:
     """Whole numbers with a geometric tail, 50 on average."""
     return np.floor(rng.exponential(50, n))

@@ -26,7 +26,7 @@ from .show import output, print_json, print_table, progress
 app = typer.Typer(help="Make and read study files.", no_args_is_help=True)
 
 DOMAIN_HELP = (
-    "Where the values lie: interval:0,1 or integers:0,99 or levels:1-5 or categories:a,b,c; for ranks of "
+    "Where the values lie: interval:0,1 or integers:0,99 or levels:1-5 or categories:a,b,c; for "
     "skewed values interval:1,1e6,log or interval:-1e5,1e6,asinh. Twice for a pair of columns."
 )
 

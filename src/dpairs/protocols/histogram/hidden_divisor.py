@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from ...data.domains import Interval
 from ...estimate import Manipulation, Quantization
 from ...statistics.base import CERTAIN, ErrorOf
 from ...statistics.fixed_length import below
@@ -26,15 +27,29 @@ from .rounding import amounts, shares
 if TYPE_CHECKING:
     from .protocol import Histogram
 
-CAVEAT = (
-    "Noise hides what this value is divided by, though that is not 0. So the interval is the whole range of "
-    "the statistic: a narrower domain, one with a scale, more people or a larger epsilon would help."
-)
-NOT_DEFINED = (
-    "the reports leave it possible that everybody has 0, of which {} is not defined: more people, a larger "
-    "epsilon, a narrower domain or one with a scale would help"
-)
 Vector = NDArray[np.float64]
+
+
+def caveat(protocol: Histogram) -> str:
+    """Why the interval says nothing."""
+    return (
+        "Noise hides what this value is divided by, though that is not 0. So the interval is the whole range "
+        f"of the statistic: {_advice(protocol)}."
+    )
+
+
+def not_defined(protocol: Histogram) -> str:
+    """Why there is no value."""
+    return (
+        f"the reports leave it possible that everybody has 0, of which {protocol.statistic.name} is not "
+        f"defined: {_advice(protocol)}"
+    )
+
+
+def _advice(protocol: Histogram) -> str:
+    plain = any(isinstance(domain, Interval) and not domain.scaled for domain in protocol.domains)
+    scale = " one with a scale," if plain else ""
+    return f"a narrower domain,{scale} more people or a larger epsilon would help"
 
 
 def surely_defined(protocol: Histogram, vectors: Sequence[Vector]) -> bool | None:
@@ -66,7 +81,7 @@ def unknown(protocol: Histogram, vectors: Sequence[Vector], sizes: Mapping[str, 
         math.inf,
         Quantization(None, None, None),
         protocol.statistic.details(forms, sizes, lambda _: math.inf),
-        caveats=(CAVEAT,),
+        caveats=(caveat(protocol),),
     )
 
 

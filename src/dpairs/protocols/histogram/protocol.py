@@ -41,7 +41,7 @@ from ..shape import Prediction, Shape, onto
 from ..theory import MAX_PEOPLE
 from .binning import binning_bias
 from .bins import axes_of, bins_of, usual_rounding
-from .hidden_divisor import CAVEAT, NOT_DEFINED, anywhere, lost_by_lies, surely_defined, unknown
+from .hidden_divisor import anywhere, caveat, lost_by_lies, not_defined, surely_defined, unknown
 from .laws import laws
 from .moments import variances
 from .predict import Expected, candidates, predict
@@ -198,7 +198,7 @@ class Histogram(Alone, FirstRound):
         vectors = [count.array.astype(np.float64) for count in counts.values()]
         defined = surely_defined(self, vectors)
         if defined is False:
-            raise NotEstimable(NOT_DEFINED.format(self.statistic.name))
+            raise NotEstimable(not_defined(self))
         try:
             return self._estimate(vectors, sizes, estimator)
         except NotEstimable:
@@ -244,7 +244,7 @@ class Histogram(Alone, FirstRound):
             bias=off.half,
             centre=centre,
             laws=law,
-            caveats=() if math.isfinite(slack) else (CAVEAT,),
+            caveats=() if math.isfinite(slack) else (caveat(self),),
         )
 
     def manipulation(self, counts: Mapping[str, DenseCounts], estimator: str, people: int) -> Manipulation:
