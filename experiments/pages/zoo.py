@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from ..exhibits import RESULTS, table
 from ..experiment import Table
 from ..zoo.cells import Cell
-from ..zoo.compare import PEOPLE, RUNS
+from ..zoo.compare import PEOPLE, REFUSED, RUNS
 from ..zoo.journal import read
 from ..zoo.measure import Outcome
 from ..zoo.named import STORE as NAMED_STORE
@@ -268,9 +268,15 @@ def one_round() -> Table:
             each["statistic"],
             each["epsilon"],
             f"{each['best_other']} ({each['other']})",
-            f"{each['ours']} ({each['study'].split(' ')[0]})",
-            f"{float(each['ratio']):.2f}",
-            f"{float(each['covered']):.0%}",
+            *(
+                ["refused: the mean may be 0", "-", "-"]
+                if each["study"] == REFUSED
+                else [
+                    f"{each['ours']} ({each['study'].split(' ')[0]})",
+                    f"{float(each['ratio']):.2f}",
+                    f"{float(each['covered']):.0%}",
+                ]
+            ),
         ]
         for each in kept
     ]

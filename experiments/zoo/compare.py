@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import dpairs
-from dpairs.errors import NotEnoughData, NotEstimable
+from dpairs.errors import BadParameter, NotEnoughData, NotEstimable
 from dpairs.statistics import statistic as named
 
 from ..exhibits import RESULTS
@@ -44,6 +44,7 @@ CASES = (
 EPSILONS = (0.5, 1.0, 2.0, 4.0)
 PEOPLE, RUNS = 30_000, 200
 BINS, BINS_PAIR = (4, 8, 16, 32, 64, 128), (3, 4, 6, 8, 12)
+REFUSED = "no study"
 LIKE = 10**6
 """The seed of the people a plan is made for."""
 
@@ -85,7 +86,10 @@ def ours(of: Population, statistic: str, epsilon: float) -> tuple[float, float, 
     name, options = options_of(statistic)
     truth, sizes = truths()[f"{of.name}/{statistic}"], sizes_of(of, options)
     like = of.draw(PEOPLE, LIKE)
-    plan = dpairs.plan(name, domain=of.domain, epsilon=epsilon, n=sizes, like=like, **options)
+    try:
+        plan = dpairs.plan(name, domain=of.domain, epsilon=epsilon, n=sizes, like=like, **options)
+    except BadParameter:  # nothing answers, and the plan says why
+        return math.nan, math.nan, REFUSED
     option = plan.options[0]
     errors, held = [], 0
     for run in range(RUNS):

@@ -373,3 +373,20 @@ def test_only_a_plan_that_knows_of_skewed_values_gives_their_domain_a_scale(fewe
     for made in others:
         assert "scale" not in made.options[0].parameters
         assert made.options[0].study.domains == made.domains
+
+
+def test_a_scale_does_not_make_the_interval_longer():
+    """Four points of a scale have hardly an error by chance: what they hide of these incomes cancels."""
+    incomes, sizes = POPULATIONS["income"], {"everybody": 20_000}
+    made = plan(
+        "gini_coefficient", domain=incomes.domain, like=incomes.draw(20_000, 1), epsilon=4.0, n=200, rounds=1
+    )
+    options = made.question.ranked(4.0, sizes)[0]["histogram"]
+    best = next(each for each in options if "scale" not in each.parameters)
+    scaled = [each for each in options if "scale" in each.parameters]
+    assert scaled
+    assert all(each.prediction.half_width <= best.prediction.half_width for each in scaled)
+    few = {"bins": 4, "rounding": "random", "scale": "asinh"}
+    lucky = made.question.option("histogram", few, 4.0, sizes)
+    assert lucky.error < best.error
+    assert lucky.prediction.half_width > 5 * best.prediction.half_width

@@ -169,6 +169,15 @@ def chosen(options: Sequence[Option]) -> Option:
     return plain if plain.error * WORTH <= best.error else best
 
 
+def _no_longer(options: list[Option]) -> list[Option]:
+    """Without scales that make the interval longer than that of the best option on the domain as given.
+
+    Few points far apart may have no error where what they hide happens to cancel, and hide everything else.
+    """
+    longest = next((each.prediction.half_width for each in options if SCALE not in each.parameters), math.inf)
+    return [each for each in options if SCALE not in each.parameters or each.prediction.half_width <= longest]
+
+
 @dataclass(frozen=True)
 class Question:
     """What is asked for, except the number of people and epsilon."""
@@ -209,7 +218,9 @@ class Question:
                 continue
             made.setdefault(protocol, []).append(option)
         left = {name: why for name, why in reasons.items() if name not in made}
-        return {name: sorted(each, key=lambda one: one.error) for name, each in made.items()}, left
+        return {
+            name: _no_longer(sorted(each, key=lambda one: one.error)) for name, each in made.items()
+        }, left
 
     def option(
         self, protocol: str, parameters: Mapping[str, Any], epsilon: float, sizes: Mapping[str, int]
