@@ -51,7 +51,7 @@ function edgesOf(domain) {
 }
 
 /** So many of an interval's edges, as evenly among them as may be, from its low end to its high one. */
-function spread(domain, count) {
+function pointsOf(domain, count) {
   const every = [domain.low, ...domain.edges, domain.high];
   return Array.from({ length: count }, (_, place) => every[Math.floor((place * (every.length - 1)) / (count - 1))]);
 }
@@ -76,7 +76,7 @@ export class Axis {
     this.points = null;
     if (this.rounding === "random") {
       checkRounded(domain, bins);
-      if (edgesOf(domain).length > 0) this.points = Object.freeze(spread(domain, bins));
+      if (edgesOf(domain).length > 0) this.points = Object.freeze(pointsOf(domain, bins));
     }
   }
 

@@ -23,7 +23,7 @@ from dpairs import (
 from dpairs.data.domains import Domain
 from dpairs.formats.canonical import canonical
 from dpairs.randomness import WORDS
-from dpairs.statistics.base import WIDEST
+from dpairs.statistics.domains import WIDEST
 
 from .reports import Reports
 from .vector import file, forged, signed, tape_of

@@ -18,8 +18,7 @@ from typing import Any, ClassVar, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ..data.columns import blurred
-from ..data.domains import Domain, Interval, ends, extent
+from ..data.domains import Domain
 from ..data.grids import Axis, Grid
 from ..data.positions import placed
 from ..data.tables import Table
@@ -28,6 +27,7 @@ from ..formats.checks import fields as allowed
 from ..garbled.encoding import FixedPoint
 from ..garbled.kernels import PairKernel
 from .bounded import Bounded
+from .domains import WIDEST, check_domains
 from .fixed_length import fieller
 from .linear import Linearizer
 from .separable import Separable
@@ -38,12 +38,9 @@ TWO_SIDED, CERTAIN = 1.959963984540054, 3.090232306167813
 """The normal quantiles of 97.5%, and of 99.9%."""
 CLEAR = 3.0
 """Standard deviations of noise beyond which a difference is believed."""
-WIDEST = 1e25
-"""The largest extent of a domain whose distances are taken."""
 LARGEST = WIDEST**4
 """The variance of squared distances, and so the largest number in a file; its square is a number by far."""
 KERNELS = ("average", "midpoint")
-POINTS = ", or take protocol='histogram' with rounding='random', for which edges are points"
 ErrorOf: TypeAlias = "Callable[[NDArray[np.float64]], float]"
 
 
@@ -161,43 +158,7 @@ class Statistic:
 
         Only where values are rounded to ``points`` do an interval's edges say what distances are.
         """
-        if len(domains) != len(self.domain_columns):
-            listed = ", ".join(self.domain_columns)
-            raise BadParameter(
-                f"{self.name} needs one domain for each of {listed}, and was given {len(domains)}"
-            )
-        for column, domain in zip(self.domain_columns, domains, strict=True):
-            if self.needs == "numeric" and not domain.numeric:
-                raise BadParameter(
-                    f"{self.name} needs numbers, so {column} cannot have the domain {domain!r}"
-                )
-            if self.needs == "numeric" and extent(domain) > WIDEST:
-                raise BadParameter(
-                    f"{self.name} squares distances of {column}, and {domain!r} is too wide for that: its "
-                    f"ends may lie {WIDEST:g} apart at most"
-                )
-            if self.needs == "numeric" and not isinstance(domain, Interval) and blurred(*ends(domain)):
-                raise BadParameter(
-                    f"{self.name} takes distances of {column}, and doubles do not keep those of {domain!r}: "
-                    "subtract its lowest value from all"
-                )
-            if self.needs == "ordered" and not domain.ordered:
-                raise BadParameter(
-                    f"{self.name} compares values, so {column} needs an ordered domain, such as Levels with "
-                    f"the lowest first, not {domain!r}"
-                )
-            if isinstance(domain, Interval) and domain.scaled and self.needs != "ordered":
-                rounded = self.needs == "numeric"
-                if not (rounded and points):
-                    raise BadParameter(
-                        f"{self.name} needs the values of {column}, of which edges keep only the order: give "
-                        f"an Interval without a scale{POINTS if rounded else ''}"
-                    )
-            if self.needs == "discrete" and domain.kind == "interval":
-                raise BadParameter(
-                    f"{self.name} counts equal values, so {column} needs Categories, Levels or Integers, "
-                    f"not {domain!r}"
-                )
+        check_domains(self, domains, points)
 
     def tabulate(self, grid: Grid, kernel: str) -> Statistic:
         """The statistic as a study on these cells carries it."""

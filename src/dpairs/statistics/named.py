@@ -9,7 +9,8 @@ from typing import Any, ClassVar
 from ..data.domains import Domain
 from ..errors import BadFile, BadParameter
 from ..formats.checks import fields, real, required, text
-from .base import WIDEST, Statistic
+from .base import Statistic
+from .domains import WIDEST
 
 COLUMNS = {1: ("value",), 2: ("x", "y")}
 """The columns of a kernel of one value, and of a pair of values."""

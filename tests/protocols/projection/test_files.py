@@ -23,7 +23,7 @@ from dpairs import (
 )
 from dpairs.protocols.projection.second_round import SecondRound
 from dpairs.statistics import NamedKernel
-from dpairs.statistics.base import WIDEST
+from dpairs.statistics.domains import WIDEST
 
 from .cases import (
     AGREE,
