@@ -235,7 +235,7 @@ def scaled() -> Table:
     """The Gini coefficient by a histogram of even points, and of a scale's."""
 
     def cells(row: dict[str, str]) -> list[str]:
-        if row["refused"] == row["runs"]:
+        if 2 * int(row["refused"]) > int(row["runs"]):
             return ["refused", "-", "-"]
         held = min(float(row["covered"]), float(row["covered_sample"]))
         return [f"{float(row['error']):.2g}", f"{float(row['width']):.2g}", f"{held:.2f}"]
