@@ -130,7 +130,7 @@ def four() -> Table:
                 row["population"],
                 row["statistic"],
                 row["epsilon"],
-                row["share"],
+                row["study"],
                 *(
                     f"{float(row[name]):.3g}"
                     for name in ("wanted", "limit", "error", "limit_sample", "error_sample", "bias")
@@ -143,7 +143,7 @@ def four() -> Table:
         "population",
         "statistic",
         "epsilon",
-        "first of 64",
+        "study",
         "wanted",
         "limit, population",
         "error",
