@@ -14,7 +14,8 @@ from ..zoo.journal import read
 from ..zoo.measure import Outcome
 from ..zoo.named import STORE as NAMED_STORE
 from ..zoo.outside import STORE as OUTSIDE_STORE
-from ..zoo.scaled import DISTANCES, RANKED
+from ..zoo.populations import MONEY
+from ..zoo.scaled import RANKED
 from ..zoo.scaled import RUNS as SCALED_RUNS
 from ..zoo.scaled import STORE as SCALED_STORE
 
@@ -224,7 +225,7 @@ def ranks() -> Table:
             *(f"{float(each['width']):.2g}" for each in (plain, other)),
         ]
         for plain, other in scaled_pairs()
-        if plain["statistic"] not in DISTANCES
+        if plain["statistic"] not in MONEY
     ]
     head = (*CELL[:4], "error", "with `asinh`", "half of the interval", "with `asinh`")
     return Table(f"{RANKED:,} people, {SCALED_RUNS} runs: root mean square errors", head, rows)
@@ -243,11 +244,13 @@ def scaled() -> Table:
     rows = [
         [plain["population"], plain["epsilon"], f"{float(plain['truth']):.3g}", *cells(plain), *cells(other)]
         for plain, other in scaled_pairs()
-        if plain["statistic"] == "gini_coefficient" and plain["n"] == "20000"
+        if plain["statistic"] == "gini_coefficient" and int(plain["n"]) == RANKED
     ]
     head = ("population", "epsilon", "truth", "even: error", "half", "held", "`asinh`: error", "half", "held")
     return Table(
-        "20,000 people, one round, 100 runs: errors, halves of intervals, and how many held", head, rows
+        f"{RANKED:,} people, one round, {SCALED_RUNS} runs: errors, halves of intervals, and how many held",
+        head,
+        rows,
     )
 
 

@@ -41,15 +41,20 @@ class Outcome:
 
 
 def measure(cell: Cell, runs: int, first: int = 0) -> Outcome:
-    """So many runs, each with fresh people and fresh noise."""
+    """So many runs of the plan's study, each with fresh people and fresh noise."""
     option = cell.option()
+    return measure_study(cell, option.study, option.error, runs, first)
+
+
+def measure_study(cell: Cell, planned: dpairs.Study, predicted: float, runs: int, first: int = 0) -> Outcome:
+    """The same of any study of the cell's people."""
     truth = truths()[f"{cell.population}/{cell.statistic}"]
     rows: list[tuple[float, ...]] = []
     reason, refused = "", 0
     for run in range(first, first + runs):
         seed = cell.seed(run)
         data = cell.of.draw(cell.n, seed)
-        study = replace(option.study, seed=seed)
+        study = replace(planned, seed=seed)
         try:
             estimate = dpairs.simulate(study, data, seed=seed)
         except (NotEstimable, NotEnoughData) as error:
@@ -68,7 +73,6 @@ def measure(cell: Cell, runs: int, first: int = 0) -> Outcome:
                 (high - low) / 2,
             )
         )
-    predicted = option.error
     if not rows:
         rows = [(math.nan,) * 6]
     value, covered, sample, stated, bound, width = np.array(rows, dtype=float).T

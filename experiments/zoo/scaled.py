@@ -10,28 +10,25 @@ an interval from 0. The study is what `Study.create` makes of itself with `n`, o
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
-
-import numpy as np
 
 import dpairs
 from dpairs.data.domains import Interval, scaled
-from dpairs.errors import NotEstimable
 
 from ..exhibits import RESULTS
 from .cells import Cell
 from .kept_rows import command
-from .population import exact, options_of
-from .populations import POPULATIONS
-from .truths import truths
+from .measure import measure_study
+from .population import options_of
+from .populations import MONEY, POPULATIONS
 
 STORE = RESULTS / "zoo-scaled.csv"
 RUNS = 100
 EPSILONS, SIZES = (1.0, 4.0), (2_000, 20_000, 100_000)
-DISTANCES = ("gini_coefficient", "gini_mean_difference", "variance")
 RANKS = (
     ("money", "kendall_tau:a", "projection"),
     ("skewed-scores", "auc:public", "projection"),
@@ -45,7 +42,7 @@ SCALES = (None, "asinh")
 
 @dataclass(frozen=True)
 class Scaled:
-    """Of all runs of a row; widths are halves of intervals, 0 where none was answered."""
+    """Of all runs of a row; widths are halves of intervals."""
 
     population: str
     statistic: str
@@ -69,7 +66,7 @@ def cells() -> Iterator[Cell]:
     for of in POPULATIONS.values():
         if isinstance(of.domain, Interval) and of.domain.low == 0:
             for statistic in of.statistics:
-                if statistic in DISTANCES:
+                if statistic in MONEY:
                     for epsilon in EPSILONS:
                         for n in SIZES:
                             yield Cell(of.name, statistic, "histogram", epsilon, n)
@@ -78,24 +75,10 @@ def cells() -> Iterator[Cell]:
 def measured(cell: Cell, scale: str | None, runs: int) -> Scaled:
     name, options = options_of(cell.statistic)
     given: dict[str, Any] = {"protocol": cell.protocol, "epsilon": cell.epsilon, "n": cell.n, **options}
-    if name in DISTANCES:
+    if name in MONEY:
         given["rounding"] = "random"
     study = dpairs.Study.create(name, domain=scaled(cell.of.domains, scale), **given)
-    truth = truths()[f"{cell.population}/{cell.statistic}"]
-    rows: list[tuple[float, ...]] = []
-    for run in range(runs):
-        seed = cell.seed(run)
-        data = cell.of.draw(cell.n, seed)
-        try:
-            estimate = dpairs.simulate(replace(study, seed=seed), data, seed=seed)
-        except NotEstimable:
-            continue
-        own = exact(cell.statistic, data)
-        (low, high), (below, above) = (
-            estimate.confidence_interval(0.95, of) for of in ("population", "sample")
-        )
-        rows.append((estimate.value - truth, (high - low) / 2, low <= truth <= high, below <= own <= above))
-    off, widths, covered, covered_sample = np.array(rows or [(np.nan, 0.0, np.nan, np.nan)], dtype=float).T
+    found = measure_study(cell, study, math.nan, runs)
     return Scaled(
         cell.population,
         cell.statistic,
@@ -103,13 +86,13 @@ def measured(cell: Cell, scale: str | None, runs: int) -> Scaled:
         cell.epsilon,
         cell.n,
         scale,
-        runs,
-        runs - len(rows),
-        truth,
-        float(np.sqrt((off**2).mean())),
-        float(np.median(widths)),
-        float(covered.mean()),
-        float(covered_sample.mean()),
+        found.runs,
+        found.refused,
+        found.truth,
+        found.rmse,
+        found.width,
+        found.covered,
+        found.covered_sample,
     )
 
 

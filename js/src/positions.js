@@ -1,5 +1,6 @@
 /** Where a value lies among an interval's edges: what protocols work on in place of the value. */
 
+import { lastNotAbove } from "./axes.js";
 import { Interval } from "./domains.js";
 
 /**
@@ -23,13 +24,7 @@ class Positions extends Interval {
   /** The position of a value. @param {import("./domains.js").Value} value @param {string} column */
   check(value, column) {
     const number = this.interval.check(value, column);
-    const { edges } = this.interval;
-    let [piece, end] = [0, edges.length];
-    while (piece < end) {
-      const middle = (piece + end) >> 1;
-      if (edges[middle] <= number) piece = middle + 1;
-      else end = middle;
-    }
+    const piece = Math.min(lastNotAbove(this.all, number), this.interval.edges.length);
     return piece + (number - this.all[piece]) / (this.all[piece + 1] - this.all[piece]);
   }
 

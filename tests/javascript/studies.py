@@ -70,7 +70,7 @@ def categories(rng: random.Random) -> Categories:
     return Categories(values)
 
 
-DISTANCES = ("gini_mean_difference", "gini_coefficient", "variance")
+DISTANCES = {"mean": "gini_mean_difference", "coefficient": "gini_coefficient", "variance": "variance"}
 
 
 def numeric(rng: random.Random, least: float = -math.inf, edges: bool = False) -> Any:
@@ -103,9 +103,8 @@ def statistic(rng: random.Random, protocol: str) -> tuple[Any, Any, dict[str, An
     if kind == "kernel":
         domain = rng.choice([Interval(0, 1), (Levels([0, 1, 2]), Interval(-1, 1)), Levels([0.5, 2])])
         return kernel(domain), None, {}
-    names = {"mean": "gini_mean_difference", "coefficient": "gini_coefficient", "variance": "variance"}
     least = 0.0 if kind == "coefficient" else -math.inf
-    return names[kind], numeric(rng, least, protocol == "histogram"), {}
+    return DISTANCES[kind], numeric(rng, least, protocol == "histogram"), {}
 
 
 def private(rng: random.Random) -> str:
@@ -148,7 +147,7 @@ def histogram(rng: random.Random) -> Study:
         which.domain if isinstance(which, Kernel) else domain if isinstance(domain, tuple) else (domain,)
     )
     binned = any(isinstance(each, Interval) for each in domains)
-    points = domain.edges if isinstance(domain, Interval) and which in DISTANCES else ()
+    points = domain.edges if isinstance(domain, Interval) and which in DISTANCES.values() else ()
     if points:
         bins = [min(*bins, len(points) + 2)]
     study = Study.create(

@@ -251,10 +251,9 @@ _KINDS: dict[str, Any] = {item.kind: item for item in (Interval, Integers, Level
 
 def scaled(domains: tuple[Domain, ...], scale: str | None) -> tuple[Domain, ...]:
     """Domains whose plain intervals have this scale."""
-    plain = [isinstance(each, Interval) and not each.edges for each in domains]
     return tuple(
-        Interval(each.low, each.high, scale=scale) if isinstance(each, Interval) and here else each
-        for each, here in zip(domains, plain, strict=True)
+        Interval(each.low, each.high, scale=scale) if isinstance(each, Interval) and not each.edges else each
+        for each in domains
     )
 
 

@@ -161,16 +161,16 @@ def _check_rounded(domain: Domain, points: int) -> None:
         raise BadParameter(
             f"rounding='random' needs an Interval, or Integers from -2^52 to 2^52, not {domain!r}"
         )
-    if isinstance(domain, Interval) and domain.edges and points > most_points(domain):
+    if isinstance(domain, Interval) and points > most_points(domain):
         raise BadParameter(
             f"rounding='random' of an Interval with {len(domain.edges)} edges has at most "
             f"{most_points(domain)} bins, the edges and both ends, not {points}"
         )
 
 
-def most_points(domain: Interval) -> int:
-    """How many points of random rounding an interval with edges has: these, and both ends."""
-    return len(domain.edges) + 2
+def most_points(domain: Domain) -> int:
+    """How many points of random rounding there are at most: edges and ends of an interval with edges."""
+    return len(domain.edges) + 2 if isinstance(domain, Interval) and domain.edges else MAX_BINS
 
 
 def edges_of(domain: Interval, count: int) -> list[float]:

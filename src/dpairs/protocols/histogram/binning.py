@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from ...statistics import ErrorOf, Finished
 from ..manipulation import Reach, at_vertices
-from .rounding import amounts, excess, shares, told
+from .rounding import amounts, excess, shares
 
 if TYPE_CHECKING:
     from .protocol import Histogram
@@ -30,11 +30,25 @@ def binning_bias(
     finished: Finished,
     sizes: Mapping[str, int],
     error: ErrorOf,
+    bounds: Sequence[float] | None = None,
 ) -> Reach:
-    """How far from the value the truth may be; ``error`` gives the standard error along a gradient."""
+    """How far from the value the truth may be; ``error`` gives the standard error along a gradient.
+
+    ``bounds`` are those of what random rounding has added to the forms, where it only adds.
+    """
+    if bounds is not None:
+        return below_forms(protocol, forms, bounds, sizes)
     masses = tuple(shares(protocol, counts) for counts in vectors)
     noise = np.array([error(each) for each in np.eye(len(forms))]) if len(forms) > 1 else np.zeros(1)
-    return hidden_bias(protocol, masses, forms, finished, sizes, noise, vectors[0])
+    return hidden_bias(protocol, masses, forms, finished, sizes, noise)
+
+
+def below_forms(
+    protocol: Histogram, forms: Vector, bounds: Sequence[float], sizes: Mapping[str, int]
+) -> Reach:
+    """How far the value moves if the forms are smaller by up to these bounds."""
+    ends = [Reach(each, 0.0) for each in bounds]
+    return at_vertices(lambda each: protocol.statistic.finish(each, sizes).value, forms, ends)
 
 
 def hidden_bias(
@@ -44,21 +58,15 @@ def hidden_bias(
     finished: Finished,
     sizes: Mapping[str, int],
     noise: Vector | None = None,
-    counts: Vector | None = None,
 ) -> Reach:
-    """The same for given shares of the cells, and given standard errors of the forms.
-
-    Of random rounding, ``counts`` of reports say more than the shares that they were moved to.
-    """
+    """The same for given shares of the cells, and given standard errors of the forms."""
     statistic, grid = protocol.statistic, protocol.grid
     if grid.single and all(axis.rounding == "simple" for axis in grid.axes):
         return Reach(0.0, 0.0)
     if protocol.rounding == "random":
         added = excess(protocol, masses[0])
         if added is not None:
-            most = amounts(added, masses[0]) if counts is None else told(protocol, added, counts)
-            ends = [Reach(each, 0.0) for each in most]
-            return at_vertices(lambda each: statistic.finish(each, sizes).value, forms, ends)
+            return below_forms(protocol, forms, amounts(added, masses[0]), sizes)
         moved = np.full(len(forms), _rounding_bias(protocol, masses))
     else:
         known = np.zeros(len(forms)) if noise is None else noise

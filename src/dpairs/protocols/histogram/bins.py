@@ -87,9 +87,7 @@ def _default_bins(
     kept_apart = [_kept(each) or 1 for each in statistic.cell_domains(domains)]
     cut = sum(_kept(each) is None for each in domains)
     chosen = theory.best_bins(n, epsilon, scaled, columns=cut, apart=math.prod(kept_apart))
-    if isinstance(domain, Interval):
-        return min(chosen, most_points(domain) if domain.edges else MAX_BINS)
-    return min(chosen, domain.size)
+    return min(chosen, most_points(domain) if isinstance(domain, Interval) else domain.size)
 
 
 def _kept(domain: Domain) -> int | None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...data.domains import Integers, Interval
+from ...data.domains import Integers
 from ...data.grids import Axis, most_points, rounded_at_random
 from ...mechanisms import OPTIMIZED
 from ...statistics import Statistic
@@ -43,7 +43,7 @@ def candidates(setting: Setting) -> Iterator[dict[str, Any]]:
     first = setting.domains[0]
     well = single and rounded_at_random(first) and _rounds_well(setting.statistic, Axis(first, 2, "random"))
     whole = first.size if single and isinstance(first, Integers) else math.inf
-    most = most_points(first) if single and isinstance(first, Interval) and first.edges else math.inf
+    most = most_points(first) if single else math.inf
 
     def cut(bins: int) -> dict[str, Any]:
         return {"bins": bins, "rounding": "random"} if well and bins < whole else {"bins": bins}

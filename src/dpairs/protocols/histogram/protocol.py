@@ -45,7 +45,7 @@ from .hidden_divisor import anywhere, caveat, lost_by_lies, not_defined, surely_
 from .laws import laws
 from .moments import variances
 from .predict import Expected, candidates, predict
-from .rounding import adds, excess, lower_end, middle_reach, shares
+from .rounding import adds, excess, lower_end, middle_reach, shares, told
 from .search import Search, kernels_of, prior_of
 from .simplex import moved
 
@@ -212,8 +212,8 @@ class Histogram(Alone, FirstRound):
         values = np.array([average.mean(vectors) for average, *_ in self._averages])
         finished = self.statistic.finish(values, sizes)
         kernel = self._along(finished.gradient)
-        people = shares(self, vectors[0])
-        added = excess(self, people)
+        added = excess(self, shares(self, vectors[0]))
+        bounds = None if added is None else told(self, added, vectors[0])
         most = np.zeros_like(kernel) if added is None else np.tensordot(finished.gradient, added, axes=1)
         errors = variances(self, kernel if estimator == "paper" else kernel - most / 2, vectors)
 
@@ -224,14 +224,14 @@ class Histogram(Alone, FirstRound):
             slack * math.sqrt(each) if math.isfinite(slack) else math.inf
             for each in (errors.population, errors.sample)
         )
-        off = binning_bias(self, vectors, values, finished, sizes, error)
+        off = binning_bias(self, vectors, values, finished, sizes, error, bounds)
         centre = finished.value + off.middle
         value = finished.value if estimator == "paper" else centre
         if estimator == "simplex":
             value = moved(self, vectors, centre, off.middle, reach(noise, off.half, 0.95), sizes)
         law = None
-        if added is not None:
-            lower = lower_end(self, values, added, vectors[0], sizes)
+        if added is not None and bounds is not None:
+            lower = lower_end(self, values, added, bounds, sizes)
             law = laws(self, vectors, (kernel, lower), slack, off.half)
         elif self.statistic.needs == "numeric" and len(vectors) == 1:
             law = laws(self, vectors, (kernel,), slack, off.half)

@@ -75,10 +75,14 @@ def told(protocol: Histogram, matrices: Sequence[Matrix], counts: Vector) -> lis
 
 
 def lower_end(
-    protocol: Histogram, forms: Vector, added: Sequence[Matrix], counts: Vector, sizes: Mapping[str, int]
+    protocol: Histogram,
+    forms: Vector,
+    added: Sequence[Matrix],
+    bounds: Sequence[float],
+    sizes: Mapping[str, int],
 ) -> Matrix:
     """The kernel of D - B, along the gradient there: that of a ratio is smaller where less is divided."""
-    least = forms - told(protocol, added, counts)
+    least = forms - bounds
     least[0] = max(least[0], 0.0)
     gradient = protocol.statistic.finish(least, sizes).gradient
     kernels = [form.matrix - more for form, more in zip(protocol.forms, added, strict=True)]
