@@ -10,8 +10,9 @@ import dpairs
 from dpairs import Integers, Interval, Levels
 from dpairs.data.grids import Axis, Grid
 from dpairs.protocols.projection.first_round import Projection
-from dpairs.protocols.projection.gain import gain_error
+from dpairs.protocols.projection.gain import _apart, gain_error, seen_apart
 from dpairs.protocols.projection.pilot import Pilot
+from dpairs.protocols.projection.pilot_cells import Parts
 from dpairs.protocols.projection.pilot_levels import check_levels, dealt_levels, walked_levels
 from dpairs.protocols.projection.pilot_tree import PilotTree
 from dpairs.statistics.kendall import KendallTau
@@ -142,3 +143,64 @@ def test_few_levels_beside_a_skewed_column_are_covered():
         low, high = dpairs.simulate(study, stays(rng, 20_000), seed=run).confidence_interval()
         held += low <= truth <= high
     assert held >= 32  # 40 runs of 95% have fewer once in 7,000
+
+
+def boxes(tables: np.ndarray) -> Parts:
+    """Every cell of a table of 3 by 4, of several rounds, as a part of its own."""
+    starts = np.indices((3, 4)).reshape(2, -1).astype(float)
+    return Parts(starts, np.ones_like(starts), tables.reshape(len(tables), -1))
+
+
+def scores_apart(shares: np.ndarray, people: np.ndarray) -> float:
+    """3/2 E|s(x) - s(x')| of people who lie evenly in cells, by very many places in each."""
+    places = (np.arange(400) + 0.5) / 400
+    score = np.interp(np.add.outer(np.arange(shares.size), places), np.arange(shares.size + 1), ends(shares))
+    weight = np.repeat(people / 400, 400)
+    return float(3 * weight @ np.abs(score.reshape(-1, 1) - score.reshape(-1)) @ weight)
+
+
+def ends(shares: np.ndarray) -> np.ndarray:
+    return np.concatenate([[0.0], np.cumsum(shares)])
+
+
+def test_what_a_function_sees_of_a_column_is_how_far_its_scores_lie_apart():
+    rng = np.random.default_rng(4)
+    for _ in range(5):
+        shares, people = rng.dirichlet(np.ones(6), 2)
+        assert _apart(ends(people), shares) == pytest.approx(scores_apart(shares, people), abs=1e-4)
+        assert _apart(ends(shares), shares) == pytest.approx(1)
+    # People in one place of the pilot's widest cell: it tells none of them from each other.
+    assert _apart(ends(np.array([1.0, 0.0])), np.array([0.01, 0.99])) < 0.02
+
+
+def test_what_a_first_round_leaves_open_is_measured_before_shares_are_cut():
+    rng = np.random.default_rng(5)
+    pilot = rng.dirichlet(np.ones(12)).reshape(3, 4)
+    edges, last = [np.arange(4.0), np.arange(5.0)], [3.0, 4.0]
+    measured = pilot + rng.normal(0, 0.05, (400, 3, 4))
+    measured += ((1 - measured.sum(axis=(1, 2))) / 12)[:, None, None]
+    cut = np.clip(measured, 0, None)
+    cut /= cut.sum(axis=(1, 2), keepdims=True)
+    tables = np.concatenate([pilot[None], cut]).reshape(401, -1)
+    own = [
+        [_apart(ends(one.sum(axis=1 - place)), other.sum(axis=1 - place)) for one, other in rounds]
+        for place in (0, 1)
+        for rounds in (zip(measured, cut, strict=True), ((pilot, other) for other in cut))
+    ]
+    first, before, second, earlier = map(np.array, own)
+    expected = np.var(first - before, ddof=1) + np.var(second - earlier, ddof=1)
+    assert seen_apart(boxes(measured), edges, last, tables) == pytest.approx(expected)
+    # Negative control: rounds without noise leave nothing open.
+    still = np.repeat(pilot[None], 4, axis=0)
+    assert seen_apart(boxes(still), edges, last, np.repeat(pilot.reshape(1, -1), 5, axis=0)) < 1e-20
+
+
+def test_the_larger_of_both_counts():
+    statistic, rng = KendallTau("a"), np.random.default_rng(6)
+    here, there = (as_masses(random_table(rng)) for _ in range(2))
+    linearizer = Linearizer(statistic, GRID)
+    imagined = gain_error(linearizer, Pilot(GRID, here, [there]))
+    assert gain_error(linearizer, Pilot(GRID, here, [there], seen_apart=imagined / 2)) == imagined
+    assert gain_error(linearizer, Pilot(GRID, here, [there], seen_apart=2 * imagined)) == pytest.approx(
+        2 * imagined
+    )

@@ -5,14 +5,16 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...errors import NotEstimable
 from ...mechanisms import scalar_response
 from ...statistics import Linear, Statistic
 from ...statistics.fixed_length import reach
 from ...statistics.linear import Linearizer, nominal
+from ..tree.leaves import Leaves
 from .pilot import TOO_NOISY, Narrowed, Pilot
-from .winsorize import left_out, levelled
+from .winsorize import Ends, left_out, levelled
 
 LEVEL = 0.95
 
@@ -47,3 +49,19 @@ def narrowed(
     if best is None:
         raise NotEstimable(TOO_NOISY)
     return best
+
+
+def as_values(ends: Ends, cuts: NDArray[np.float64], leaves: Leaves) -> Narrowed:
+    """Ends among the leaves of a column as bins between these cuts, and as values."""
+    low, high, _ = leaves.axis(0, cuts[:-1]).geometry
+    values = np.append(low, high[-1])
+    beyond, heavier = (
+        tuple((share, float(np.interp(place, cuts, values))) for share, place in each)
+        for each in (ends.beyond, ends.heavier)
+    )
+    first, last, start, stop = np.searchsorted(cuts, [ends.low, ends.high, *ends.sure]).tolist()
+    bottom, top = (float(np.interp(place, cuts, values)) for place in (0.0, cuts[-1]))
+    leaf = (top - bottom) / float(cuts[-1])
+    means = tuple((bottom + leaf * mean, leaf * error) for mean, error in ends.means)
+    tails = tuple((share, tuple(np.interp(places, cuts, values).tolist())) for share, places in ends.tails)
+    return Narrowed(first, last, (start, stop), beyond, means, heavier, tails)

@@ -72,6 +72,8 @@ class Pilot:
     """How many more people than these lie in one place of the plane, as a share: see `pilot_missed`."""
     deviation: float = 0.0
     """The standard deviation of what imagined rounds do not show of the first form's remainder."""
+    seen_apart: float = 0.0
+    """What a first round leaves open of what a function sees of two columns: see `gain`."""
     uncut: Masses | None = None
     """The shares as they were measured, some below 0, where that is all that was cut."""
     measured: Sequence[Masses] = ()

@@ -36,7 +36,9 @@ from ..tree.oracle import Oracle
 from ..tree.parities import best_parities
 from ..tree.predict import level_noise
 from .crowded import NOBODY
-from .pilot import REPLICATES, TOO_NOISY, Masses, Narrowed, Pilot, PublicNoise, by_round
+from .gain import seen_apart
+from .narrowing import as_values
+from .pilot import REPLICATES, TOO_NOISY, Masses, Pilot, PublicNoise, by_round
 from .pilot_agreeing import NOBODY_AGREES, Agreeing
 from .pilot_atoms import DeepLevel, Told
 from .pilot_cells import column_edges, column_ends, cut_axis, every_atom
@@ -217,7 +219,7 @@ class PilotTree(TreeAnswers):
         if not any(each.into[0].any() for each in descents.values()):
             # Noise of a half's share is as large as everybody: no part of the domain was told from another.
             raise NotEstimable(TOO_NOISY)
-        beside, missed, uneven, crowded = 0.0, 0.0, self._uneven(descents), NOBODY
+        beside, missed, apart, uneven, crowded = 0.0, 0.0, 0.0, self._uneven(descents), NOBODY
         one_part: NDArray[np.float64] | None = None
         alone: list[Explored] = []
         if len(self.statistic.domain_columns) == 2 and self.statistic.needs == "ordered":
@@ -278,6 +280,9 @@ class PilotTree(TreeAnswers):
             one_part = parts[stratum].together(edges, ends, table)
             missed, _ = missed_share([(oracles[stratum], table)], self.nodes, edges)
             crowded = crowded_pairs(seen, edges, masses[stratum], [each[stratum] for each in rounds])
+            measured = explored[stratum].terminal(repeated[stratum])
+            tables = np.array([each[stratum] for each in (masses, *rounds)])
+            apart = seen_apart(measured, edges, ends, tables)
         discrete = self.statistic.needs == "discrete"
         agreeing = Agreeing.of(edges[0], masses, rounds, self._binned(0)) if discrete else NOBODY_AGREES
         return Pilot(
@@ -290,13 +295,14 @@ class PilotTree(TreeAnswers):
             beside=beside,
             one_part=one_part,
             missed=missed,
+            seen_apart=apart,
             inside=agreeing.pairs,
             alike=agreeing.more,
             anyhow=(np.diff(edges[0]) == 1).astype(np.float64) if self._within_leaves else None,
             crowds=self._crowds(seen, edges, masses, rounds, told),
             room=rooms(columns, seen, edges, masses),
             means=() if tail is None else tail.listed(self.columns[0]),
-            narrowed=[self._narrowed(each, edges[0]) for each in narrowed],
+            narrowed=[as_values(each, edges[0], self.nodes) for each in narrowed],
         )
 
     @property
@@ -341,23 +347,6 @@ class PilotTree(TreeAnswers):
     def _within_leaves(self) -> bool:
         """Whether distances within a leaf count: one that is wide is not one value, whoever shares it."""
         return self._far and self._coarse
-
-    def _narrowed(self, ends: Ends, cuts: NDArray[np.float64]) -> Narrowed:
-        """The same as bins and values."""
-        low, high, _ = self.nodes.axis(0, cuts[:-1]).geometry
-        values = np.append(low, high[-1])
-        beyond, heavier = (
-            tuple((share, float(np.interp(place, cuts, values))) for share, place in each)
-            for each in (ends.beyond, ends.heavier)
-        )
-        first, last, start, stop = np.searchsorted(cuts, [ends.low, ends.high, *ends.sure]).tolist()
-        bottom, top = (float(np.interp(place, cuts, values)) for place in (0.0, cuts[-1]))
-        leaf = (top - bottom) / float(cuts[-1])
-        means = tuple((bottom + leaf * mean, leaf * error) for mean, error in ends.means)
-        tails = tuple(
-            (share, tuple(np.interp(places, cuts, values).tolist())) for share, places in ends.tails
-        )
-        return Narrowed(first, last, (start, stop), beyond, means, heavier, tails)
 
     def _uneven(self, descents: Mapping[str, Descent]) -> float:
         """On listed values people lie evenly or not at all; numbers within a part may lie anyhow.
