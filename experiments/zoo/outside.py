@@ -45,6 +45,7 @@ from .outside_people import (
     heavy,
     lognormal,
     lowest,
+    middle,
     often_nothing,
     ones,
     powers,
@@ -120,6 +121,7 @@ WIDE, WIDER, NORMAL, EIGHT = Interval(0, 1_000), Interval(0, 2_000), Interval(-4
 MONTH, MILLION = Integers(0, 31), Integers(0, 10**6)
 CHANCE = (Interval(0, 100), NORMAL)
 GRADES, SQUARES = (Integers(0, 7), Interval(0, 20_000)), (Interval(0, 50), Interval(0, 2_500))
+THOUSAND = (Integers(0, 1_000), Integers(0, 50))
 STAYS, SCHOOLING = (Integers(1, 14), Integers(0, 100)), (Integers(0, 25), Interval(0, 500))
 BANDS, MANY_VALUES = Levels([0, 10, 20, 50, 100, 200, 500, 1000]), Categories(range(300))
 DOMINANT = np.append(0.6, np.full(299, 0.4 / 299))
@@ -225,6 +227,8 @@ CASES = (
     Case("grades and pay", "kendall_tau", GRADES, 1.0, 20_000, grades, {"variant": "a"}),
     Case("x and its square", "kendall_tau", SQUARES, 4.0, 20_000, squares, {"variant": "a"}),
     Case("1 by rank, of 300", "collision_entropy", MANY_VALUES, 4.0, 2_000, frequent(1 / np.arange(1, 301))),
+    Case("near the middle", "kendall_tau", THOUSAND, 1.0, 20_000, middle(8, 0.95), {"variant": "a"}),
+    Case("near the middle, mildly", "kendall_tau", THOUSAND, 1.0, 20_000, middle(8, 0.6), {"variant": "a"}),
     Case("3 of 1,000 have all", "gini_coefficient", ALL, 8.0, 20_000, apart(0.003, 1e5, ones), POINTS),
     Case("fifty with debts", "gini_mean_difference", DEBTS, 8.0, 50, debts, POINTS),
     Case("fifty with debts", "variance", DEBTS, 8.0, 50, debts, POINTS),

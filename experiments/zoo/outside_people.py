@@ -262,6 +262,18 @@ def grades(rng: np.random.Generator, n: int) -> Columns:
     return {"x": np.clip(np.rint(1.5 * first + 3), 0, 7).astype(int), "y": pay}
 
 
+def middle(deviation: float, strength: float) -> Draw:
+    """Whole numbers that nearly all lie near the middle of 0 to 1,000, and others of 0 to 50 with them."""
+
+    def draw(rng: np.random.Generator, n: int) -> Columns:
+        first, second = rng.standard_normal((2, n))
+        both = strength * first + (1 - strength**2) ** 0.5 * second
+        x, y = np.rint(503 + deviation * first), np.rint(25 + 8 * both)
+        return {"x": np.clip(x, 0, 1000).astype(int), "y": np.clip(y, 0, 50).astype(int)}
+
+    return draw
+
+
 def squares(rng: np.random.Generator, n: int) -> Columns:
     """A column near 0 for most people, and its square."""
     x = np.minimum(rng.gamma(0.3, 1.0, n), 50.0)

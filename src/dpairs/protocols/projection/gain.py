@@ -16,7 +16,7 @@ differ by in the pilot: for a distribution function F of the people and cells of
 
 which is 1 where F is the pilot's own. Boxes as they were measured, some below nothing, say it without bias,
 and imagined rounds say how precisely. So the variance of both columns' shares is what the first round leaves
-open: E(G^2) is at least that.
+open: E(G^2) is at least that, where a pilot of two columns of numbers is made of boxes.
 """
 
 from __future__ import annotations
@@ -44,10 +44,9 @@ def gain_error(linearizer: Linearizer, pilot: Pilot) -> float:
     # A derivative is the kernel's mean over its pilot, so <psi, d> is this vector's mean over the pilot.
     along = linearizer.matrices[0] @ np.outer(first, second).reshape(-1)
     seen = float(masses @ along)
-    if seen <= 0:
-        return 0.0
     imagined = np.array([each[stratum] for each in pilot.imagined])
-    return agreed(max(float(np.mean((imagined @ along / seen - 1) ** 2)), pilot.seen_apart))
+    shown = float(np.mean((imagined @ along / seen - 1) ** 2)) if seen > 0 else 0.0
+    return agreed(max(shown, pilot.seen_apart))
 
 
 def seen_apart(measured: Parts, edges: Sequence[Vector], ends: Sequence[float], tables: Vector) -> float:
