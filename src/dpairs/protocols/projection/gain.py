@@ -22,7 +22,6 @@ open: E(G^2) is at least that, where a pilot of two columns of numbers is made o
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,8 +58,8 @@ def seen_apart(measured: Parts, edges: Sequence[Vector], ends: Sequence[float], 
         pilot, *imagined = tables.reshape(-1, *shape).sum(axis=2 - column)
         people = np.concatenate([[0.0], np.cumsum(pilot)])
         off = [
-            _apart(replace(measured, shares=shares).cumulated(column, cuts, end), own) - _apart(people, own)
-            for shares, own in zip(measured.shares, imagined, strict=True)
+            _apart(below, own) - _apart(people, own)
+            for below, own in zip(measured.cumulated(column, cuts, end), imagined, strict=True)
         ]
         total += float(np.var(off, ddof=1))
     return total

@@ -50,10 +50,12 @@ class Parts:
         high = np.minimum(low + self.widths[column], end)
         steep = self.shares / (high - low)
         places, back = np.unique(np.concatenate([low, high]), return_inverse=True)
-        slopes = np.cumsum(np.bincount(back, np.concatenate([steep, -steep])))
-        reached = np.concatenate([[0.0], np.cumsum(slopes[:-1] * np.diff(places))])
-        below: Vector = np.interp(at, places, reached)
-        return below
+        below = []
+        for row in np.atleast_2d(np.concatenate([steep, -steep], axis=-1)):
+            slopes = np.cumsum(np.bincount(back, row))
+            reached = np.concatenate([[0.0], np.cumsum(slopes[:-1] * np.diff(places))])
+            below.append(np.interp(at, places, reached))
+        return np.reshape(below, (*self.shares.shape[:-1], -1))
 
     def on(self, edges: Sequence[Vector], ends: Sequence[float]) -> Vector:
         """The shares of the cells between the edges of every column, the last column's running fastest.

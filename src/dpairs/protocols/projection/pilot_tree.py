@@ -260,7 +260,8 @@ class PilotTree(TreeAnswers):
             columns = seen_alone(columns, edges, masses[stratum])
             edges = [column.cut(cuts) for column, cuts in zip(columns, edges, strict=True)]
             tables = np.array([each[stratum] for each in (on_edges(descents), *by_round(on_edges(again)))])
-            masses, *rounds = ({stratum: each} for each in with_atoms(columns, edges, tables))
+            tables = with_atoms(columns, edges, tables)
+            masses, *rounds = ({stratum: each} for each in tables)
         atoms, told = every_atom(edges, {} if self._within_leaves else masses), None
         for own, column, edge in zip(atoms, columns if self._two_numbers else [], edges, strict=False):
             own |= column.named(edge)
@@ -279,10 +280,8 @@ class PilotTree(TreeAnswers):
             beside = max(beside, float(pairs_in(table, *(~each for each in values))))
             one_part = parts[stratum].together(edges, ends, table)
             missed, _ = missed_share([(oracles[stratum], table)], self.nodes, edges)
-            crowded = crowded_pairs(seen, edges, masses[stratum], [each[stratum] for each in rounds])
-            measured = explored[stratum].terminal(repeated[stratum])
-            tables = np.array([each[stratum] for each in (masses, *rounds)])
-            apart = seen_apart(measured, edges, ends, tables)
+            crowded = crowded_pairs(seen, edges, tables[0], list(tables[1:]))
+            apart = seen_apart(explored[stratum].terminal(repeated[stratum]), edges, ends, tables)
         discrete = self.statistic.needs == "discrete"
         agreeing = Agreeing.of(edges[0], masses, rounds, self._binned(0)) if discrete else NOBODY_AGREES
         return Pilot(
